@@ -32,5 +32,6 @@ call.connect(
     pushforward_of=jvp_trace.Pushed,
     repeated_pullback=cached_derivatives.repeated_pullback,
     repeated_pushforward=cached_derivatives.repeated_pushforward,
+    repeated_second=cached_derivatives.repeated_second,
 )
 array_subclasses.connect(methods=array_subclass_methods.ArrayMethods)

@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from scipy import integrate
 
-from autodiff import gradient
+from autodiff import gradient, hessian, jacobian
 
 ACCURACY = {"rtol": 1e-6, "atol": 1e-8}
 
@@ -24,6 +24,17 @@ def predators(p: np.ndarray, method: str) -> float:
         return [p[0] * y[0] - y[0] * y[1], -y[1] + p[1] * y[0] * y[1]]
 
     return np.sum(integrate.solve_ivp(fun, (0, 50), [1.0, 0.5], method, **ACCURACY).y[:, -1] ** 2)
+
+
+def path(p: np.ndarray) -> np.ndarray:
+    """The predators and their prey at 25 times."""
+
+    def fun(t, y):
+        return [p[0] * y[0] - y[0] * y[1], -y[1] + p[1] * y[0] * y[1]]
+
+    times = np.linspace(0, 20, 25)
+    found = integrate.solve_ivp(fun, (0, 20), [1.0, 0.5], t_eval=times, rtol=1e-8, atol=1e-8)
+    return found.y
 
 
 def ring(p: np.ndarray, method: str) -> float:
@@ -100,6 +111,15 @@ def main() -> None:
                 f"{f.__name__:16}{p.size:11} {method:8}{value:6.1f} ms{both:7.1f} ms"
                 f"{both / value:7.1f}"
             )
+    p = np.array([1.1, 0.9])
+    fits = {
+        "gradient": lambda: gradient(lambda p: np.sum(path(p) ** 2), p),
+        "Jacobian": lambda: jacobian(path, p),
+        "Hessian": lambda: hessian(lambda p: np.sum(path(p) ** 2), p),
+    }
+    print("\nsum of squares of the predators' 25 places, two parameters")
+    for name, f in fits.items():
+        print(f"{name:16}{best(f):6.1f} ms")
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import numpy as np
 
 @dataclass(frozen=True)
 class AbstractArray:
-    """What engines know of a value before it is computed.
+    """The shape and dtype of a value before it is computed.
 
     Attributes
     ----------

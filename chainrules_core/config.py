@@ -99,6 +99,14 @@ class RuleConfig:
         """
         return None
 
+    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Return the pushforward of the pullback as a function of the point, or None.
+
+        As :meth:`repeated_pullback`: ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)``
+        returns what the pullback does, and its tangents.
+        """
+        return None
+
 
 def rrule_via_ad(
     config: RuleConfig, f: Callable, *args: Any, **kwargs: Any

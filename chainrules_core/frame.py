@@ -87,7 +87,7 @@ def part(y_bar: Any, i: int) -> Any:
 
 
 def parts(y_bar: Any, n: int) -> tuple:
-    """Return the cotangents of the first `n` outputs; None in the place of those that are zero.
+    """Return the cotangents of the first `n` outputs; None in place of those that are zero.
 
     Examples
     --------
@@ -187,7 +187,7 @@ def _file_and_line(defined_at: str) -> tuple[str, int]:
 
 
 def missing_for_option(rule: Rule, position: int, value: Any) -> Any:
-    """Do the same for an option that was given by its position in the call."""
+    """Return the missing cotangent of an option that was given by position."""
     return missing_tangent(rule, rule.binder.name_at(position), value)
 
 

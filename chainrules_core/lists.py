@@ -78,7 +78,7 @@ def natural(dot: Any, primal: Any) -> Any:
 
 
 def tangent_as_array(dot: Any, primal: Any) -> Any:
-    """Return the tangent of a list as that of an array; any other as it is."""
+    """Return the tangent of a list as that of an array; any other unchanged."""
     return array_of(natural(unthunk(dot), primal)) if is_list(primal) else dot
 
 

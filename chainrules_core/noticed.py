@@ -88,7 +88,7 @@ def note(error: Exception) -> None:
 
 
 def forgive(error: BaseException) -> None:
-    """Say that an error which was caught is dealt with, and so is what led to it."""
+    """Mark a caught error, and what caused it, as dealt with."""
     block = here.innermost
     if block is None or block.error is None:
         return

@@ -35,7 +35,7 @@ _families: set[str] = set()  # the packages that have such modules, which need e
 
 
 class _ThisThread(threading.local):
-    """What this thread is loading."""
+    """The modules that this thread is loading."""
 
     loads = 0  # modules because of a lookup, one inside the other
     loads_imported = False

@@ -125,7 +125,7 @@ class Structure:
 
 
 def is_registered(cls: type) -> bool:
-    """Whether there is a registration for just this class."""
+    """Whether this very class has a registration."""
     return cls in _registered
 
 
@@ -270,7 +270,7 @@ for _number in _NUMBERS:
 
 
 class OfShape:
-    """What a projector with a ``shape`` has besides."""
+    """The base of projectors with a ``shape``: size, number of axes."""
 
     __slots__ = ()
     shape: tuple[int, ...]
@@ -424,7 +424,7 @@ def _refuse(dx: Any, name: str) -> None:
 
 
 def _special(project: Projector, dx: AbstractTangent, primal: type) -> Any:
-    """What every projector does with special tangents."""
+    """Project a special tangent, as every projector does."""
     if isinstance(dx, AbstractThunk):
         return Thunk(lambda: project(dx._forced_()))
     if isinstance(dx, Tangent) and dx._primal_ is not Any and not issubclass(primal, dx._primal_):

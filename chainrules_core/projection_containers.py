@@ -17,7 +17,7 @@ _under_way = threading.local()
 
 
 class _ProjectToStructure:
-    """What the projectors below share: which structural tangents pass."""
+    """The base of the projectors below: which structural tangents pass."""
 
     __slots__ = ("parts", "type")
 

@@ -129,7 +129,7 @@ class _Diagonals(_Pattern):
 
 
 class _Lists(_Pattern):
-    """LIL and DOK: an order of the entries that is theirs whatever their history."""
+    """LIL and DOK: entries in an order that does not depend on their history."""
 
     def __init__(self, x: Any) -> None:
         self.format = x.format

@@ -246,7 +246,7 @@ def _flat_types(types: tuple) -> Iterator[Any]:
 
 
 def _leave_to_the_lookup(dispatcher: Dispatcher, ambiguities: set) -> None:
-    """Say nothing now: an ambiguous call is an error when it is made, not a warning."""
+    """Ignore ambiguities at registration: an ambiguous call is an error when it is made."""
 
 
 def _ambiguous(a: tuple, b: tuple, signatures: dict) -> bool:

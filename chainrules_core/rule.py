@@ -96,7 +96,7 @@ class Rule:
 
     @property
     def signature(self) -> Signature:
-        """What the rule takes (found out at first need: reading signatures is slow)."""
+        """The parameters of the rule (read on demand, since that is slow)."""
         if self._signature is None:
             self._signature = self._make_signature()
         return self._signature

@@ -177,7 +177,7 @@ def add_rows(x_bar: Any, y_bar: Any, indices: Any) -> bool:
 
 
 def add_in_layers(x_bar: Any, y_bar: Any, indices: Any, head: tuple, is_fresh: bool) -> bool:
-    """Add what comes first to each place, then what comes second, and so on, if that is quick."""
+    """Add the first value for each place, then the second, and so on, if that is fast."""
     order = np.argsort(indices, kind="stable")
     ordered = indices[order]
     first = np.flatnonzero(np.concatenate([[True], ordered[1:] != ordered[:-1]]))

@@ -24,7 +24,7 @@ def signature_of(f: Callable) -> inspect.Signature | None:
 
 
 class Signature:
-    """What a rule takes: differentiable positions and options.
+    """The parameters of a rule: differentiable positions and options.
 
     Parameters
     ----------
@@ -284,7 +284,7 @@ _MOST_FORMS = 256
 
 
 class _Plan:
-    """How calls of one form are bound: where each argument and each option is to be had.
+    """How calls of one form are bound: the position of each argument and option.
 
     What the rule does not name must have the target's default.
     """

@@ -144,7 +144,7 @@ def add_tangent(primal: Any, tangent: Any) -> Any:
 
 
 def _tangent_of(primal: Any) -> str:
-    """Say what the tangent of a value is, for messages."""
+    """Describe the tangent of a value, for messages."""
     cls = type(primal)
     if isinstance(primal, (tuple, list, dict)) or is_structure(cls):
         return f"a Tangent[{cls.__name__}](...) of its parts"

@@ -93,19 +93,26 @@ def jacobian(
 
 def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mode: str) -> Any:
     chosen = argnums_of(argnums)
-    traced = Linearised(f, args, kwargs, chosen, at_once=True)
-    _check_real(f, traced.value)
-    n_in = sum(np.size(x) for a in traced.arguments for x in variables_of(a))
-    n_out = sum(np.size(y) for y in variables_of(traced.value))
-    traced.check_paths()
-    # A run of the function costs about as much as three sweeps.
-    if mode == "forward" or (mode == "auto" and 3 * n_in < n_out):
-        blocks = _by_columns(Pushed(f, args, kwargs, chosen), traced.value)
+    if mode == "forward":
+        pushed = Pushed(f, args, kwargs, chosen)
+        value = pushed.value()
+        _check_real(f, value)
+        blocks = _by_columns(pushed, value)
     else:
-        blocks = _by_rows(traced)
+        traced = Linearised(f, args, kwargs, chosen, at_once=True)
+        value = traced.value
+        _check_real(f, value)
+        n_in = sum(np.size(x) for a in traced.arguments for x in variables_of(a))
+        n_out = sum(np.size(y) for y in variables_of(value))
+        traced.check_paths()
+        # A run of the function costs about as much as three sweeps.
+        if mode == "auto" and 3 * n_in < n_out:
+            blocks = _by_columns(Pushed(f, args, kwargs, chosen), value)
+        else:
+            blocks = _by_rows(traced)
     single = is_single(argnums, args)
     made = iter([block[0] if single else tuple(block) for block in blocks])
-    return map_variables(traced.value, lambda _: next(made))
+    return map_variables(value, lambda _: next(made))
 
 
 def _check_real(f: Callable, y: Any) -> None:

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.api.gradients import pullback
 from autodiff.closures.captured_values import Hole, cells_of, content_of, is_empty, with_cells
 from autodiff.closures.outer_assignments import codes_in
@@ -258,7 +259,8 @@ class Repeated:
         return result
 
 
-_remembered: OrderedDict[tuple, Repeated] = OrderedDict()
+_remembered: OrderedDict[tuple, Repeated]
+_remembered = caches.register("cached derivatives", OrderedDict())
 _lock = threading.Lock()
 
 
@@ -309,10 +311,7 @@ def repeated_pullback(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
     def derivative(build, given, values):
         y_bar, *args = given
         apply, chosen = _of_chosen(build, args, argnums)
-        first = 0 if values else 1
-        _, back = pullback(apply, values, *chosen, argnums=tuple(range(first, len(chosen) + 1)))
-        bars = back(y_bar)
-        return (bars[0], bars[1:]) if values else ((), bars)
+        return _pulled(apply, y_bar, values, *chosen)
 
     return Prepared(f, ("pullback", argnums), derivative)
 
@@ -331,6 +330,35 @@ def repeated_pushforward(f: Callable, argnums: tuple[int, ...]) -> Callable | No
         return Pushed(apply, (values, *chosen), {}, wanted).push(tuple(arg_dots))
 
     return Prepared(f, ("pushforward", argnums), derivative)
+
+
+def repeated_second(f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+    """Return ``second(y_bar, y_bar_dot, value_dots, arg_dots, *args)``: the pullback, moved.
+
+    It returns the cotangents of what `f` has captured and of the arguments, and their tangents.
+    """
+    if program_tape() is not None:
+        return None
+
+    def derivative(build, given, values):
+        y_bar, y_bar_dot, value_dots, arg_dots, *args = given
+        apply, chosen = _of_chosen(build, args, argnums)
+        pulled = functools.partial(_pulled, apply)
+        if values:
+            dots = (y_bar_dot, tuple(value_dots), *arg_dots)
+            return Pushed(pulled, (y_bar, values, *chosen), {}, None).push(dots)
+        wanted = (0, *range(2, len(chosen) + 2))
+        return Pushed(pulled, (y_bar, values, *chosen), {}, wanted).push((y_bar_dot, *arg_dots))
+
+    return Prepared(f, ("second", argnums), derivative)
+
+
+def _pulled(apply: Callable, y_bar: Any, values: tuple, *chosen: Any) -> tuple:
+    """Return the cotangents of captured values, and of arguments."""
+    first = 0 if values else 1
+    back = pullback(apply, values, *chosen, argnums=tuple(range(first, len(chosen) + 1)))[1]
+    bars = back(y_bar)
+    return (bars[0], bars[1:]) if values else ((), bars)
 
 
 def _of_chosen(

@@ -12,7 +12,7 @@ MISMATCH: Any = object()
 
 
 class NotRecordedError(Exception):
-    """Something that a program cannot do; the function runs without being compiled.
+    """A call cannot be part of a program; the function runs without being compiled.
 
     The recording is spoilt at once: the function may swallow the error and go on.
     """
@@ -25,12 +25,12 @@ class NotRecordedError(Exception):
 
 
 class TooLongError(NotRecordedError):
-    """A recording has more steps than it may have."""
+    """A recording exceeds the allowed number of steps."""
 
 
 class UnrolledError(NotRecordedError):
-    """A recording writes down each turn of loops that a structured program could run."""
+    """A recording unrolls loops that a structured program could run."""
 
 
 class CompileError(DifferentiationError):
-    """A function cannot be compiled: it would not do each time what it did once."""
+    """A function cannot be compiled, because its calls would not all do the same."""

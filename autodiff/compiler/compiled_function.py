@@ -75,12 +75,12 @@ class Variant:
         self.filename = filename
 
     def forget(self) -> None:
-        """Let go of the source that tracebacks show."""
+        """Drop the source that tracebacks show."""
         linecache.cache.pop(self.filename, None)
 
 
 class Compiled:
-    """A function that is recorded once for each form of its arguments, and compiled.
+    """A function that is recorded once for each signature of its arguments, and compiled.
 
     Attributes
     ----------
@@ -152,12 +152,12 @@ class Compiled:
         return self._record(form, args, kwargs)
 
     def _as_written(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Call the function itself; as a part of another derivative, so that this sees it."""
+        """Call the function itself; inside another derivative, as a part of it."""
         f = self._f if innermost(args, kwargs) is None else intercept(self._f)
         return f(*args, **kwargs)
 
     def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Record a call that no variant is for."""
+        """Record a call that no variant fits."""
         if innermost(args, kwargs) is not None:
             return intercept(self._f)(*args, **kwargs)  # a part of another derivative
         if self._failures.get(form, 0) >= _MOST_FAILURES:
@@ -191,16 +191,16 @@ class Compiled:
 
     @property
     def variants(self) -> int:
-        """How many programs are kept."""
+        """The number of programs that are kept."""
         return sum(map(len, self._variants.values()))
 
     @property
     def source(self) -> str:
-        """The source of the programs, the latest used first."""
+        """The source of the programs, the most recently used first."""
         return "\n\n".join(v.source for vs in self._variants.values() for v in vs)
 
     def clear(self) -> None:
-        """Forget all programs."""
+        """Drop all programs."""
         for variant in itertools.chain(*self._variants.values()):
             variant.forget()
         self._variants = {}
@@ -212,7 +212,7 @@ _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
 def _forget(rule: Rule | None = None) -> None:
-    """After a change of the rules record anew: what derivatives inside do was decided by them."""
+    """Drop all programs after a change of the rules, which derivatives inside them depend on."""
     for function in list(_compiled):
         function.clear()
 
@@ -221,7 +221,7 @@ caches.on_rule_change(_forget)
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:
-    """Return the random generators among arguments with their states, to be put back."""
+    """Return the random generators among arguments with their states, to be restored."""
     generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
     return [(g, g.bit_generator.state) for g in generators]
 
@@ -235,7 +235,7 @@ def recorded(
     exact: bool = False,
     *most: tuple[int, int],
 ) -> tuple[Variant, Any]:
-    """Record a call of at `most` so many steps and bytes; return a variant, and the result.
+    """Record a call; return a variant, and the result.
 
     `exact` says that the function is known to branch on last bits.
     """
@@ -274,7 +274,7 @@ def recorded(
 
 
 def _with_code(x: Any) -> list:
-    """Return the functions in a nest of arguments, and one object of each class of the user's."""
+    """Return the functions in a pytree, and one object of each of the user's classes."""
     found: dict[Any, Any] = {}
     waiting = [x]
     while waiting:
@@ -290,7 +290,7 @@ def _with_code(x: Any) -> list:
 
 
 def _takes_another_branch(variant: Variant, args: tuple) -> bool:
-    """Whether a branch hangs on the last bits: a program does not hold for its own arguments."""
+    """Whether a branch depends on the last bits: a program fails its own guards."""
     try:
         return variant.run(*args) is MISMATCH
     except Exception:  # it is made eagerly, where it is called
@@ -298,7 +298,7 @@ def _takes_another_branch(variant: Variant, args: tuple) -> bool:
 
 
 class _Writing:
-    """Makes variants of recorded programs."""
+    """Builds variants from recorded programs."""
 
     def __init__(
         self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str
@@ -316,7 +316,7 @@ class _Writing:
         self._has_chains = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
-        """Return a program made shorter and written as source; say if it is needed no more."""
+        """Return a variant of a program after all passes, as generated source."""
         was_shared = _Sharing(program)
         shorter = optimised(program)
         if last:
@@ -332,7 +332,7 @@ class _Writing:
         return Variant(run, source, program, filename)
 
     def emitted(self, program: Program) -> tuple[Callable, str, str]:
-        """Return a program as a function, the file that this seems to be in, and its source."""
+        """Return a program as a function, with its file name and source."""
         names = self.inputs.names
         copied = {program.outputs[k].i for k in self._copied}
         emitter = Emitter(program, self.inputs, self.outputs, names, copied)
@@ -340,7 +340,7 @@ class _Writing:
         return (*_function(source, self.name, names.scope), source)
 
     def by_machine(self, program: Program, forced: bool) -> Candidate | None:
-        """Return what machine code could be made of a program; None if there is none."""
+        """Return the kernels that machine code could run; None if there are none."""
         kernel = scalar_kernels.kernel_of(program, forced)
         if kernel is not None:
             seconds = _SECONDS + _SECONDS_BY_LINE * kernel.source.count("\n")
@@ -369,7 +369,7 @@ class _Writing:
         return run, filename, "\n\n".join([*[k.source for k in kernels], source])
 
     def promote(self, variant: Variant) -> None:
-        """Have machine code made of a variant: at once if asked for, else when it pays."""
+        """Compile a variant to machine code: at once if asked for, else when it pays."""
         whole, program = self._whole, variant.program
         n = len(program.steps)
         if self.backend == "numba":
@@ -384,14 +384,14 @@ class _Writing:
 
 
 def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
-    """Raise, with everything as it was before, if a function has changed something outside."""
+    """Raise, after restoring the state before, if a function has changed something outside."""
     changed = [d.label for d in outside if d.undo()]
     if changed:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
 
 
 class _Sharing:
-    """Which outputs of a program may share memory with what is outside, and with each other."""
+    """Which outputs of a program may share memory with values outside, and with each other."""
 
     def __init__(self, program: Program) -> None:
         self.outputs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
@@ -399,7 +399,7 @@ class _Sharing:
         self.owners = Memory(program).owners if has_arrays else None
 
     def new(self, before: _Sharing) -> set[int]:
-        """Return the outputs that have to be copied for nothing to be shared but what was before.
+        """Return the outputs to copy, so that no outputs share memory that did not before.
 
         The results of equal calls, which are made once, are no longer memory of their own.
         """
@@ -437,7 +437,7 @@ _SMALL = 8192
 
 
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:
-    """Return the function that a source defines, and the name of the file that it seems to be."""
+    """Return the function that a source defines, and the file name under which it is compiled."""
     filename = f"<compiled {name} {next(_serials)}>"
     scope = dict(scope)  # each source has buffers of its own
     line = 0

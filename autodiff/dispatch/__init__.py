@@ -1,1 +1,1 @@
-"""What a call comes to: a rule, remembered or looked up, or the function's body."""
+"""Dispatch of one call: a rule, looked up or cached, or else the function's body."""

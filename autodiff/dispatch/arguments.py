@@ -1,4 +1,4 @@
-"""The arguments of a call that sees traced values: which are traced, and what is underneath."""
+"""The arguments of a call with traced values: strips the innermost trace level."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def _has_cells(x: Any) -> bool:
 
 
 def is_constant(x: Any) -> bool:
-    """Whether `x` is an array of a traced function that holds nothing traced."""
+    """Whether `x` is an array of the traced function that holds nothing traced."""
     return type(x) is Tracer and x._tape is CONSTANT
 
 
@@ -104,7 +104,7 @@ _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_
 
 @caches.of_functions(1024)
 def place_of_out(f: Any) -> tuple[int, tuple[str, ...]]:
-    """Return where among its arguments a function takes ``out``, and the names from there on."""
+    """Return the position of ``out`` in a function's signature, and the names from there on."""
     signature = signature_of(f)
     parameters = () if signature is None else signature.parameters.values()
     names = tuple([p.name for p in parameters if p.kind in _BY_PLACE])
@@ -129,7 +129,7 @@ def without(x: Any, tape: Tape) -> Any:
 
 
 def numbers_of(x: Any) -> Any:
-    """Return an array of Python's real numbers as one of floats; anything else as it is."""
+    """Return an object array of Python's real numbers as one of floats; anything else as it is."""
     if type(x) is not np.ndarray or x.dtype.kind != "O":
         return x
     if all(isinstance(value, numbers.Real) and not is_tracer(value) for value in x.flat):
@@ -138,14 +138,14 @@ def numbers_of(x: Any) -> Any:
 
 
 def as_it_is(x: Any) -> Any:
-    """Return a traced array as another one, which later writes into `x` do not change."""
+    """Return a tracer of an array's present value, which later writes do not change."""
     if type(x) is Tracer and type(bare(x)) is np.ndarray:
         return Tracer(x._value, x._tape, x._index)
     return x
 
 
 def as_they_are(x: Any) -> Any:
-    """Return a nest whose lists later changes of `x` do not change: pullbacks read them."""
+    """Return a pytree with copies of its lists, so that later changes do not affect a pullback."""
     kind = type(x)
     if kind is Tracer:
         return as_it_is(x)
@@ -157,7 +157,7 @@ def as_they_are(x: Any) -> Any:
 
 
 def kept(x: Any, tape: Tape) -> Any:
-    """Return what a pullback may keep of an argument: no array in it may be written into.
+    """Return an argument as a pullback may keep it: no array in it can be written into.
 
     Those in lists, tuples and dicts are kept as an argument is; those in other objects are held.
     """
@@ -180,7 +180,7 @@ def kept(x: Any, tape: Tape) -> Any:
 
 
 class Stripped:
-    """The arguments of a call with the innermost level of differentiation stripped off.
+    """The arguments of a call with the innermost trace level stripped off.
 
     A pullback `keeps` them, unless the function has none.
 
@@ -289,7 +289,7 @@ def through_containers(
 
 
 def _check_fields(rule: Rule, position: int, bar: Any, primal: Any) -> None:
-    """Raise if a structural tangent has a field that the argument has not."""
+    """Raise if a structural tangent has a field that its argument does not have."""
     if not isinstance(bar, Tangent) or isinstance(primal, (tuple, list)):
         return
     keys = [key for key, _ in parts_of(primal) or ()]
@@ -303,7 +303,7 @@ def _check_fields(rule: Rule, position: int, bar: Any, primal: Any) -> None:
 
 
 def _at(rule: Rule, position: int, bar: Any, path: tuple) -> Any:
-    """Return the part of a container's cotangent at the end of a path."""
+    """Return the part of a container's cotangent that a path leads to."""
     for key in path:
         if isinstance(bar, (AbstractZero, NotImplementedTangent)):
             return bar

@@ -1,8 +1,8 @@
-"""The one decision: a rule for these arguments, else the function's body.
+"""The central decision: call a function by a rule for these arguments, or else trace its body.
 
-A call that sees a traced value strips the innermost level of differentiation off its arguments,
-asks for a rule by the types of what is underneath, computes the primal and records one node.
-Where values of outer levels remain, computing the primal is again such a call.
+A call with a traced argument strips the innermost trace level off its arguments, looks up a rule by
+the types of the values underneath, computes the primal and records one node. Where outer levels
+trace these values, computing the primal is again such a call.
 """
 
 from __future__ import annotations
@@ -77,10 +77,11 @@ pullback_of: Callable = _not_connected
 pushforward_of: Callable = _not_connected
 repeated_pullback: Callable = _not_connected
 repeated_pushforward: Callable = _not_connected
+repeated_second: Callable = _not_connected
 
 
 def connect(**functions: Callable) -> None:
-    """Put in the functions of upper modules that this one calls; see :mod:`autodiff.wiring`.
+    """Set the functions of upper modules that this one calls; see :mod:`autodiff.wiring`.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ def connect(**functions: Callable) -> None:
         ``with_closures(args, kwargs)`` has functions that captured traced values as structs.
         ``numerically(f, args, kwargs)`` differentiates by differences, or is `NO_RULE`.
         ``pullback_of`` and ``pushforward_of`` differentiate a function for a rule, and
-        ``repeated_pullback`` and ``repeated_pushforward`` at many points.
+        ``repeated_pullback``, ``repeated_pushforward`` and ``repeated_second`` at many points.
     """
     globals().update(functions)
 
@@ -139,7 +140,7 @@ def _on_tape(key: Callable, entry: Any, args: tuple, kwargs: dict[str, Any], tap
 
 
 def untraced_call(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call `f` on arguments none of which is traced; an array it makes may be written into."""
+    """Call `f` on arguments none of which is traced; the result may be written into."""
     entry = rrule.entry(f) or frule.entry(f)
     if f is memoryview and entry is not None:  # writes by it, and into the array, would not be seen
         entry.rules[0].record(args, kwargs, ())  # which refuses
@@ -169,7 +170,7 @@ _READERS = frozenset({"numpy", "builtins", "_operator", "operator", "math", "cha
 
 
 def _leaves_alone(f: Any) -> bool:
-    """Whether a function is known to write into none of its arguments."""
+    """Whether a function is known not to write into its arguments."""
     home = getattr(f, "__objclass__", f)
     package = (getattr(home, "__module__", None) or "").partition(".")[0]
     return isinstance(f, np.ufunc) or package in _READERS
@@ -180,7 +181,7 @@ def _constant_array(y: Any) -> Any:
 
 
 def record(entry: Entry, args: tuple, kwargs: dict[str, Any], tape: Tape) -> Any:
-    """Call the entry's function by its rule for these arguments, on `tape`."""
+    """Call the function of an entry by its rule for these arguments, on `tape`."""
     resolved = entry.resolve(args, kwargs, CONFIG)
     if resolved is None:
         return NO_RULE
@@ -247,7 +248,7 @@ _FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 
 def check_functions(rule: Rule, bound: tuple, options: dict[str, Any]) -> None:
-    """Raise if a function that has captured traced values goes where no rule looks into it."""
+    """Raise if a function with captured traced values is given to a rule that ignores them."""
     names = [*rule.signature.positional, *["one of its *args"] * len(bound)]
     for name, value in (*zip(names, bound, strict=False), *options.items()):
         if type(value) in _FUNCTIONS and type(with_closures((value,), {})[0][0]) is Closure:
@@ -274,7 +275,7 @@ def outputs(
     positions: tuple,
     pull: Callable,
 ) -> Any:
-    """Record an output and return it traced; one of several parts is recorded part by part."""
+    """Record an output and return it traced; of several parts, each is recorded."""
     if is_differentiable(y):
         made = ProductNode if rule.kind == "scalar" and pull.__name__ == "pull" else Node
         node = made(parents, pull, ProjectTo(y), rule, positions)
@@ -286,7 +287,7 @@ def outputs(
 
 
 def check_is_no_object_array(y: Any, rule: Rule) -> None:
-    """Raise if what a rule made of traced values is an array of objects."""
+    """Raise if the result of a rule for traced values is an array of objects."""
     if type(y) is np.ndarray and y.dtype.kind == "O":
         raise array_of_objects(f"{rule.name} was given a traced value and made an array")
 
@@ -353,14 +354,14 @@ def _row_of_outputs(
 
 
 def as_constant(y: Any, f: Callable) -> Any:
-    """Return what a function without derivative made; an array may be written into."""
+    """Return the result of a function without derivative; an array can be written into."""
     if type(y) is np.ndarray and y.dtype.kind in "fc" and y.base is None:
         return Tracer(y, CONSTANT, -1)
     return y if f in OF_SHAPE else constant(y)
 
 
 class EngineConfig(RuleConfig):
-    """How rules call back into this engine."""
+    """How rules call back into the engine."""
 
     capabilities = frozenset({HasReverseMode, HasForwardMode, SupportsMutation})
 
@@ -394,14 +395,18 @@ class EngineConfig(RuleConfig):
         """Record the pushforward of `f` once."""
         return repeated_pushforward(f, argnums)
 
+    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Record the pushforward of the pullback of `f` once."""
+        return repeated_second(f, argnums)
+
 
 def _call_first(f: Callable, *args: Any, **kwargs: Any) -> Any:
-    """Call a function that has fields, with respect to which it is differentiated as well."""
+    """Call an object with fields, with respect to which it is differentiated as well."""
     return call(f, args, kwargs)
 
 
 class NestedConfig(EngineConfig):
-    """How rules call back where outer levels trace the arguments, which take part in turn."""
+    """How rules call back into the engine where outer levels trace the arguments."""
 
     @staticmethod
     def primal(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -425,6 +430,10 @@ class NestedConfig(EngineConfig):
         """Leave it to `frule_via_ad`: outer levels must see each call."""
         return None
 
+    def repeated_second(self, f: Callable, argnums: tuple[int, ...]) -> Callable | None:
+        """Leave it to `frule_via_ad`: outer levels must see each call."""
+        return None
+
 
 CONFIG = EngineConfig()
 NESTED = NestedConfig()
@@ -436,7 +445,7 @@ def config_for(given: Stripped) -> EngineConfig:
 
 
 def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
-    """Apply a binary operator for which there is no fast path."""
+    """Apply a binary operator that has no fast path."""
     if any(type(x) in INSTANCES or computes_itself(type(x)) for x in (a, b)):
         return NotImplemented  # the class says itself what it computes
     a, b = _as_operand(a, b), _as_operand(b, a)
@@ -447,7 +456,7 @@ def operate_by_rule(op: Callable, a: Any, b: Any) -> Any:
 
 
 def _as_operand(x: Any, other: Any) -> Any:
-    """A list beside an array is an array, as NumPy has it."""
+    """Return a list beside an array as an array, as NumPy does."""
     x = numbers_of(x)
     return as_array(converted(x)) if isinstance(other, (np.ndarray, np.generic)) else x
 
@@ -464,7 +473,7 @@ def as_array(x: Any) -> Any:
 
 
 def require_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call by a rule, or say that there is none."""
+    """Call by a rule, or raise that there is none."""
     result = by_rule(f, args, kwargs)
     if result is NO_RULE:
         result = numerically(f, args, kwargs)

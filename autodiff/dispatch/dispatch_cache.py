@@ -1,7 +1,6 @@
-"""What is called for a function and the types of its arguments, where that is known.
+"""The generated code for a function and the types of its arguments: the first table of a call.
 
-A table in front of all others: see :mod:`autodiff.fastpath.codegen.plan_code`, which writes what
-stands in it.
+:mod:`autodiff.fastpath.codegen.plan_code` and :mod:`autodiff.fastpath.fusion.operation` fill it.
 """
 
 from __future__ import annotations
@@ -18,8 +17,8 @@ from chainrules_core.places import MADE_HERE
 from chainrules_core.rule import Rule
 
 OFTEN = 16
-"""Calls of a kind after which code for more of them is written, which takes as long as some 200."""
-_LONGEST = 16  # arguments: functions of any number of them would fill the memory
+"""Calls of one kind after which code is generated, which takes as long as 200 calls."""
+_LONGEST = 16  # arguments: calls with more are not cached, since there may be any number of kinds
 
 ADD_NODE = """\
     nodes = tape.nodes
@@ -46,13 +45,13 @@ def _compiled(source: str) -> types.CodeType:
 
 
 def define(name: str, source: str, scope: dict[str, Any]) -> Any:
-    """Return what source code defines; the same code is compiled once."""
+    """Execute source code and return what it defines; equal source is compiled once."""
     exec(_compiled(source), scope)
     return scope[name]
 
 
 def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]) -> None:
-    """Have a function of a scope written when it is called for the first time."""
+    """Put a function into a scope that is generated at its first call."""
 
     def call(*args: Any, **kwargs: Any) -> Any:
         scope[name] = written = write()
@@ -63,11 +62,12 @@ def define_later(name: str, scope: dict[str, Any], write: Callable[[], Callable]
 
 _ways: dict[Callable, dict[Any, Callable]] = caches.register("dispatch", {})
 # Of functions that have no rule any more: callers may hold the dict, nothing here the function.
-_without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]] = WeakKeyDictionary()
+_without_rules: WeakKeyDictionary[Callable, dict[Any, Callable]]
+_without_rules = caches.register("dispatch without rules", WeakKeyDictionary())
 
 
 def ways_of(f: Callable) -> dict[Any, Callable]:
-    """Return what is known of a function: types of arguments and names of keywords → the code.
+    """Return the table of a function: types of arguments and names of keywords → the code.
 
     It stays the same dict, which is emptied when a rule changes. Of a single argument the type
     stands for itself, two or more are a tuple.
@@ -86,11 +86,11 @@ def _kept_for(f: Callable) -> dict[Any, Callable]:
 
 
 known_of = _ways.get
-"""The cached entry or None: a function that is looked up is not kept alive."""
+"""The table or None; a lookup does not keep the function alive."""
 
 
 def find(known: dict[Any, Callable], args: tuple, kwargs: dict[str, Any]) -> Callable | None:
-    """Return what is called for arguments like these."""
+    """Return the code for arguments like these, or None."""
     if kwargs:
         return known.get((*map(type, args), *kwargs))
     if len(args) == 1:
@@ -101,12 +101,12 @@ def find(known: dict[Any, Callable], args: tuple, kwargs: dict[str, Any]) -> Cal
 
 
 def is_short(args: tuple, kwargs: dict[str, Any]) -> bool:
-    """Whether a call has so few arguments that its like is remembered."""
+    """Whether a call has few enough arguments to be cached."""
     return len(args) + len(kwargs) <= _LONGEST
 
 
 def add(f: Callable, args: tuple, kwargs: dict[str, Any], way: Callable) -> None:
-    """Have `way` called for arguments like these, if nothing is yet."""
+    """Register `way` for arguments like these, unless there is code for them."""
     if not is_short(args, kwargs):
         return
     key = type(args[0]) if len(args) == 1 and not kwargs else (*map(type, args), *kwargs)

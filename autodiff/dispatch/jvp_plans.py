@@ -1,4 +1,4 @@
-"""Plans on a forward level: the primal and the tangent at once."""
+"""Plans on a forward level, which compute the primal and the tangent together."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NUMBERS = frozenset({float, np.float64})
 
 
 class ForwardPlan(Plan):
-    """What a call of a function with arguments of given types comes to, in forward mode."""
+    """A cached decision for a function and types of arguments, in forward mode."""
 
     __slots__ = ("still",)
 
@@ -43,7 +43,7 @@ class ForwardPlan(Plan):
         return dots
 
     def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
-        """Make the call, and compute the tangent."""
+        """Call the function, and compute the tangent."""
         tape.check_open()
         bound = self.bound(values)
         options = self.given(plain)
@@ -59,7 +59,7 @@ class ForwardPlan(Plan):
     def _noted(
         self, y: Any, y_dot: Any, tape: Any, primals: Any, values: tuple, options: dict[str, Any]
     ) -> Any:
-        """Return a value that carries its tangent; of an array the memory it shares is noted."""
+        """Return a value with its tangent; note which argument an array shares memory with."""
         made = NOT_HERE
         is_array = type(y) is _ndarray
         if is_array and y.dtype.kind == "O":
@@ -86,7 +86,7 @@ class ForwardOfLinear(ForwardPlan):
     __slots__ = ()
 
     def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
-        """Make the call, and the same call of the tangent."""
+        """Call the function, and call it again with the tangent."""
         (i,) = self.wanted
         dot = self.bound(values)[i]._index
         if nested or (type(dot) is not _ndarray and type(dot) not in _NUMBERS):

@@ -1,12 +1,12 @@
-"""The decision for a function and the types of its arguments, remembered.
+"""Cached decisions for a function and the types of its arguments: plans.
 
-Most calls of a program are made again and again with arguments of the same types: traced arrays and
-numbers, plain ones and simple options. For such a call the rule, the places of the arguments and
-the way the result is recorded have been found out before; what remains is to compute the primal and
-to add a node. All other calls take the general way of :mod:`autodiff.dispatch.call`.
+Most calls of a program are repeated with arguments of the same types: traced arrays and numbers,
+plain ones and simple options. For such a call the rule, the order of the arguments and the way of
+recording are found once; a repeated call only computes the primal and adds a node. All other calls
+take the general path of :mod:`autodiff.dispatch.call`.
 
-A plan holds for a function, the type of each argument, whether it is traced on the innermost level,
-and the names of the keywords. It is forgotten when any rule changes.
+The key of a plan is the function, the type of each argument, whether it is traced on the innermost
+level, and the names of the keywords. All plans are dropped when a rule changes.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ _forward_plans: dict[tuple, Any] = caches.register("forward plans", {}, of_rules
 
 
 def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call `f` as planned; `NO_RULE` where there is no plan."""
+    """Call `f` by its plan; `NO_RULE` where there is none."""
     try:
         known = dispatch_cache.known_of(f)
     except TypeError:  # a function that cannot be hashed
@@ -103,7 +103,7 @@ def planned(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _is_nest(x: Any) -> bool:
-    """Whether `x` is a list, or a tuple of more than what an index or a shape consists of."""
+    """Whether `x` is a list, or a tuple with more in it than an index or a shape has."""
     kind = type(x)
     return kind is list or (kind is tuple and not IN_TUPLES.issuperset(map(type, x)))
 
@@ -171,7 +171,7 @@ def _stripped(values: tuple, tape: Tape) -> tuple[list, list, dict[int, Any], bo
 
 
 def _keep_arrays(values: tuple, plain: list, tape: Tape) -> bool:
-    """Put in the arrays that are not traced as a pullback may keep them; False for objects."""
+    """Replace plain arrays by what a pullback may keep; return False for arrays of objects."""
     for i, a in enumerate(values):
         if type(a) is _ndarray:
             if a.dtype is _OBJECTS:
@@ -181,7 +181,7 @@ def _keep_arrays(values: tuple, plain: list, tape: Tape) -> bool:
 
 
 def nest_of_options(x: Any) -> Any:
-    """Return a copy of nested tuples and lists of simple options; None if something else is in it.
+    """Return a copy of nested tuples and lists of simple options; None if they hold anything else.
 
     A pullback may keep it, and a list may be changed.
     """
@@ -201,7 +201,7 @@ def nest_of_options(x: Any) -> Any:
 def _write_for_levels(
     plan: Any, f: Callable, args: tuple, kwargs: dict, values: tuple, tape: Tape, result: Any
 ) -> None:
-    """Have code written for calls of a linear function like this one, if there is none yet."""
+    """Generate code for calls of a linear function like this one, if there is none yet."""
     if [i for i, a in enumerate(values) if type(a) in _TRACED] != [*plan.sources]:
         return
     if type(bare(result)) not in (_ndarray, np.float64) or dispatch_cache.find(
@@ -217,7 +217,7 @@ def _write_for_levels(
 def _remembered(
     plans: dict, key: tuple, f: Callable, values: tuple, n: int, names: tuple, tape: Tape
 ) -> Any:
-    """Find out what a call comes to, and keep it; a function without rules is not kept alive."""
+    """Make the plan of a call and cache it; functions without rules are not kept alive."""
     plan = _made(f, values, n, names, tape, tape.forward)
     if plan is not None or rrule.entry(f) is not None or frule.entry(f) is not None:
         plans[key] = plan
@@ -225,14 +225,14 @@ def _remembered(
 
 
 def _writes(f: Any, n: int) -> bool:
-    """Whether a call of `n` arguments by place gives an array to be written into."""
+    """Whether a call with `n` positional arguments gives an array to be written into."""
     return n > place_of_out(f)[0]
 
 
 def _made(
     f: Callable, values: tuple, n: int, names: tuple[str, ...], tape: Tape, forward: bool
 ) -> Any:
-    """Find out what a call comes to; None where it is not for a plan."""
+    """Make the plan of a call; None where plans do not apply."""
     if type(f) not in KEYED or key_of(f)[0] is not f:
         return None
     table = frule if forward else rrule

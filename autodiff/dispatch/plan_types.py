@@ -1,6 +1,6 @@
-"""What a remembered plan does: compute the primal, and make the node or the tangent.
+"""The kinds of plans: each computes the primal and makes the node or the tangent.
 
-Which plan a call has is the business of :mod:`autodiff.dispatch.plan_cache`.
+:mod:`autodiff.dispatch.plan_cache` chooses the plan of a call.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ KEYED = (types.FunctionType, np.ufunc, type(np.sum), types.BuiltinFunctionType)
 
 
 class Place:
-    """Stands for an argument, to see where it goes."""
+    """A placeholder for an argument, to see where the rule's signature puts it."""
 
     def __init__(self, index: int) -> None:
         self.index = index
 
 
 class Bound:
-    """How a call is bound: where each argument and option is to be had."""
+    """The binding of a call: the position of each argument and option."""
 
     has_tuples = False
 
@@ -59,14 +59,14 @@ class Bound:
 
 
 def bound_call(rule: Rule, n: int, names: tuple[str, ...], traced: set[int]) -> Bound | None:
-    """Return how a call of `n` arguments and others by name is bound; None if it cannot be."""
+    """Bind a call of `n` positional arguments and others by name; None if that is impossible."""
     stand_ins = [Place(i) for i in range(n + len(names))]
     bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
     return None if bound is None else Bound(*bound, traced, len(stand_ins))
 
 
 class Plan:
-    """What a call of a function with arguments of given types comes to, in reverse mode.
+    """A cached decision for a function and types of arguments, in reverse mode.
 
     Attributes
     ----------
@@ -107,7 +107,7 @@ class Plan:
         return self.rule.f
 
     def bound(self, values: Any) -> Any:
-        """Return the arguments in their places."""
+        """Return the arguments in the order of the rule's signature."""
         if self.straight:
             return [*values, *self.tail] if self.tail else values
         return [values[i] if i >= 0 else default for i, default in self.places]
@@ -119,7 +119,7 @@ class Plan:
         return {**self.fixed, **{name: values[i] for name, i in self.options}}
 
     def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
-        """Make the call with values, which are `plain` without the level of the tape; record it."""
+        """Make a call and record it; `plain` are its values without the innermost level."""
         sources = self.sources
         if len(sources) == 1:
             parents: tuple = (values[sources[0]]._index,)
@@ -142,7 +142,7 @@ class Plan:
     def recorded(
         self, y: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict[str, Any]
     ) -> Any:
-        """Record a value with its node; of an array the memory it shares is noted."""
+        """Record a value with its node; note which argument an array shares memory with."""
         nodes = tape.nodes
         if type(y) is _ndarray:
             dtype = y.dtype
@@ -177,7 +177,7 @@ class Plan:
     def _recorded_over(
         self, y: Any, plain: Any, node: Any, tape: Tape, primals: Any, values: Any, options: dict
     ) -> Any:
-        """Record a value that an outer level sees, `plain` beneath."""
+        """Record a value that an outer level traces; `plain` is the value underneath."""
         node.space = ProjectTo(plain)
         result = wrap(y, tape, tape.add(node))
         if type(plain) is _ndarray and (
@@ -193,7 +193,7 @@ class Plan:
         return None
 
     def note_memory(self, result: Tracer, values: tuple, options: dict[str, Any]) -> Any:
-        """Note from which argument the result has its memory; return what it is, if it is one."""
+        """Note whose memory a result shares; return the argument if the result is one."""
         bound = self.bound(values)
         same = argument_itself(result, bound, self.rule.f)
         if same is not None:
@@ -210,7 +210,7 @@ class Plan:
 
 
 class Again:
-    """Makes the call of a plan again, with other arguments."""
+    """Repeats the call of a plan with other arguments."""
 
     __slots__ = ("f", "options")
 
@@ -219,12 +219,12 @@ class Again:
         self.options = options
 
     def __call__(self, args: tuple) -> Any:
-        """Make it."""
+        """Make the call."""
         return calls.call(self.f, args, self.options)
 
 
 class Remade:
-    """How a view was made, and is made anew, from the argument whose memory it shares."""
+    """How to make a view again from the argument whose memory it shares."""
 
     __slots__ = ("args", "f", "options", "parent", "place")
 
@@ -238,7 +238,7 @@ class Remade:
         self.place = place
 
     def make(self, parent: Any) -> Any:
-        """Make the call with `parent` in its place."""
+        """Make the call with `parent` in place of the argument."""
         args = list(self.args)
         if not is_tracer(parent):  # a cotangent of this shape: what else is traced is over
             args = settled(args)
@@ -247,7 +247,7 @@ class Remade:
 
 
 class OfLinear(Plan):
-    """A plan by the adjoints of a linear function."""
+    """A plan for a linear function, by its adjoints."""
 
     __slots__ = ("adjoints", "as_spaces", "factors", "rows", "seen_adjoints", "shared")
     rule: LinearRule
@@ -276,7 +276,7 @@ class OfLinear(Plan):
         return y, LinearNode(self, parents, seen, options, nested)
 
     def adjoints_for(self, nested: bool) -> tuple:
-        """Return the adjoints, with their calls seen where their cotangents may be traced."""
+        """Return the adjoints; traced ones where their cotangents may be traced."""
         if not nested:
             return self.adjoints
         if self.seen_adjoints is None:
@@ -285,7 +285,7 @@ class OfLinear(Plan):
 
 
 class PlannedNode:
-    """A value made as a plan says."""
+    """A value computed by a plan."""
 
     __slots__ = ("parents", "plan", "space")
     plan: Any
@@ -302,7 +302,7 @@ class PlannedNode:
 
 
 class LinearNode(PlannedNode):
-    """A value made by a linear function.
+    """A value computed by a linear function.
 
     It keeps an argument in which the function is linear as its space, unless the adjoint of
     another one needs the value.
@@ -321,7 +321,7 @@ class LinearNode(PlannedNode):
         self.space: Any = None
 
     def seen_by(self, position: int) -> list:
-        """Return what the adjoint for an argument is given."""
+        """Return the arguments of the adjoint for an argument."""
         if self.plan.shared:
             return self.seen
         i = self.plan.wanted[position]
@@ -338,7 +338,7 @@ class LinearNode(PlannedNode):
         ]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate the adjoints' results, in place where the rule knows how."""
+        """Propagate the results of the adjoints, in place where the rule supports it."""
         plan = self.plan
         add_into = plan.rule.add_into
         adjoints = plan.adjoints_for(True) if self.nested else plan.adjoints
@@ -386,7 +386,7 @@ def hand_factors(pair: tuple[Any, Any] | None, bars: Cotangents, j: int) -> bool
 
 
 class OfHand(Plan):
-    """A plan by a rule written by hand."""
+    """A plan for a rule with a pullback written by hand."""
 
     __slots__ = ("function", "seen_function")
     rule: HandRule
@@ -417,7 +417,7 @@ class OfHand(Plan):
 
 
 class HandNode(PlannedNode):
-    """A value made by a rule written by hand."""
+    """A value computed by a rule with a pullback written by hand."""
 
     __slots__ = ("pullback",)
 
@@ -444,7 +444,7 @@ class HandNode(PlannedNode):
         return [found[i] for i in self.plan.wanted]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate what the pullback returns to the parents."""
+        """Propagate the cotangents that the pullback returns."""
         found = self.found(y_bar)
         parents = self.parents
         for position, i in enumerate(self.plan.wanted):
@@ -452,7 +452,7 @@ class HandNode(PlannedNode):
 
 
 class OfBody:
-    """A plan to trace a body in place of the function."""
+    """A plan that traces a body in place of the function."""
 
     __slots__ = ("body",)
 
@@ -472,7 +472,7 @@ class OfConstant:
         self.names = names
 
     def run(self, values: tuple, plain: list, tape: Tape, nested: bool) -> Any:
-        """Make the call; outer levels note it in turn."""
+        """Make the call, which outer levels trace in turn."""
         args, options = plain, {}
         if self.names:
             args, options = plain[: self.n], dict(zip(self.names, plain[self.n :], strict=True))

@@ -1,8 +1,7 @@
-"""Plans for functions of a list of arrays: ``np.concatenate``, ``np.stack`` and their kin.
+"""Plans for functions of a list of arrays, such as ``np.concatenate`` and ``np.stack``.
 
-The general way takes lists apart and puts their cotangents together by what is to be found in
-them, at many times the cost of the call. A plan knows that the list holds arrays and numbers, and
-propagates each part of the cotangent to the value that stood there.
+The general path inspects every element of a list, at many times the cost of the call. A plan relies
+on the list holding arrays and numbers, and propagates each part of the cotangent to its value.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ _OF_ARRAYS = {_ndarray}
 
 
 class ListNode(HandNode):
-    """An array made of the parts of a list, some of them traced.
+    """An array made from the parts of a list, some of them traced.
 
     Attributes
     ----------
@@ -78,7 +77,7 @@ class ListNode(HandNode):
         return [unthunk(parts[i]) for i in self.elements]
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate the parts of the list's cotangent to the values that stand in it."""
+        """Propagate the parts of the list's cotangent to its values."""
         for position, (j, x_bar) in enumerate(zip(self.parents, self.pull(y_bar), strict=True)):
             bars.add(j, x_bar, self, position, 0)
 
@@ -89,7 +88,7 @@ class OfList(OfHand):
     __slots__ = ()
 
     def run_list(self, values: list, tape: Tape, parents: list, elements: list) -> Any:
-        """Make the call, and record it; `NO_RULE` where it is not for a plan."""
+        """Make the call and record it; `NO_RULE` where the plan does not apply."""
         options = self.given(values) if self.options else self.fixed
         result = self.function(*self.bound(values), **options)
         if result is None:
@@ -110,7 +109,7 @@ _plans: dict[tuple, OfList | None] = caches.register("sequence plans", {}, of_ru
 
 
 def _made(f: Callable, plain: list, n: int, names: tuple[str, ...]) -> OfList | None:
-    """Find out what a call with a list comes to; None where it is not for a plan."""
+    """Make the plan of a call with a list; None where plans do not apply."""
     entry = rrule.entry(f) if type(f) in KEYED and key_of(f)[0] is f else None
     if entry is None or entry.takes_functions:
         return None
@@ -155,7 +154,7 @@ def planned_with_list(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _taken_apart(parts: Any) -> tuple[Tape, list[int], list[int], list[Any], set] | None:
-    """Return the tape, places and numbers of what is traced, all plain parts, and their types.
+    """Return the tape, places and numbers of the traced parts, all plain parts, and their types.
 
     None where they are of several levels, nothing is traced, or other things are among them.
     """
@@ -183,7 +182,7 @@ def _taken_apart(parts: Any) -> tuple[Tape, list[int], list[int], list[Any], set
 
 
 def _way(plan: OfList) -> Callable:
-    """Return what is called, by the types of the arguments, for a list of arrays alone."""
+    """Return the code for a list of arrays only, by the types of the arguments."""
 
     def way(parts: Any, *args: Any, **kwargs: Any) -> Any:
         for a in kwargs.values():
@@ -202,7 +201,7 @@ def _way(plan: OfList) -> Callable:
 
 
 def _kept(plain: list, traced: list[int], tape: Tape) -> list:
-    """Return the parts with the arrays from outside as a pullback may keep them."""
+    """Return the parts, with plain arrays replaced by what a pullback may keep of them."""
     return [
         tape.kept(a) if type(a) is _ndarray and i not in traced else a for i, a in enumerate(plain)
     ]

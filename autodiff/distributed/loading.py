@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import importlib
 import pickle
@@ -35,6 +36,17 @@ class File(NamedTuple):
     def load(self) -> Any:
         """Return an array, or the columns of a table."""
         return READERS[Path(self.path).suffix](self.path)
+
+
+@dataclasses.dataclass(frozen=True)
+class Setting:
+    """What a function of a sweep is called with, of whatever class."""
+
+    value: Any
+
+    def load(self) -> tuple:
+        """Return the arguments that it stands for."""
+        return (self.value,)
 
 
 def _read_npy(path: str) -> np.ndarray:
@@ -85,6 +97,8 @@ def prepared(shard: Any, packs: bool) -> Any:
 
 
 def _prepared_part(part: Any, packs: bool) -> Any:
+    if isinstance(part, Setting):
+        return Loader(pack(part.load, "a setting")) if packs else part
     if isinstance(part, (str, Path)):
         path = Path(part).absolute()  # the worker may be in another directory
         if path.suffix not in READERS:
@@ -107,21 +121,36 @@ def loaded(shard: Any) -> tuple:
 
 
 def _loaded_part(part: Any) -> Any:
-    if isinstance(part, (File, Loader)):
+    if isinstance(part, (File, Loader, Setting)):
         return part.load()
     return part() if callable(part) else part
 
 
-def described(shard: Any) -> str:
+def described(number: int, shard: Any) -> str:
     """Return a few words on a shard, for errors."""
+    if isinstance(shard, Setting):
+        return f"setting {number} ({_shortened(repr(shard.value))})"
+    return f"shard {number} ({_kind(shard)})"
+
+
+def called_with(number: int, shard: Any) -> str:
+    """Return which call of the user's function it is that a shard is for."""
+    of = "the call with" if isinstance(shard, Setting) else "the loss of"
+    return f"{of} {described(number, shard)}"
+
+
+def _kind(shard: Any) -> str:
     if isinstance(shard, tuple):
-        return ", ".join(map(described, shard))
+        return ", ".join(map(_kind, shard))
     if isinstance(shard, (str, Path)):
         return Path(shard).name
     if isinstance(shard, np.ndarray):
         return f"array of shape {shard.shape}"
     if isinstance(shard, functools.partial):
         given = [*map(repr, shard.args), *(f"{k}={v!r}" for k, v in shard.keywords.items())]
-        listed = ", ".join(given)
-        return f"{name_of(shard.func)}({listed[:40] + '…' if len(listed) > 40 else listed})"
+        return f"{name_of(shard.func)}({_shortened(', '.join(given))})"
     return name_of(shard) if callable(shard) else type(shard).__name__
+
+
+def _shortened(text: str) -> str:
+    return text[:40] + "…" if len(text) > 40 else text

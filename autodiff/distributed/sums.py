@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import queue
 from collections.abc import Callable, Sequence
 from concurrent.futures import BrokenExecutor
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.api.trees import Ravelling
-from autodiff.distributed.loading import described, is_lazy
+from autodiff.distributed.loading import called_with, described, is_lazy
 from autodiff.distributed.tree import TreeSum, group_size
 from autodiff.distributed.worker import LossError, Work
 from autodiff.distributed.workers import TooSlowError, Workers, place_for
 from autodiff.errors import ArgumentError, ShardError
 from autodiff.trace.trace_stack import is_differentiating
 
+_PICKLING = (pickle.PicklingError, TypeError, AttributeError)
 _TASKS = 4  # for each worker: few enough to send little, so many that none waits long for another
 
 
@@ -43,6 +45,9 @@ class ShardedSum:
         Called as ``report(done, total)``, in shards.
     place : Any
         Where tasks are sent, by default what `workers` says.
+    together : int, optional
+        How many neighbouring shards a task has, a power of two; by default a few tasks for each
+        worker.
 
     Raises
     ------
@@ -59,6 +64,7 @@ class ShardedSum:
         workers: Any,
         report: Callable[[int, int], None] = _nothing,
         place: Any = None,
+        together: int | None = None,
     ) -> None:
         if is_differentiating():
             raise ArgumentError(
@@ -68,6 +74,7 @@ class ShardedSum:
         self.workers = workers if isinstance(workers, Workers) else Workers(workers)
         self.shards = _checked(shards)
         self.place = place_for(self.workers) if place is None else place
+        self.together = together
         self._report = report
         try:
             self.shards = [self.place.kept(shard) for shard in self.shards]
@@ -135,13 +142,18 @@ class ShardedSum:
 
     def given_up(self, places: list[int], cause: Exception | None) -> ShardError:
         """Build the error for shards that were given out again and again."""
-        named = ", ".join(f"{i} ({described(self.shards[i])})" for i in places[:3])
+        named = ", ".join(described(i, self.shards[i]) for i in places[:3])
         more = f" and {len(places) - 3} more" if len(places) > 3 else ""
         times = self.workers.retries + 1
+        advice = (
+            "It cannot be sent to another process: give a function that makes it there."
+            if isinstance(cause, _PICKLING) and "pickle" in str(cause)
+            else "Workers die of too little memory most of all: make shards smaller, or run fewer "
+            "at once (Workers(executor, count=...))."
+        )
         return ShardError(
-            f"shard {named}{more} could not be evaluated: given to workers {times} times, the last "
-            f"time it ended with {type(cause).__name__}: {cause}. Workers die of too little memory "
-            "most of all: make shards smaller, or run fewer at once (Workers(executor, count=...))."
+            f"{named}{more} could not be evaluated: given to workers {times} times, the last "
+            f"time it ended with {type(cause).__name__}: {cause}. {advice}"
             if not isinstance(cause, TooSlowError)
             else f"shard {named}{more} could not be evaluated: {times} workers have had it for "
             f"{self.workers.timeout} s each. Give more time (Workers(executor, timeout=...)), or "
@@ -154,7 +166,7 @@ class _Tasks:
 
     def __init__(self, total: ShardedSum, kernel: Callable, places: list[int]) -> None:
         self._total, self._place, self._kernel = total, total.place, kernel
-        size = group_size(len(places), _TASKS * self._place.count)
+        size = total.together or group_size(len(places), _TASKS * self._place.count)
         self.groups = [places[i : i + size] for i in range(0, len(places), size)]
         self._events = total.place.events()
         self._next = 0
@@ -200,13 +212,11 @@ class _Tasks:
             taken = self._place.taken(future)
         except LossError as failed:
             place = self.groups[group][failed.place]
-            where = f"shard {place} ({described(self._total.shards[place])})"
+            where = called_with(place, self._total.shards[place])
             if failed.error is None:
                 last = failed.text.strip().rpartition("\n")[2]
-                raise ShardError(
-                    f"the loss of {where} raised what cannot be sent back: {last}"
-                ) from failed
-            failed.error.add_note(f"This is the loss of {where}; on its worker:\n{failed.text}")
+                raise ShardError(f"{where} raised what cannot be sent back: {last}") from failed
+            failed.error.add_note(f"This is {where}; on its worker:\n{failed.text}")
             raise failed.error from failed.error.__cause__
         except Exception as cause:
             self._again(group, generation, cause)

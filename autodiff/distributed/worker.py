@@ -64,8 +64,8 @@ def run(work: Any, kernel: Callable, vectors: tuple, shards: list) -> Any:
     work : Work or bytes
         What all tasks share, packed if it came from another process.
     kernel : callable
-        ``kernel(loss, ravelling, args, *vectors)`` returns a number, an array or a tuple of them:
-        a function of :mod:`autodiff.optimize.problems`.
+        ``kernel(loss, ravelling, args, *vectors)`` returns a number, an array or a tuple of them (a
+        function of :mod:`autodiff.optimize.problems`), or a list of what is to be collected.
     vectors : tuple of ndarray
         The point, and other arguments of the kernel.
     shards : list
@@ -73,8 +73,8 @@ def run(work: Any, kernel: Callable, vectors: tuple, shards: list) -> Any:
 
     Returns
     -------
-    ndarray or tuple of ndarray
-        Of float64.
+    ndarray, tuple of ndarray, or list
+        Numbers in float64.
     """
     known = unpacked(work) if isinstance(work, bytes) else work
     f = InPython(known.loss)
@@ -107,13 +107,15 @@ class InPython:
 
 
 def _in_double_precision(y: Any) -> Any:
+    if isinstance(y, list):
+        return y  # of what is collected, not added
     if isinstance(y, tuple):
         return tuple(np.asarray(part, float) for part in y)
     return np.asarray(y, float)
 
 
 def add(left: Any, right: Any) -> Any:
-    """Return the sum of two partial sums."""
+    """Return the sum of two partial sums; lists are joined."""
     if isinstance(left, tuple):
         return tuple(a + b for a, b in zip(left, right, strict=True))
     return left + right

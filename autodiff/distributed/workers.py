@@ -49,6 +49,16 @@ class Workers:
     timeout: float | None = None
     retries: int = 3
 
+    def __post_init__(self) -> None:
+        """Raise for numbers with which nothing would ever be given out."""
+        for name, value, least in (("count", self.count, 1), ("retries", self.retries, 0)):
+            if value is not None and (value < least or value != int(value)):
+                raise ArgumentError(
+                    f"Workers: {name} is {value!r}; it is a whole number >= {least}."
+                )
+        if self.timeout is not None and not self.timeout > 0:
+            raise ArgumentError(f"Workers: timeout is {self.timeout!r}; give seconds, more than 0.")
+
 
 class TooSlowError(Exception):
     """A task has not ended in the time that a worker has for it."""
@@ -71,14 +81,24 @@ class Pool:
     """Any executor of ``concurrent.futures``: partial sums come back, and are added here."""
 
     def __init__(self, workers: Workers) -> None:
-        self._make = None if hasattr(workers.executor, "submit") else workers.executor
-        self._executor = workers.executor if self._make is None else self._make()
+        is_made = hasattr(workers.executor, "submit") and not isinstance(workers.executor, type)
+        self._make: Any = None if is_made else workers.executor
+        self._executor = workers.executor if self._make is None else self._made()
         self.count = workers.count or os.cpu_count() or 1
         self.packs = not isinstance(self._executor, ThreadPoolExecutor)
         self.events: Callable[[], Any] = queue.SimpleQueue
         self.now = time.monotonic
         self._work: Any = None
         self._vectors: tuple = ()
+
+    def _made(self) -> Any:
+        executor = self._make()
+        if not hasattr(executor, "submit"):
+            raise ArgumentError(
+                f"executor is a function that returned {executor!r}; it must make an executor of "
+                "concurrent.futures."
+            )
+        return executor
 
     def share(self, work: Work) -> None:
         """Take what all tasks share."""
@@ -121,7 +141,7 @@ class Pool:
         if self._make is None:
             return False
         self._executor.shutdown(wait=False)
-        self._executor = self._make()
+        self._executor = self._made()
         return True
 
     def close(self) -> None:

@@ -13,6 +13,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
+from autodiff import caches
 from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.trace.observers import Observer
 from autodiff.trace.tape import Tape
@@ -92,7 +93,7 @@ class Line:
         return line
 
 
-_users: dict[str, bool] = {}
+_users: dict[str, bool] = caches.register("files of the user's", {})
 
 
 def is_users(frame: types.FrameType) -> bool:
@@ -100,9 +101,8 @@ def is_users(frame: types.FrameType) -> bool:
     name = frame.f_code.co_filename
     found = _users.get(name)
     if found is None:
-        if len(_users) > 10_000:
-            _users.clear()
-        found = _users[name] = not name.startswith(OURS) and not is_library_file(name)
+        is_ours = name.startswith(OURS) or is_library_file(name)
+        found = caches.put(_users, name, not is_ours, 10_000)
     if not found or is_generic(frame.f_code):
         return False
     # Code made of a text is named alike whoever made it.

@@ -1,1 +1,1 @@
-"""Short ways for elementwise functions and plain numbers."""
+"""Fast paths for elementwise functions and plain numbers."""

@@ -1,8 +1,8 @@
-"""Products of large arrays with partial derivatives, block by block.
+"""Products of large arrays with partial derivatives, computed block by block.
 
-Block by block a partial derivative takes no memory of its own, what is read again is still in the
-processor's cache, and what is added to a cotangent is never an array itself. On large arrays it is
-memory, not arithmetic, that takes the time.
+For large arrays memory traffic costs more than arithmetic. Block by block the partial derivative
+needs no array of its own, values that are read again are still in the processor's cache, and what
+is added to a cotangent is never stored separately.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from chainrules_core.define.partial import Partial
 from chainrules_core.define.scalar import constant_product, plain_product, strong_product
 
 LARGE = 1 << 17
-"""From so many elements on work is done in blocks ..."""
+"""Arrays of at least so many elements are processed in blocks ..."""
 BLOCK = 1 << 16
-"""... of so many."""
+"""... of so many elements."""
 
 MAPPED = 1 << 14
-"""Arrays of so many elements are given pages of their own, at first."""
+"""At first, the C library gives arrays of so many elements pages of their own."""
 _FREED = 31 << 20
 
 _ndarray = np.ndarray
@@ -42,7 +42,7 @@ def keep_freed_memory() -> None:
 
 
 class Products:
-    """The products of a cotangent with a partial derivative, one block of elements after the other.
+    """The products of a cotangent with a partial derivative, one block of elements at a time.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Products:
         self.dtype = node.space.dtype
 
     def are_possible(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
-        """Whether all that is read lies in one row, and the product has the right precision."""
+        """Whether all operands are contiguous, and the product has the right precision."""
         if self.partial.function is None:
             return type(self.partial.constant) in (int, float)
         for i, value in enumerate(self.values):
@@ -93,7 +93,7 @@ class Products:
         return self.partial(*values)
 
     def of(self, part: slice, bar: Any, strong: bool) -> Any:
-        """Return the products of a block; `bar` is a number if all elements are one."""
+        """Return the products of a block; `bar` is a number if the cotangent is one number."""
         d = self.at(part)
         if strong:
             return strong_product_of(self.partial, self.node)(d, bar, False)
@@ -113,7 +113,7 @@ class Products:
 
 
 def strong_product_of(partial: Partial, node: Any) -> Callable:
-    """Return the product in which zeros are strong."""
+    """Return the product in which a zero wins over Inf and NaN."""
     # Whether the partial derivative reads nothing that is differentiated.
     is_constant = len(node.parents) < 2 and partial.reads.isdisjoint(
         (0, node.rule.partials[0].index(partial) + 1)
@@ -122,13 +122,13 @@ def strong_product_of(partial: Partial, node: Any) -> Callable:
 
 
 def parts(size: int, block: int) -> Iterator[slice]:
-    """Yield the blocks of so many elements."""
+    """Yield the blocks as slices."""
     for start in range(0, size, block):
         yield slice(start, min(start + block, size))
 
 
 def row_of(bar: np.ndarray) -> Any:
-    """Return the elements of a cotangent in one row; a number if all are the same one.
+    """Return the elements of a cotangent as one row; a number if all are equal by broadcasting.
 
     The adjoint of a sum spreads one number. None if they do not lie in one row.
     """
@@ -136,5 +136,5 @@ def row_of(bar: np.ndarray) -> Any:
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
-    """Return the elements of an array in one row that shares its memory, if they lie so."""
+    """Return a flat view of an array, if it is contiguous."""
     return x.reshape(-1) if x.flags.c_contiguous else None

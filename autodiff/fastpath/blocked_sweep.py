@@ -1,9 +1,9 @@
-"""Runs of elementwise operations on large arrays, swept block by block.
+"""Chains of elementwise operations on large arrays, swept block by block.
 
-Where a large array has gone through one elementwise function after the other, each of their
-cotangents is read once and thrown away. So they are propagated from the end of the run to its start
-for one block of elements after the other: they stay in the processor's cache, and only what was
-kept, and what leaves the run, is in memory.
+Where a large array passes through several elementwise functions in a row, each intermediate
+cotangent is read once and dropped. So the sweep takes one block of elements from the end of the
+chain to its start, then the next block: intermediate cotangents stay in the processor's cache, and
+only the kept values and the cotangents that leave the chain are in memory.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ndarray = np.ndarray
 
 
 def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
-    """Sweep the run that ends at a place, and drop its nodes; False where there is none."""
+    """Sweep the chain that ends at a place and drop its nodes; return False where there is none."""
     node = bars.nodes[place]
     if not isinstance(node, Elementwise):
         return False
@@ -40,7 +40,7 @@ def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
 
 
 class _Step(NamedTuple):
-    """How a member of a run propagates its cotangent to one of its parents.
+    """How a node of a chain propagates its cotangent to one of its parents.
 
     Attributes
     ----------
@@ -60,13 +60,13 @@ class _Step(NamedTuple):
     is_number: bool
 
     def made(self, part: slice, bar: Any, strong: bool) -> Any:
-        """Return what is propagated of a block."""
+        """Return the cotangent of a block that is propagated."""
         p = self.products.of(part, bar, strong)
         return p + p if self.times == 2 else p
 
 
 class _Run:
-    """Elementwise operations on arrays of one shape, from the last to the first.
+    """A chain of elementwise operations on arrays of one shape, from the last to the first.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class _Run:
         self.given: dict[int, Any] = {}
 
     def find(self, place: int, bar: Any, leaves: int) -> None:
-        """Find the members, from the end on; what is not one ends the run."""
+        """Collect the nodes of the chain from its end, up to a node that does not belong to it."""
         bars = self.bars
         reached = {place}
         for k in range(place, leaves - 1, -1):
@@ -97,7 +97,7 @@ class _Run:
             reached.update([step.parent for step in steps])
 
     def _take(self, k: int, given: Any) -> bool:
-        """Note a cotangent from outside; False if it does not lie in one row."""
+        """Note a cotangent from outside the chain; False if it is not contiguous."""
         space = self.space
         if (
             type(given) is not _ndarray
@@ -112,7 +112,7 @@ class _Run:
         return True
 
     def _steps(self, node: Any) -> list[_Step] | None:
-        """Return how a node propagates its cotangent; None where it is no member."""
+        """Return how a node propagates its cotangent; None if it does not belong to the chain."""
         space = self.space
         if not isinstance(node, Elementwise):
             return None
@@ -169,7 +169,7 @@ class _Run:
             bars.nodes[k] = None
 
     def _block(self, part: slice, strong: bool) -> tuple[dict[int, Any], dict[int, Any]]:
-        """Return what leaves the run, of a block: of arrays, and the sums for numbers."""
+        """Sweep one block: return the cotangents that leave the chain, and the sums for numbers."""
         known: dict[int, Any] = {
             k: row[part] if type(row) is _ndarray else row for k, row in self.given.items()
         }
@@ -197,7 +197,7 @@ class _Run:
 
 
 class _Target:
-    """The cotangent of an array outside of the run, to be written block by block."""
+    """The cotangent of an array outside the chain, written block by block."""
 
     __slots__ = ("is_new", "row", "whole")
 
@@ -209,7 +209,7 @@ class _Target:
         self.row = self.whole.reshape(-1)
 
     def write(self, part: slice, p: Any) -> None:
-        """Write a block, or add it to what is there."""
+        """Write a block, or add it to the present content."""
         if self.is_new:
             self.row[part] = p
         else:

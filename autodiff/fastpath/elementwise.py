@@ -1,10 +1,10 @@
 """Fast paths for elementwise functions of numbers and arrays.
 
-What a function of one or two arguments needs of its rule is looked up once for each combination of
-types, and cached until a rule changes. A call computes the primal and appends one node, which keeps
-only what its partial derivatives read. For values that an outer level traces, the primal and the
-products are operations of that level. On a forward level the tangent is computed at once. For calls
-that are made often :mod:`autodiff.fastpath.fusion.operation` generates code.
+The parts of the rule that a function of one or two arguments needs are looked up once for each
+combination of types, and cached until a rule changes. A call computes the primal and appends one
+node, which keeps only what its partial derivatives read. For values that an outer level traces, the
+primal and the products are operations of that level. A forward level computes the tangent at once.
+For frequent calls :mod:`autodiff.fastpath.fusion.operation` generates code.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ NOT_HERE: Any = object()
 
 
 class Plan:
-    """What a function of arguments of given types needs of its rule.
+    """The parts of a rule that a function of arguments of given types needs.
 
     Attributes
     ----------
@@ -70,7 +70,7 @@ class Plan:
         self.computes = any(p.function is not None and p.returns is None for p in self.partials)
 
     def loses_precision(self, values: Sequence[Any]) -> bool:
-        """Whether a partial derivative would be of lower precision than the result.
+        """Whether a partial derivative would have a lower precision than the result.
 
         The rule itself computes in that of the result.
         """
@@ -80,14 +80,14 @@ class Plan:
 
 
 class _Plans(dict):
-    """Functions and the types of their arguments → plans, or None; filled at need."""
+    """Functions and the types of their arguments → plans, or None; filled on demand."""
 
     def __init__(self, table: RuleTable) -> None:
         super().__init__()
         self.table = table
 
     def __missing__(self, key: tuple) -> Plan | None:
-        """Find a plan for the first time."""
+        """Look up a plan for the first time."""
         f, *kinds = key
         entry = self.table.entry(f)
         rule = entry.find(tuple(kinds)) if entry is not None and _PLAIN.issuperset(kinds) else None
@@ -106,7 +106,10 @@ forward_plans = caches.register("elementwise plans of forward mode", _Plans(frul
 
 
 def apply(f: Callable, args: tuple) -> Any:
-    """Apply a function of one or two arguments, some traced; `NOT_HERE` for the general path."""
+    """Apply a function of one or two arguments, some of them traced.
+
+    It is `NOT_HERE` where the general path has to be taken.
+    """
     tape: Any = CONSTANT
     values: Any = []
     for a in args:
@@ -204,7 +207,7 @@ def _sum_of_products(slopes: list, dots: tuple, product: Callable) -> Any:
 
 
 def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
-    """Return a value that carries its tangent; `NOT_HERE` for the general path."""
+    """Return a value with its tangent; `NOT_HERE` where the general path has to be taken."""
     if y_dot is NOT_HERE or type(y_dot) is NotImplementedTangent:
         return NOT_HERE
     kind = type(y)
@@ -233,7 +236,7 @@ def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
 
 
 def is_inexact(y: Any) -> bool:
-    """Whether a plain value is a number or array that is recorded."""
+    """Whether a plain value is a float or complex number, or an array of them."""
     kind = type(y)
     if kind is float or kind is np.float64:
         return True

@@ -33,7 +33,7 @@ _FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
 SMALL = 2048
-"""Beyond so many elements a product is made in the memory of the partial derivative."""
+"""Products of more elements reuse the memory of the partial derivative."""
 
 _NOT_SO: Any = object()
 
@@ -109,7 +109,7 @@ class Elementwise:
 
 
 def _references_alone() -> int:
-    """Count the references to an array that a local variable alone holds."""
+    """Count the references to an array that only a local variable holds."""
     d = np.empty(1)
     return sys.getrefcount(d)
 
@@ -132,7 +132,7 @@ def hand_product(
 def pulled(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> Any:
-    """Return conj(∂y/∂x) ȳ, or None where there is nothing to propagate.
+    """Return conj(∂y/∂x) ȳ, or None where nothing is propagated.
 
     A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
     if it is `owned`, which nobody needs any more. For a number that was spread to an array the
@@ -191,7 +191,7 @@ def _pulled_in_blocks(
     strong: bool,
     owned: bool,
 ) -> Any:
-    """Compute what `pulled` returns block by block; `_NOT_SO` where that is not possible."""
+    """Compute the result of `pulled` block by block; `_NOT_SO` where that is impossible."""
     products, row = Products(node, partial), row_of(y_bar)
     if y_bar.dtype.kind != "f" or row is None:
         return _NOT_SO

@@ -1,9 +1,8 @@
-"""Fast paths for plain floats: operators and ufuncs recorded without a dispatch.
+"""Fast paths for plain floats: operators and ufuncs recorded without dispatch.
 
-The code of these methods is written from the partial derivatives that the rules of the operators
-register, so there is no second list of derivatives; it is written anew when such a rule changes.
-Partial derivatives are evaluated at once, since they are floats as well: a node is then two or four
-numbers.
+The methods are generated from the partial derivatives in the rules of the operators, so there is
+no second list of derivatives, and are generated again when such a rule changes. The partial
+derivatives are floats as well and are evaluated at once: a node is two or four numbers.
 """
 
 from __future__ import annotations
@@ -39,6 +38,8 @@ _NAMES = {
     operator.neg: "neg",
 }
 
+_FLOATS = frozenset({float, np.float64, FloatTracer})
+
 RECORD_FLOAT = """\
     made = new(FloatTracer)
     made._value = y
@@ -63,7 +64,7 @@ _BRANCH = """\
     if {test}:
         x = {x}
         z = {z}
-        y = x {symbol} z
+        y = {value}
         if {checked}:
             try:
                 node = ({node})
@@ -74,7 +75,7 @@ _IS_NUMBER = "kind is float or kind is int or kind is float64"
 
 
 def scalar_rule(f: Callable, n: int) -> ScalarRule | None:
-    """Return the rule for plain floats, if it is one of partial derivatives."""
+    """Return the rule of `f` for plain floats, if it is defined by partial derivatives."""
     entry = rrule.entry(f)
     rule = None if entry is None else entry.find((float,) * n)
     if not isinstance(rule, ScalarRule) or rule.several or rule.setup is not None:
@@ -104,16 +105,20 @@ def derivative(
     return f"{name}({', '.join(read)})"
 
 
-def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
-    """Write the methods of a binary operator from its rule for floats."""
-    rule = scalar_rule(op, 2)
+def binary_methods(f: Callable, otherwise: Callable) -> tuple[Callable, Callable] | None:
+    """Generate ``f(a, b)`` for a traced `a`, and with `b` first for a traced `b`, from the rule.
+
+    For other values than floats they call ``otherwise(a, b)``.
+    """
+    rule = scalar_rule(f, 2)
     if rule is None:
         return None
     by_a, by_b = rule.partials[0]
+    symbol = OPERATORS.get(f)
     names = ("y", "x", "z")
 
     def branch(test: str, a: str, b: str, varying: set[int]) -> str:
-        """Write what is done with two values, some of which are traced."""
+        """Write the code for two values of which some are traced."""
         nodes, safe = [], []
         for own, i, partial in (("a", 1, by_a), ("b", 2, by_b)):
             if i in varying:
@@ -124,9 +129,9 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
             test=test,
             x=a,
             z=b,
-            symbol=OPERATORS[op],
-            # Only a power of floats can be something else than a float.
-            checked="type(y) is float or type(y) is float64" if op is operator.pow else "True",
+            value=f"x {symbol} z" if symbol else "f(x, z)",
+            # Of the operators only a power of floats can be something else than a float.
+            checked="True" if symbol and f is not operator.pow else "type(y) in NUMBERS",
             node=", ".join(nodes),
             safe=", ".join(safe),
             record=indent(RECORD_FLOAT, " " * 8),
@@ -141,14 +146,31 @@ def binary_methods(op: Callable) -> tuple[Callable, Callable] | None:
     )  # fmt: skip
     scope: dict[str, Any] = {
         **SCOPE,
-        "otherwise": Tracer.__dict__[f"__{_NAMES[op]}__"],
+        "f": f,
+        "otherwise": otherwise,
         "by_a": quietly(by_a),
         "by_b": quietly(by_b),
         "safe_a": by_a.safely,
         "safe_b": by_b.safely,
     }
-    exec(compile(source, f"{MADE_HERE}operator.{op.__name__} of traced floats>", "exec"), scope)
+    exec(compile(source, f"{MADE_HERE}{f.__name__} of traced floats>", "exec"), scope)
     return scope["method"], scope["reflected"]
+
+
+def way_of(f: Callable, args: tuple) -> Callable | None:
+    """Return code for calls of `f` with two floats, traced as these are; None if there is none."""
+    kinds = [type(a) for a in args]
+    if len(args) != 2 or not _FLOATS.issuperset(kinds) or FloatTracer not in kinds:
+        return None
+    methods = binary_methods(f, _not_known)
+    if methods is None:
+        return None
+    method, reflected = methods
+    return method if kinds[0] is FloatTracer else lambda a, b: reflected(b, a)
+
+
+def _not_known(a: Any, b: Any) -> Any:
+    return NO_RULE
 
 
 def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
@@ -180,7 +202,7 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
 
 
 class UnaryTable(dict):
-    """Functions of one float → their `unary_record`, or None; filled at need."""
+    """Functions of one float → their `unary_record`, or None; filled on demand."""
 
     def __missing__(self, f: Callable) -> Callable | None:
         """Look a function up for the first time."""
@@ -205,7 +227,7 @@ _general_getitem = Tracer.__dict__["__getitem__"]
 
 
 def getitem(self: Tracer, index: Any) -> Any:
-    """Do ``x[index]``; one element of an array of float64 is recorded without a dispatch."""
+    """Return ``x[index]``; one element of an array of float64 is recorded without dispatch."""
     value = self._value
     if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
         try:
@@ -241,7 +263,7 @@ def _negated() -> Callable:
 
 
 def renew(rule: Rule | None = None) -> None:
-    """Write the methods anew, after the change of a rule that they are made from."""
+    """Generate the methods again after the change of a rule that they are made from."""
     unary.clear()
     changed = None if rule is None else rule.f
     if changed is None or changed is operator.getitem:
@@ -252,7 +274,7 @@ def renew(rule: Rule | None = None) -> None:
         if changed is not None and changed is not op:
             continue
         name = _NAMES[op]
-        methods = binary_methods(op)
+        methods = binary_methods(op, Tracer.__dict__[f"__{name}__"])
         for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
             full = f"__{prefix}{name}__"
             if method is not None:
@@ -263,7 +285,7 @@ def renew(rule: Rule | None = None) -> None:
 
 
 def install() -> None:
-    """Give traced floats their methods, and keep them in step with the rules."""
+    """Give traced floats their methods, and update them when rules change."""
     setattr(Tracer, "__getitem__", getitem)  # noqa: B010 - in front of the general one
     renew()
     rrule.watch(renew)

@@ -1,8 +1,8 @@
-"""Arrays made of lists of traced floats: one node for all of them.
+"""Arrays made from lists of traced floats, recorded as one node.
 
-The general way asks a projector for each element, which costs a hundred times what NumPy takes to
-read it. Here the sweep hands the elements of the cotangent on as they are. It is taken where the
-rule of the function says that it puts the elements together in their order.
+The general path projects each element of the cotangent, which costs a hundred times as much as
+reading it. Here the sweep propagates the elements directly. This path is taken where the rule of
+the function declares that it keeps the elements in their order.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _making: dict[Callable, bool] = caches.register("functions of lists", {}, of_rul
 
 
 def _rule(f: Callable, kind: type) -> Rule | None:
-    """Return the rule of `f` for a list or tuple, if it puts the elements together."""
+    """Return the rule of `f` for a list or tuple, if it keeps the elements in their order."""
     key = f, kind
     if key not in _rules:
         entry = rrule.entry(f)
@@ -62,7 +62,7 @@ def as_gathered(x: Any) -> Any:
 
 
 class Gathered:
-    """An array made of floats, some of them traced.
+    """An array made from floats, some of them traced.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class Gathered:
         self.rule = rule
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate each element's cotangent to the number that it was made of."""
+        """Propagate each element's cotangent to the number that it was made from."""
         if type(y_bar) is not _ndarray:  # it is traced on an outer level
             flat = y_bar.reshape(-1)
             for i, j in zip(self.elements, self.parents, strict=True):
@@ -103,7 +103,7 @@ class Gathered:
 
 
 def gathered(f: Callable, x: Any, options: dict[str, Any]) -> Any:
-    """Make an array of nested lists of floats, some traced; `NOT_HERE` for the general path.
+    """Make an array from nested lists of floats, some traced; `NOT_HERE` for the general path.
 
     Parameters
     ----------

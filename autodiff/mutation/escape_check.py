@@ -70,13 +70,11 @@ def object_holds_traced(args: tuple) -> bool:
 
     It must if the object holds a traced value or a function that has captured one
     (`scipy.integrate.ode` keeps both, and passes them to compiled code). In scipy.stats it must for
-    arrays of a traced function too. A dispatcher looks at the types of its arguments.
+    arrays of a traced function too.
     """
     if not args:
         return False
     module = type(args[0]).__module__
-    if module == "multipledispatch.dispatcher":
-        return has_constants(args[1:], {})
     if not module.startswith("scipy."):
         return False
     if module.startswith("scipy.stats.") and has_constants(args[:1], {}):

@@ -61,7 +61,7 @@ def note_shared(
 
 
 def argument_itself(made: Tracer, args: Any, f: Any) -> Any:
-    """Return the argument that a function of NumPy's or SciPy's has returned itself, or None.
+    """Return the argument that a NumPy or SciPy function has returned itself, or None.
 
     A user's rule may change the derivative alone; its result stays another object.
     """

@@ -94,7 +94,7 @@ class ArrayMethods(_array):  # to the type checker without the types of np.ndarr
         self._traced.setflags(*args, **kwargs)
 
     def item(self, *args: Any) -> Any:
-        """Return an element as a number of Python's."""
+        """Return an element as a Python number."""
         return self._traced.item(*args)
 
     def tolist(self) -> Any:

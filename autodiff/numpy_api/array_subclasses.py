@@ -176,7 +176,7 @@ def _class_above_base(kind: type) -> type:
 
 
 def original(kind: type) -> type:
-    """Return the subclass that a class of ours stands for; any other class as it is."""
+    """Return the subclass that one of our classes stands for; any other class unchanged."""
     return kind.__mro__[1] if _classes.get(kind.__mro__[1]) is kind else kind
 
 
@@ -263,7 +263,7 @@ def _with_shell(made: Any, shell: Any) -> Any:
 
 
 def _with_hidden(made: Any, shell: np.ma.MaskedArray) -> Any:
-    """Put the numbers that NumPy leaves under a mask in the place of others."""
+    """Replace numbers under a mask by those that NumPy leaves there."""
     other = np.ma.getmaskarray(shell) & (shell.data != bare(made))
     return np.where(other, shell.data, made) if other.any() else made
 

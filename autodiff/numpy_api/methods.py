@@ -94,7 +94,7 @@ def _copy_of_array(self: Any, order: str = "C") -> Any:
     Whether ``ravel`` of the copy is a view of it depends on the order.
     """
     if not isinstance(self, np.ndarray):
-        return self  # a number of NumPy's
+        return self  # a NumPy scalar
     if _lies_in(bare(self), order):
         return _copied(self)
     return ruled(np.copy, (self, order), {})
@@ -171,7 +171,7 @@ def _compress(self: Any, condition: Any, axis: Any = None, out: Any = None) -> A
 
 
 def _fill(self: Any, value: Any) -> None:
-    if isinstance(self, np.ndarray):  # the method of NumPy's numbers does nothing
+    if isinstance(self, np.ndarray):  # the method of NumPy scalars does nothing
         assign_item(target_of(self), ..., value)
 
 

@@ -167,6 +167,8 @@ WRITERS: dict[Callable, Callable] = {
 def into(out: Any, result: Any) -> Any:
     """Write a result into the array given as ``out=``."""
     if is_tracer(out):
+        if not isinstance(bare(out), np.ndarray):
+            raise TypeError("return arrays must be of ArrayType")  # NumPy's own words
         assign(out, result)
         return out
     if innermost((result,), {}) is not None:
@@ -178,6 +180,13 @@ def into(out: Any, result: Any) -> Any:
     check_free(out)
     np.copyto(out, untraced(result), casting="same_kind")
     return out
+
+
+def all_arrays(results: Any) -> Any:
+    """Return the results of a ufunc that was called with ``out=...``: arrays, no numbers."""
+    if type(results) is tuple:
+        return tuple(map(all_arrays, results))
+    return results if isinstance(bare(results), np.ndarray) else call(np.asarray, (results,))
 
 
 def into_each(outs: tuple, results: Any, elementwise: bool) -> Any:

@@ -9,6 +9,7 @@ from autodiff.optimize.first_order import (
 )
 from autodiff.optimize.fits import curve_fit as curve_fit
 from autodiff.optimize.history import History as History
+from autodiff.optimize.many import multistart as multistart
 from autodiff.optimize.solvers import (
     least_squares as least_squares,
     minimize as minimize,
@@ -34,6 +35,7 @@ __all__ = [
     "History",
     "least_squares",
     "minimize",
+    "multistart",
     "Optimiser",
     "Profile",
     "profile",

@@ -120,7 +120,8 @@ def _constraint(constraint: Any, ravelling: Ravelling, second: bool) -> Any:
             f"NonlinearConstraint or a LinearConstraint, not {constraint!r}."
         )
     _check_derived(constraint.get("jac"))
-    posed = Problem(constraint["fun"], ravelling, tuple(constraint.get("args", ())))
+    args = constraint.get("args", ())
+    posed = Problem(constraint["fun"], ravelling, args if isinstance(args, tuple) else (args,))
     if second:
         highest = 0.0 if constraint["type"] == "eq" else np.inf
         return _nonlinear(posed, 0.0, highest, second, {})

@@ -19,7 +19,7 @@ from autodiff.api.jacobians import hvp, jacobian
 from autodiff.api.trees import Ravelling, tree_map
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
-from autodiff.trace.linearize import promoted
+from autodiff.trace.linearize import check_scalar, promoted
 from autodiff.trace.trace_stack import is_differentiating
 from autodiff.trace.tracer import bare
 from chainrules_core.rules import name_of
@@ -90,6 +90,13 @@ def call(f: Callable, *args: Any) -> Any:
 def value_at(f: Callable, ravelling: Ravelling, args: tuple, x: Any) -> Any:
     """Return the value."""
     return call(f, ravelling.nest(x), *args)
+
+
+def number_at(f: Callable, ravelling: Ravelling, args: tuple, x: Any) -> Any:
+    """Return the value; raise if it is not one real number."""
+    y = value_at(f, ravelling, args, x)
+    check_scalar(f, y)
+    return y
 
 
 def gradient_at(f: Callable, ravelling: Ravelling, args: tuple, x: Any) -> Any:

@@ -31,6 +31,9 @@ class NoBar:
     def parts(self, done: int, total: int) -> None:
         """Show nothing."""
 
+    def ended(self, done: int, total: int) -> None:
+        """Show nothing."""
+
 
 class Bar(NoBar):
     """Shows evaluations, value, length of the gradient and evaluations per second.
@@ -41,9 +44,13 @@ class Bar(NoBar):
         Where; by default the terminal or the notebook.
     total : int, optional
         How many evaluations there will be, if that is known.
+    named : str
+        What is counted.
     """
 
-    def __init__(self, console: Any = None, total: int | None = None) -> None:
+    def __init__(
+        self, console: Any = None, total: int | None = None, named: str = "evaluations"
+    ) -> None:
         from rich.progress import (
             BarColumn,
             MofNCompleteColumn,
@@ -58,7 +65,7 @@ class Bar(NoBar):
             TextColumn("{task.fields[state]}"), TimeElapsedColumn(),
             console=console,
         )  # fmt: skip
-        self._task = self._progress.add_task("evaluations", total=total, state="")
+        self._task = self._progress.add_task(named, total=total, state="")
         self._parts: Any = None
         self._history: History | None = None
         self._shown_at = 0.0
@@ -91,6 +98,10 @@ class Bar(NoBar):
             self._parts = self._progress.add_task("shards", state="")
         self._progress.update(self._parts, completed=done, total=total)
 
+    def ended(self, done: int, total: int) -> None:
+        """Show how many of what is counted have ended."""
+        self._progress.update(self._task, completed=done, total=total)
+
     def _update(self, history: History) -> None:
         if len(history):
             length = history.gradient_norms[-1]
@@ -110,7 +121,7 @@ def _console() -> Any:
     return console
 
 
-def bar_for(progress: Any, total: int | None = None) -> NoBar:
+def bar_for(progress: Any, total: int | None = None, named: str = "evaluations") -> NoBar:
     """Return a bar: one that shows nothing if none is asked for, or if rich is not installed.
 
     Parameters
@@ -119,7 +130,9 @@ def bar_for(progress: Any, total: int | None = None) -> NoBar:
         Whether to show one, or where.
     total : int, optional
         How many evaluations there will be.
+    named : str
+        What is counted.
     """
     if progress is False or progress is None or importlib.util.find_spec("rich") is None:
         return NoBar()
-    return Bar(None if progress is True else progress, total)
+    return Bar(None if progress is True else progress, total, named)

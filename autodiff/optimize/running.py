@@ -12,12 +12,16 @@ from scipy.optimize import OptimizeResult
 from autodiff.api.trees import Ravelling
 from autodiff.optimize.history import History
 from autodiff.optimize.progress import bar_for
-from autodiff.optimize.saved import load, save
+from autodiff.optimize.saved import check_form, check_place, form_of, load, save
 
 EVERY = 10.0
 """Seconds between two checkpoints."""
-INTERRUPTED = 99
-"""The status of a result that Ctrl-C or the callback has cut short; SciPy's are smaller."""
+BY_CTRL_C, BY_CALLBACK = 98, 99
+"""The status of a result that Ctrl-C or the callback has cut short; SciPy has 99, too."""
+
+
+class StoppedError(Exception):
+    """The callback has asked for the end of the run."""
 
 
 class Run:
@@ -65,6 +69,8 @@ class Run:
         self._bar = bar_for(progress)
         self.parts = self._bar.parts
         self._checkpoint = checkpoint
+        if checkpoint is not None:
+            check_place(checkpoint)
         self._resume = resume and checkpoint is not None
         self._latest: Any = None
         self._callback = callback
@@ -104,7 +110,8 @@ class Run:
     def save(self) -> None:
         """Write the best point to its file."""
         if self._checkpoint is not None:
-            save(self._checkpoint, {"x": self.best, "value": self.lowest})
+            state = {"x": self.best, "value": self.lowest}
+            save(self._checkpoint, state, form=form_of(self.ravelling.like))
             self._saved_at = time.monotonic()
 
     @property
@@ -119,7 +126,10 @@ class Run:
             self._improve(*self._latest)
         if self._callback is not None:
             params, count = self.ravelling.nest(x), len(self.history)
-            self._callback(OptimizeResult(x=np.array(x), params=params, nfev=count))
+            try:
+                self._callback(OptimizeResult(x=np.array(x), params=params, nfev=count))
+            except StopIteration as stop:
+                raise StoppedError from stop  # SciPy's methods would end at points of their own
 
     def solve(self, solver: Callable, f: Callable, x: Any, **named: Any) -> OptimizeResult:
         """Call a solver; return its result, or the best point if it is interrupted.
@@ -136,16 +146,15 @@ class Run:
             Further arguments of the solver.
         """
         if self._resume:
-            saved, _ = load(self._checkpoint, {"x": x, "value": 0.0})
-            x = x if saved is None else saved["x"]
+            x = self._saved(x)
         self.best = x.copy()
         try:
             with self._bar:
                 result = solver(f, x, **named)
         except KeyboardInterrupt:
-            result = self._cut_short("Interrupted by Ctrl-C")
-        except StopIteration:
-            result = self._cut_short("Stopped by the callback")
+            result = self._cut_short(BY_CTRL_C, "Interrupted by Ctrl-C")
+        except StoppedError:
+            result = self._cut_short(BY_CALLBACK, "Stopped by the callback")
         else:
             if self._by_iteration:
                 self.best, self.lowest = np.array(result.x), float(result.fun)
@@ -154,11 +163,19 @@ class Run:
         params = self.ravelling.nest(np.asarray(result.x, float))
         return with_items(result, params=params, history=self.history)
 
-    def _cut_short(self, how: str) -> OptimizeResult:
+    def _saved(self, x: Any) -> Any:
+        """Return the point of the checkpoint, or `x` if its file does not exist."""
+        saved, others = load(self._checkpoint, {"x": x, "value": 0.0})
+        if saved is None:
+            return x
+        check_form(self._checkpoint, others, self.ravelling.like)
+        return saved["x"]
+
+    def _cut_short(self, status: int, how: str) -> OptimizeResult:
         which = "of the last iteration" if self._by_iteration else "with the lowest value"
         count = len(self.history)
         return OptimizeResult(
-            x=self.best, success=False, status=INTERRUPTED, nfev=count,
+            x=self.best, success=False, status=status, nfev=count,
             message=f"{how} after {count} evaluations; x is the point {which} so far.",
             **{self._named: self.lowest},
         )  # fmt: skip

@@ -3,13 +3,51 @@
 from __future__ import annotations
 
 import os
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from autodiff.errors import ArgumentError
-from autodiff.trace.pytree import is_perturbable, map_leaves, variables_of
+from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, variables_of
+
+
+def check_place(path: Any) -> None:
+    """Raise, before the work, if there is no place for a file."""
+    target = Path(path)
+    if target.is_dir():
+        raise ArgumentError(f"the checkpoint {str(path)!r} is a folder. Give the name of a file.")
+    if not target.absolute().parent.is_dir():
+        raise ArgumentError(
+            f"the checkpoint {str(path)!r} is in a folder that does not exist. Make it first."
+        )
+
+
+def form_of(nest: Any) -> np.ndarray:
+    """Return the names and shapes of the variables of a nest, as an array of text."""
+    return np.array(_listed(nest, "params", {}), str)
+
+
+def check_form(path: Any, arrays: dict[str, np.ndarray], nest: Any) -> None:
+    """Raise if a file has the form of another nest than this; one without a form is of any."""
+    own = form_of(nest)
+    theirs = arrays.get("form", own)
+    if not np.array_equal(theirs, own):
+        raise ArgumentError(
+            f"the checkpoint {Path(path).name} is of other parameters: {', '.join(theirs)}; "
+            f"{', '.join(own)} are expected. Delete the file, or give another name."
+        )
+
+
+def _listed(nest: Any, where: str, seen: dict) -> list[str]:
+    parts = parts_of(nest)
+    if parts is None:
+        return [f"{where} of shape {np.shape(nest)}"] if is_perturbable(nest) else []
+    if id(nest) in seen:  # a container in several places counts once
+        return []
+    seen[id(nest)] = nest
+    return [line for key, part in parts for line in _listed(part, f"{where}[{key!r}]", seen)]
 
 
 def save(path: Any, nest: Any, **others: np.ndarray) -> None:
@@ -43,8 +81,14 @@ def load(path: Any, like: Any) -> tuple[Any, dict[str, np.ndarray]]:
     """
     if not Path(path).exists():
         return None, {}
-    with np.load(path, allow_pickle=False) as file:
-        arrays = dict(file)
+    try:
+        with Path(path).open("rb") as stream, np.load(stream, allow_pickle=False) as file:
+            arrays = dict(file)
+    except (ValueError, TypeError, EOFError, zipfile.BadZipFile) as error:
+        raise ArgumentError(
+            f"{Path(path).name} is no checkpoint, or only a part of one: {error}. Delete the file, "
+            "or give another name."
+        ) from error
     count = sum(name.startswith("leaf_") for name in arrays)
     found = [arrays.pop(f"leaf_{i}") for i in range(count)]
     forms = [(np.shape(leaf), np.result_type(leaf)) for leaf in variables_of(like)]

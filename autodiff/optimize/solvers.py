@@ -19,6 +19,7 @@ from autodiff.optimize.problems import (
     gradient_at,
     hessian_at,
     jacobian_at,
+    number_at,
     pair_at,
     problem,
     product_at,
@@ -147,7 +148,7 @@ def minimize(
         if is_differentiating():
             jac = of_vector(gradient_at) if has_gradient else None
             return _traced(given, posed, solve, of_vector(value_at), jac=jac)
-        evaluate = of_vector(pair_at if has_gradient else value_at)
+        evaluate = of_vector(pair_at if has_gradient else number_at)
         return run.solve(
             solve,
             run.watched(evaluate, _value_and_norm if has_gradient else _value),

@@ -17,8 +17,8 @@ from autodiff.optimize.first_order import Optimiser, adam
 from autodiff.optimize.history import History
 from autodiff.optimize.problems import gradient_nest, pair_at, problem
 from autodiff.optimize.progress import bar_for
-from autodiff.optimize.running import EVERY, INTERRUPTED
-from autodiff.optimize.saved import load, save
+from autodiff.optimize.running import BY_CALLBACK, BY_CTRL_C, EVERY
+from autodiff.optimize.saved import check_form, check_place, form_of, load, save
 from autodiff.trace.linearize import check_scalar
 
 
@@ -106,6 +106,8 @@ def train(
     """
     posed = problem(loss, params0)
     bar = bar_for(progress)
+    if checkpoint is not None:
+        check_place(checkpoint)
     examples: Examples | Shards
     if is_sharded(shards, executor):
         if data is not None:
@@ -115,9 +117,11 @@ def train(
     else:
         examples = Examples(loss, data, compiled=checkpoint is None)
     with examples:
-        if batch_size is not None and batch_size < 1:
-            raise ArgumentError(f"batch_size is {batch_size}; a batch has at least one example.")
-        size = min(batch_size or examples.count, examples.count)
+        if batch_size is not None and (batch_size < 1 or batch_size != int(batch_size)):
+            raise ArgumentError(
+                f"batch_size is {batch_size}; a batch has a whole number of examples, at least one."
+            )
+        size = min(int(batch_size or examples.count), examples.count)
         optimiser = adam() if optimiser is None else optimiser
         state = Training(examples, posed.ravelling, optimiser, size, seed, checkpoint)
         if resume:
@@ -133,12 +137,12 @@ def train(
                     if callback is not None:
                         callback(OptimizeResult(params=state.params, fun=value, nit=state.step))
         except KeyboardInterrupt:
-            success, status = False, INTERRUPTED
+            success, status = False, BY_CTRL_C
             message = (
                 f"Interrupted by Ctrl-C after {state.step} steps; params are those of the last."
             )
         except StopIteration:
-            success, status = False, INTERRUPTED
+            success, status = False, BY_CALLBACK
             message = f"Stopped by the callback after {state.step} steps."
         finally:
             state.write()  # an error of the user's function loses nothing either
@@ -164,7 +168,8 @@ class Examples:
 
     def __init__(self, loss: Callable, data: Any, compiled: bool) -> None:
         self._loss, self._compiled = loss, compiled
-        self._arrays = data if isinstance(data, tuple) else (data,)
+        given = data if isinstance(data, tuple) else (data,)
+        self._arrays = tuple([np.asarray(a) if isinstance(a, list) else a for a in given])
         if data is None or not self._arrays:
             raise ArgumentError("train was given no data: give arrays, or shards and an executor.")
         lengths = {len(a) for a in self._arrays}
@@ -264,7 +269,8 @@ class Training:
         """Write the state to the checkpoint, if there is one."""
         if self._checkpoint is not None:
             state = {"params": self.params, "memory": self.memory, "step": float(self.step)}
-            save(self._checkpoint, state, run=self._run, **self.history.arrays())
+            form = form_of(self.params)
+            save(self._checkpoint, state, run=self._run, form=form, **self.history.arrays())
             self._saved_at = time.monotonic()
 
     def read(self) -> None:
@@ -273,10 +279,12 @@ class Training:
         state, extras = load(self._checkpoint, like) if self._checkpoint is not None else ({}, {})
         if not state:
             return
-        if not np.array_equal(extras["run"], self._run):
+        check_form(self._checkpoint, extras, self.params)
+        run = np.ravel(extras.get("run", ()))
+        if not np.array_equal(run, self._run):
             raise ArgumentError(
                 "the checkpoint is of a run with other data or options: its number of examples or "
-                f"shards, batch_size and seed are {extras['run'].tolist()}, and now "
+                f"shards, batch_size and seed are {run.tolist()}, and now "
                 f"{self._run.tolist()}. Give the same, or another file."
             )
         self.params, self.memory, self.step = state["params"], state["memory"], int(state["step"])

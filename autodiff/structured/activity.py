@@ -3,27 +3,43 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 from typing import Any
 
-from autodiff.structured.ir import WRITES, Block, For, If, Op, Program, Slot, Value, While
+from autodiff.structured.ir import (
+    WRITES,
+    Block,
+    If,
+    Op,
+    Program,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+    flat,
+)
 from autodiff.structured.kinds import UnsupportedError
 from chainrules_core.rule import Rule
 
 
-def blocks_of(body: list) -> Iterator[Block]:
-    """Yield all blocks of a list of nodes, in the order of the source."""
-    for node in body:
-        if isinstance(node, Block):
-            yield node
-        elif isinstance(node, For):
-            yield from blocks_of(node.body)
-        elif isinstance(node, While):
-            yield from blocks_of(node.before)
-            yield from blocks_of(node.body)
-        elif isinstance(node, If):
-            yield from blocks_of(node.then)
-            yield from blocks_of(node.otherwise)
+def remove_unread(program: Program) -> None:
+    """Do not bind variables that nobody reads: parameters of functions read in place, say."""
+    blocks = list(blocks_of(program.body))
+    returned = set(flat(program.returned))
+    live: set[Slot] = set()
+    while True:
+        before = len(live)
+        for block in blocks:
+            lasting = {v for slot, v in block.writes.items() if slot in live}
+            for op in block.ops:
+                v = op.out
+                if op.code == "read" and (v.uses or v in lasting or v in returned):  # type: ignore[union-attr]
+                    live.add(op.data)
+        if len(live) == before:
+            break
+    for block in blocks:
+        block.writes = {slot: v for slot, v in block.writes.items() if slot in live}
+    for slot in set(program.slots) - live:
+        slot.reads = 0
 
 
 def is_active(value: Value) -> bool:
@@ -74,6 +90,8 @@ def _mark_op(op: Op) -> bool:
     if op.code in WRITES:
         return is_active(op.args[1]) and _activate(op.args[0])
     value: Any = op.out
+    if op.code == "call" and value.kind.parts and value.kind.has_floats and depends(op):
+        raise UnsupportedError(f"{op.f} returns several numbers that depend on the variables")
     if not value.kind.is_inexact or is_active(value):
         return False
     if op.code == "read":

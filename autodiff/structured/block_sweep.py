@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.activity import depends, is_active
 from autodiff.structured.bound_rules import Bound
 from autodiff.structured.indices import parts_of_index, region_of
-from autodiff.structured.ir import Block, Op, Value
+from autodiff.structured.ir import Block, Op, Slot, Value, known
 from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.known_functions import function_of
 from autodiff.structured.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import ScalarRule
+
+_DISPLAYS = (np.array, np.asarray)
+_LONGEST = 160  # characters of an expression that is not bound to a name
 
 
 class BlockSweep:
@@ -21,63 +27,97 @@ class BlockSweep:
         self.e = emitter
         self.block = block
         self.out = emitter.out
-        self.bars: set[Value] = set()  # values that have a cotangent so far
+        # What has come for each value that has no shadow: its cotangent is the sum.
+        self.terms: dict[Value, list[str]] = {}
 
     def run(self) -> None:
         """Write it."""
         e = self.e
-        zeroed = []
         for v in [v for v in e.seeded if v.op in self.block.ops]:
             for seed in e.seeded.pop(v):
-                self.add_to(v, seed)
+                self.add_to(v, seed, lasts=True)
+        taken: dict[Slot, list[str]] = {}  # variables that are bound here: earlier ones get anew
         for slot, v in self.block.writes.items():
             if slot.memory is None and slot.is_active:
                 if v.op.code == "read" and v.op.data is slot:
                     continue
                 if is_active(v):
-                    self.add_to(v, f"{slot.name}_b")
-                zeroed.append(f"{slot.name}_b")
-        if zeroed:
-            self.out.add(f"{' = '.join(zeroed)} = 0.0")
+                    self.add_to(v, f"{slot.name}_b", lasts=True)
+                taken[slot] = []
         for op in reversed(self.block.ops):
             self.operation(op)
         for op in self.block.ops:
-            if op.code == "read" and op.out in self.bars:
-                self.out.add(f"{op.data.name}_b += {op.out.name}_b")
+            if op.code == "read" and op.out in self.terms:
+                slot, total = op.data, " + ".join(self.terms[op.out])
+                if slot in taken:
+                    taken[slot].append(total)
+                else:
+                    self.out.add(f"{slot.name}_b += {total}")
+        self._rebind(taken)
+
+    def _rebind(self, taken: dict[Slot, list[str]]) -> None:
+        """Bind the cotangents of variables to what has come for their earlier values."""
+        given = {f"{slot.name}_b": " + ".join(terms) for slot, terms in taken.items() if terms}
+        if given:
+            self.out.add(f"{', '.join(given)} = {', '.join(given.values())}")
+        zero = [f"{slot.name}_b" for slot, terms in taken.items() if not terms]
+        if zero:
+            self.out.add(f"{' = '.join(zero)} = 0.0")
 
     # -- cotangents --------------------------------------------------------------------------------
 
-    def add_to(self, v: Value, text: str) -> None:
-        """Add to the cotangent of a value."""
-        e = self.e
+    def add_to(self, v: Value, text: str, lasts: bool = False) -> None:
+        """Add to the cotangent of a value.
+
+        A text that `lasts` may be written later, where the cotangent is read: all names in it are
+        of numbers, and bound once in the block.
+        """
+        if v.op.code == "tuple":  # it would not reach the parts
+            raise UnsupportedError("a tuple in the place of an array")
         if v.memory is not None and v.memory.root().has_shadow:
-            shadow = e.shadow(v)
+            shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 self.out.add(f"{shadow} += {text}")
             else:
                 self.out.add(f"s = {shadow}; s += {text}")
             return
-        name = f"{v.name}_b"
-        if v in self.bars:
-            self.out.add(f"{name} = {name} + {text}")
-        else:
-            self.bars.add(v)
-            self.out.add(f"{name} = {text}")
+        terms = self.terms.setdefault(v, [])
+        terms.append(text)
+        if not lasts or sum(map(len, terms)) > _LONGEST:
+            self._name(v)
 
-    def bar(self, v: Value) -> str | None:
-        """Return the cotangent of a value, a name; None if it has none."""
+    def _name(self, v: Value) -> str:
+        """Bind the cotangent of a value, as far as it has come; return its name."""
+        name = f"{v.name}_b"
+        terms = self.terms[v]
+        if terms != [name]:
+            self.out.add(f"{name} = {' + '.join(terms)}")
+            self.terms[v] = [name]
+        return name
+
+    def bar(self, v: Value, once: bool) -> str | None:
+        """Return the cotangent of a value; None if it has none.
+
+        It is a name, unless it is read `once`.
+        """
         if v.memory is not None and v.memory.root().has_shadow:
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 return shadow
             self.out.add(f"g = {shadow}")
             return "g"
-        return f"{v.name}_b" if v in self.bars else None
+        terms = self.terms.get(v)
+        if terms is None:
+            return None
+        if len(terms) == 1 and terms[0].isidentifier():
+            return terms[0]
+        return f"({' + '.join(terms)})" if once else self._name(v)
 
     # -- operations --------------------------------------------------------------------------------
 
     def operation(self, op: Op) -> None:
         """Pull the cotangent of what an operation makes back to what it reads."""
+        self.e.current = op
         if op.code in ("break", "raise"):
             return
         if op.out is None:
@@ -88,7 +128,9 @@ class BlockSweep:
             return
         if op.code == "call" and not depends(op):
             return
-        g = self.bar(v)
+        active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
+        once = op.code == "load" or (len(active) == 1 and not _is_display(op))
+        g = self.bar(v, once)
         if g is None:
             return
         if op.code == "load":
@@ -115,44 +157,43 @@ class BlockSweep:
         e = self.e
         base, value, *at = op.args
         memory = base.memory.root()  # type: ignore[union-attr] # an array has one
-        texts = [e.need(a) for a in at] if memory.is_active or memory.is_needed else []
+        is_restored = e.must_restore(op)
+        texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
-        if memory.is_needed:
+        if is_restored:
             old = e.old_name(op)
             e.pushing[old] = old
-            where = e.need(base)
+            where = e.need(base, contents=False)
             self.out.add(f"{where}[{index}] = {old}")
         if not memory.has_shadow:
             return
         shadow = f"{e.shadow(base)}[{index}]"
         region = region_of(op)
+        text = shadow + (".copy()" if region.is_array else "")
         if op.code == "store":
-            if is_active(value):
-                self.out.add(f"w = {shadow}" + (".copy()" if region.is_array else ""))
-            self.out.add(f"{shadow} = 0.0")
-            text = "w"
-        elif not is_active(value):
-            return
-        else:
-            text = (
-                f"(-{shadow})"
-                if op.code == "sub"
-                else shadow + (".copy()" if region.is_array else "")
-            )
-        if is_active(value):
-            self.add_fitting(value, text, region.ndim)
+            if not is_active(value):
+                self.out.add(f"{shadow} = 0.0")
+            elif _has_shadow(value):  # which may be the same
+                self.out.add(f"w = {text}")
+                self.out.add(f"{shadow} = 0.0")
+                self.add_fitting(value, "w", region.ndim)
+            else:
+                self.add_fitting(value, text, region.ndim)
+                self.out.add(f"{shadow} = 0.0")
+        elif is_active(value):
+            self.add_fitting(value, f"(-{shadow})" if op.code == "sub" else text, region.ndim)
 
-    def add_fitting(self, v: Value, text: str, ndim: int) -> None:
+    def add_fitting(self, v: Value, text: str, ndim: int, lasts: bool = False) -> None:
         """Add a cotangent that may have been broadcast to the cotangent of a value."""
         mine = v.kind.ndim if v.kind.is_array else 0
         if ndim == 0:
-            self.add_to(v, text)
+            self.add_to(v, text, lasts)
         elif mine == 0:
             self.add_to(v, f"total({text})")
         elif mine < ndim or not self.is_sure(v):
             self.add_to(v, f"fitted({text}, {self.e.need(v, contents=False)}.shape)")
         else:
-            self.add_to(v, text)
+            self.add_to(v, text, lasts)
 
     def is_sure(self, v: Value) -> bool:
         """Whether a cotangent of another shape could not go unnoticed."""
@@ -164,6 +205,13 @@ class BlockSweep:
 
     def call(self, op: Op, g: str) -> None:
         """Pull the cotangent of a result back by the rule."""
+        if _is_display(op):
+            self.display(op.args[0], g, ())
+            return
+        summed = summed_axes(op)
+        if summed is not None:
+            self.summed(op, g, *summed)
+            return
         bound = op.rule
         if bound is None or isinstance(bound.rule, DecomposeRule):
             raise UnsupportedError(f"{op.f} without a rule that records")
@@ -176,6 +224,27 @@ class BlockSweep:
             self.linear_rule(op, bound, g)
         else:
             self.recorded(op, bound, g)
+
+    def display(self, parts: Value, g: str, at: tuple[int, ...]) -> None:
+        """Hand the elements of a cotangent on to the numbers that an array was made of."""
+        for i, part in enumerate(parts.op.args):
+            place = (*at, i)
+            if part.op.code == "tuple":
+                self.display(part, g, place)
+            elif is_active(part):
+                self.add_to(part, f"{g}[{', '.join(map(str, place))}]")
+
+    def summed(self, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:
+        """Hand the cotangent of a sum or mean on to all that was added."""
+        a = op.args[0]
+        if function_of(op.f) is np.mean:
+            shape = f"{self.e.need(a, contents=False)}.shape"
+            g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
+        if not keepdims and len(axes) < a.kind.ndim:
+            g += f"[{', '.join('None' if k in axes else ':' for k in range(a.kind.ndim))}]"
+        if not _has_shadow(a):
+            g = f"spread({g}, {self.e.need(a, contents=False)})"
+        self.add_to(a, g)
 
     def scalar_rule(self, op: Op, bound: Bound, g: str) -> None:
         """Multiply by the partial derivatives."""
@@ -207,7 +276,7 @@ class BlockSweep:
             else:
                 term = f"{g} * {d}"
             terms.append((v, term, ndim))
-        if len(terms) > 1:
+        if len(terms) > 1 and _has_shadow(out):
             # All are computed before any is added: a shadow may be what `g` is a view of.
             named = []
             for k, (v, term, n) in enumerate(terms):
@@ -219,8 +288,11 @@ class BlockSweep:
                     term = f"p{k}"
                 named.append((v, term, n))
             terms = named
+        lasts = not ndim and all(a.kind.is_scalar for a in bound.args if isinstance(a, Value))
         for v, term, n in terms:
-            self.add_fitting(v, term, n)
+            # The cotangent of an array that has no shadow is nowhere written into.
+            is_name = term == g and not _has_shadow(out) and not _has_shadow(v)
+            self.add_fitting(v, term, n, lasts or is_name)
 
     def linear_rule(self, op: Op, bound: Bound, g: str) -> None:
         """Apply the adjoints."""
@@ -269,13 +341,49 @@ class BlockSweep:
         out: Any = op.out
         wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
         for v in (*bound.args, *bound.options.values(), out):
-            if isinstance(v, Value) and v.memory is not None and v.memory.root().is_written:
-                v.memory.root().is_needed = True  # the pullback may hold it
+            if isinstance(v, Value):
+                e.reads(v)  # the pullback may hold it
         pull = f"{out.name}_pull"
         e.pushing[pull] = pull
         self.out.add(f"q = {pull}({g})")
         for k, v in enumerate(wanted):
             self.gather(v, f"q[{k}]")
+
+
+def _is_display(op: Op) -> bool:
+    """Whether an operation makes an array of numbers that are written one by one."""
+    out: Any = op.out
+    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype != np.float64:
+        return False
+    return _are_numbers(op.args[0])
+
+
+def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
+    """Return the axes that are summed, and whether they are kept; None if it is no plain sum."""
+    a: Value = op.args[0]
+    if function_of(op.f) not in (np.sum, np.mean):
+        return None
+    given = dict(zip(("axis",), op.args[1:], strict=False)) | op.options
+    if len(op.args) > 2 or not given.keys() <= {"axis", "keepdims"}:
+        return None
+    if not (a.kind.is_array and all(v.kind.is_known for v in given.values())):
+        return None
+    if a.kind.dtype not in (np.float64, np.float32) or not a.kind.ndim:
+        return None
+    axis = known(given["axis"]) if "axis" in given else None
+    keepdims = known(given["keepdims"]) if "keepdims" in given else False
+    if axis is None:
+        return tuple(range(a.kind.ndim)), bool(keepdims)
+    axes = axis if type(axis) is tuple else (axis,)
+    return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
+
+
+def _are_numbers(v: Value) -> bool:
+    return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
+
+
+def _has_shadow(v: Value) -> bool:
+    return v.memory is not None and v.memory.root().has_shadow
 
 
 def _is_plain(bound: Bound) -> bool:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.ir import Op, Value
-from autodiff.structured.kinds import Kind, UnsupportedError, samples
+from autodiff.structured.kinds import UnsupportedError, samples
 from autodiff.structured.known_functions import function_of
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
@@ -33,7 +33,7 @@ class Bound:
 def _rule_of(op: Op) -> Any:
     """Return the rule for a call, bound; None where there is none."""
     values = (*op.args, *op.options.values())
-    if not any(_may_vary(v.kind) for v in values):
+    if not any(v.kind.has_floats for v in values):
         return None
     entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
@@ -64,10 +64,6 @@ def _resolved(entry: Any, op: Op, last: bool) -> tuple[Any, Bound] | None:
     if any(reached.count(v) != given.count(v) for v in held if not v.kind.is_known):
         raise UnsupportedError(f"{op.f}, whose rule is given something else")
     return rule, Bound(rule, args, by_name)
-
-
-def _may_vary(kind: Kind) -> bool:
-    return kind.is_inexact or any(map(_may_vary, kind.parts))
 
 
 def _sample(v: Value, last: bool) -> Any:

@@ -14,17 +14,30 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
-from autodiff.structured.activity import blocks_of, is_active
+from autodiff.structured.activity import is_active
 from autodiff.structured.block_sweep import BlockSweep
 from autodiff.structured.indices import region_of
-from autodiff.structured.ir import Block, For, If, Memory, Op, Program, Slot, Value, While, flat
+from autodiff.structured.ir import (
+    Block,
+    For,
+    If,
+    Memory,
+    Op,
+    Program,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+    flat,
+)
 from autodiff.structured.known_functions import CALLED
+from autodiff.structured.order import Order
 from autodiff.structured.partial_source import Constants
 
 SYMBOLS: dict[Any, str] = {
@@ -54,6 +67,11 @@ class Source:
         """Add a line at this depth."""
         self.lines.append("    " * self.depth + line)
 
+    def add_all(self, lines: Iterable[str]) -> None:
+        """Add lines at this depth."""
+        for line in lines:
+            self.add(line)
+
 
 class Emitter:
     """Writes the forward and the backward function of a program."""
@@ -62,10 +80,13 @@ class Emitter:
         self.program = program
         self.broadcasts = broadcasts
         self.constants = Constants()
+        self.order = Order(program.body)
+        self.current: Any = None  # the operation whose sweep is written
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
         self.number = 0
+        self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
@@ -85,24 +106,25 @@ class Emitter:
         for slot in self.program.slots:
             slot.is_stable = slot.writes == 1
         while True:
-            needed = {id(m) for m in self._memories() if m.is_needed}
+            readers = self._count_of_readers()
             self.pushes = {}
             self.backward_lines = self._backward()
-            if needed == {id(m) for m in self._memories() if m.is_needed}:
+            if readers == self._count_of_readers():
                 break
         self._forward()
         self.backward_head = self._backward_head()
         lines = [*self.forward_head, *self.forward_lines, "", *self.backward_head]
         return "\n".join([*lines, *self.backward_lines]), self.constants.scope
 
-    def _memories(self) -> list[Memory]:
-        found = []
-        for block in blocks_of(self.program.body):
-            for op in block.ops:
-                for v in (op.out, *op.args):
-                    if v is not None and v.memory is not None:
-                        found.append(v.memory.root())
-        return found
+    def _count_of_readers(self) -> int:
+        memories = {
+            v.memory.root()
+            for block in blocks_of(self.program.body)
+            for op in block.ops
+            for v in (op.out, *op.args)
+            if v is not None and v.memory is not None
+        }
+        return sum(len(m.readers) for m in memories)
 
     # -- what both directions write ----------------------------------------------------------------
 
@@ -203,12 +225,12 @@ class Emitter:
 
     def _returned(self, v: Value) -> str:
         text = self._text(v)
-        if v.memory is not None and v.memory.root().is_needed:
+        if v.memory is not None and v.memory.root().is_restored:
             return f"{text}.copy('K')"
         return text
 
     def _written(self, slot: Slot) -> str:
-        copied = slot.memory.root().is_needed  # type: ignore[union-attr] # an array has one
+        copied = slot.memory.root().is_restored  # type: ignore[union-attr] # an array has one
         return self._initial(slot) + (".copy('K')" if copied else "")
 
     def _frame(self) -> list[str]:
@@ -230,12 +252,15 @@ class Emitter:
                 self._forward_block(node)
             elif isinstance(node, If):
                 test = self._text(node.test)
-                self._turns(f"if {test}:", node.then, "push(True)")
-                self._turns("else:", node.otherwise, "push(False)")
+                self._turns(f"if {test}:", node.then, *self._push("True"))
+                self._turns("else:", node.otherwise, *self._push("False"))
             else:
                 first = len(self.out.lines)
                 (self._forward_for if isinstance(node, For) else self._forward_while)(node)
                 self.forward_spans[node] = first, len(self.out.lines)
+
+    def _push(self, text: str) -> list[str]:
+        return [] if self.is_test else [f"push({text})"]
 
     def _forward_for(self, node: For) -> None:
         bounds = ", ".join(self._text(b) for b in node.bounds)
@@ -243,14 +268,14 @@ class Emitter:
         self.out.add(f"{n} = range({bounds})")
         if node.broken is None:
             self._turns(f"for {node.slot.name} in {n}:", node.body)
-            self.out.add(f"push({n})")
+            self.out.add_all(self._push(n))
             return
         self.counters.append(f"{n}_")
         self.out.add(f"{node.broken} = False")
         self.out.add(f"{n}_ = 0")
         last = [f"{n}_ += 1", f"if {node.broken}: break"]
         self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
-        self.out.add(f"push({n}[:{n}_])")
+        self.out.add_all(self._push(f"{n}[:{n}_]"))
 
     def _forward_while(self, node: While) -> None:
         n = self.fresh("n")
@@ -260,22 +285,23 @@ class Emitter:
             self.out.add(f"{node.broken} = False")
         self.out.add("while True:")
         self.out.depth += 1
+        is_test, self.is_test = self.is_test, True
         self._forward_nodes(node.before)
+        self.is_test = is_test
         self.out.add(f"if not {self._text(node.test)}: break")
         self._forward_nodes(node.body)
         self.out.add(f"{n} += 1")
         if node.broken is not None:
             self.out.add(f"if {node.broken}: break")
         self.out.depth -= 1
-        self.out.add(f"push({n})")
+        self.out.add_all(self._push(n))
 
     def _turns(self, head: str, nodes: list, *last: str) -> None:
         self.out.add(head)
         n = len(self.out.lines)
         self.out.depth += 1
         self._forward_nodes(nodes)
-        for line in last:
-            self.out.add(line)
+        self.out.add_all(last)
         if len(self.out.lines) == n:
             self.out.add("pass")
         self.out.depth -= 1
@@ -536,13 +562,26 @@ class Emitter:
 
     def need(self, v: Value, contents: bool = True) -> str:
         """Return a value as the backward function writes it; it is pushed if it must be."""
-        if v.memory is not None and contents and v.memory.root().is_written:
-            v.memory.root().is_needed = True
+        if contents:
+            self.reads(v)
         again = self.again(v)
         if again is not None:
             return again
         self.pushing[v.name] = (v, False)
         return v.name
+
+    def reads(self, v: Value) -> None:
+        """Note that the sweep of this operation reads what an array holds."""
+        if v.memory is not None and v.memory.root().is_written:
+            v.memory.root().readers.add(self.current)
+
+    def must_restore(self, op: Op) -> bool:
+        """Whether what a write overwrites is read in the sweep after the write is passed."""
+        memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+        if any(self.order.may_precede(reader, op) for reader in memory.readers):
+            memory.is_restored = True
+            return True
+        return False
 
     def _pushed(self, pushed: _Pushed) -> str:
         """Return what is pushed as the forward function writes it."""

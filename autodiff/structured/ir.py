@@ -8,7 +8,7 @@ A block reads the slots it needs by operations `read`, and binds them anew at it
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.structured.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedError, join
@@ -23,7 +23,9 @@ class Memory:
     Two arrays of different `Memory` never share elements.
     """
 
-    __slots__ = ("into", "is_active", "is_indexed", "is_needed", "is_written", "leaves_block")
+    __slots__ = (
+        "into", "is_active", "is_indexed", "is_restored", "is_written", "leaves_block", "readers",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.into: Memory | None = None
@@ -31,7 +33,8 @@ class Memory:
         self.is_indexed = False
         self.leaves_block = False
         self.is_active = False
-        self.is_needed = False
+        self.readers: set[Op] = set()  # whose reverse sweep reads what the arrays hold
+        self.is_restored = False  # the sweep puts back what was overwritten
 
     def root(self) -> Memory:
         """Return the one that stands for all that were found to be shared."""
@@ -237,3 +240,18 @@ def known(value: Value) -> Any:
 def flat(x: Any) -> list[Any]:
     """Return the parts of nested tuples, one after the other."""
     return [y for part in x for y in flat(part)] if isinstance(x, tuple) else [x]
+
+
+def blocks_of(body: list) -> Iterator[Block]:
+    """Yield all blocks of a list of nodes, in the order of the source."""
+    for node in body:
+        if isinstance(node, Block):
+            yield node
+        elif isinstance(node, For):
+            yield from blocks_of(node.body)
+        elif isinstance(node, While):
+            yield from blocks_of(node.before)
+            yield from blocks_of(node.body)
+        elif isinstance(node, If):
+            yield from blocks_of(node.then)
+            yield from blocks_of(node.otherwise)

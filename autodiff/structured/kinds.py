@@ -86,6 +86,11 @@ class Kind(NamedTuple):
         return self.is_scalar and not self.is_integral
 
     @property
+    def has_floats(self) -> bool:
+        """Whether it is a float or an array of floats, or a tuple with such in it."""
+        return self.is_inexact or any(p.has_floats for p in self.parts)
+
+    @property
     def is_known(self) -> bool:
         """Whether the value is known."""
         return self.value is not UNKNOWN

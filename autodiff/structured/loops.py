@@ -10,9 +10,8 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autodiff.structured.activity import blocks_of
 from autodiff.structured.expressions import Expressions
-from autodiff.structured.ir import WRITES, For, Items, Named, Value, While, known
+from autodiff.structured.ir import WRITES, For, Items, Named, Value, While, blocks_of, known
 from autodiff.structured.jumps import breaks, structured
 from autodiff.structured.kinds import Kind, UnsupportedError, join
 from autodiff.structured.known_functions import turns_of

@@ -19,10 +19,11 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.building import formed, parts_of
 from autodiff.structured.expressions import BINARY
 from autodiff.structured.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.ir import WRITES, Memory, Op, Program, Value
+from autodiff.structured.ir import WRITES, Memory, Op, Program, Value, blocks_of, flat
 from autodiff.structured.jumps import always_returns, jumps, leaving, structured
 from autodiff.structured.kinds import Kind, UnsupportedError, kind_of, kind_of_result
 from autodiff.structured.loops import Loops
+from autodiff.structured.order import Order
 from autodiff.structured.scopes import Attributes, LocalFunction, Scope
 
 RETURNED = ".returned"
@@ -87,10 +88,24 @@ class _Lowering(Loops):
                 raise UnsupportedError("a write into an array from outside")
             self.program.parameters.append(slot)
             self.program.captured.append((*where, self.lasting_kinds[slot]))
-        for pair in self.may_share:
-            if any(v.memory.root().is_written for v in pair):  # type: ignore[union-attr]
-                raise UnsupportedError("a write into what may be a view")
+        self._check_views()
         return Lowered(self.program, self.guards)
+
+    def _check_views(self) -> None:
+        """Raise if what may or may not be a view is written into, or a result."""
+        order = Order(self.program.body)
+        writes = [op for block in blocks_of(self.body) for op in block.ops if op.code in WRITES]
+        returned = {v.memory.root() for v in flat(self.program.returned) if v.memory is not None}
+        for made, given in self.may_share:
+            if made.op not in order.places:  # of an earlier reading of a loop
+                continue
+            mine, other = made.memory.root(), given.memory.root()  # type: ignore[union-attr] # arrays
+            for op in writes:
+                written = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+                if written is mine or (written is other and order.may_precede(made.op, op)):
+                    raise UnsupportedError("a write into what may be a view")
+            if mine in returned:
+                raise UnsupportedError("a result that may be a view")
 
     def _parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
         """Bind a parameter: a number or array, or the parts of a nest of such."""

@@ -15,18 +15,18 @@ import numpy as np
 
 from autodiff.structured.activity import (
     all_reach,
-    blocks_of,
     check_conversions,
     has_active_tests,
     is_active,
     mark_active,
+    remove_unread,
 )
 from autodiff.structured.bound_rules import resolve_rules
 from autodiff.structured.emission import Emitter
-from autodiff.structured.ir import flat
+from autodiff.structured.ir import blocks_of, flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
-from autodiff.structured.runtime_calls import SCOPE, SteppedAsideError
+from autodiff.structured.runtime_calls import SCOPE, ChangedError, SteppedAsideError
 from autodiff.structured.scopes import looked_up
 from autodiff.structured.settings import Settings
 
@@ -83,6 +83,7 @@ class Structured:
         self.guards = lowered.guards
         program = self.program = lowered.program
         self.positions += range(len(args), len(args) + len(program.captured))
+        remove_unread(program)
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
@@ -207,9 +208,13 @@ class Structured:
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
         """Return the cotangents of all arguments, None where there is none."""
         backward, *left = state
+        # Python computes with its own floats several times faster than with NumPy's.
+        bars = [float(bar) if type(bar) is np.float64 else bar for bar in bars]
         start = time.perf_counter()
         try:
             found = iter(backward(*left, bars))
+            if left[1]:  # the tape
+                raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:
             if isinstance(error, SteppedAsideError) or self.broadcasts:
                 self.step_aside(str(error))

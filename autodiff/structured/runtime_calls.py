@@ -20,15 +20,23 @@ class ChangedError(Exception):
 
 
 def total(x: Any) -> Any:
-    """Return the sum of all elements."""
-    return x.sum() if type(x) is np.ndarray else x
+    """Return the sum of all elements; a float of Python's, with which it computes faster."""
+    found = x.sum() if type(x) is np.ndarray else x
+    return float(found) if type(found) is np.float64 else found
 
 
 def inner(d: Any, g: Any) -> Any:
     """Return the sum of the products of elements."""
     if type(d) is np.ndarray and type(g) is np.ndarray and d.shape == g.shape:
-        return np.vdot(d, g)
+        return total(np.vdot(d, g))
     return total(d * g)
+
+
+def spread(g: Any, primal: np.ndarray) -> np.ndarray:
+    """Return an array like the primal that is filled with a cotangent."""
+    x = np.empty_like(primal)
+    x[...] = g
+    return x
 
 
 def fitted(x: Any, shape: tuple[int, ...]) -> Any:
@@ -74,6 +82,7 @@ SCOPE = {
     "fitted": fitted,
     "gather": gather,
     "settled": settled,
+    "spread": spread,
     "number": number,
     "add_at": add_at,
     "s_": np.s_,

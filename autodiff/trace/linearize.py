@@ -246,8 +246,11 @@ class Linearised:
 
     def _followed(self, seeds: dict[int, Any], nested: bool, error: Exception) -> list:
         """Sweep with Inf for an unimplemented cotangent; raise if a result depends on it."""
-        with followed():
-            found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        try:
+            with followed():
+                found = sweep(self.nodes, self.leaves, seeds, nested=nested, strong=True)
+        except Exception:  # of a pullback that takes no Inf: it depends on it
+            raise error from None
         if any(bar is not None and not np.all(np.isfinite(untraced(bar))) for bar in found):
             raise error
         forgive(error)

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.errors import ArgumentError, System, system_of
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
@@ -37,8 +38,9 @@ _ARITHMETIC = frozenset(
 ) | {"__abs__", "__complex__", "__float__", "__neg__", "__pos__"}
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
 _OTHER_ARRAYS = {"matrix": "a np.matrix"}
-_known: weakref.WeakSet[type] = weakref.WeakSet()
-_computing: weakref.WeakSet[type] = weakref.WeakSet()
+_known: weakref.WeakSet[type] = caches.register("plain classes of numbers", weakref.WeakSet())
+_computing: weakref.WeakSet[type]
+_computing = caches.register("classes with arithmetic", weakref.WeakSet())
 INSTANCES: set[type] = set()
 """What stands for instances of subclasses of arrays whose elements are traced."""
 

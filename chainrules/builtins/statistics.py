@@ -43,7 +43,7 @@ NONE = type(None)
 
 
 def as_float(y: Any) -> Any:
-    """Return a value as one that has a derivative: some come out as the integer 0."""
+    """Return the integer 0, which some functions give, as a float."""
     return float(y) if type(y) is int else y
 
 

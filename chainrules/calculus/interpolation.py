@@ -21,7 +21,7 @@ from chainrules_core.authoring import fit, precise, scatter
 
 
 class Line(NamedTuple):
-    """Where each x lies on the line."""
+    """The interval and the position in it of each x."""
 
     j: Any
     """The node before it."""

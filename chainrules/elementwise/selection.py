@@ -49,7 +49,7 @@ def share(y: Any, a: Any, b: Any) -> Any:
 
 
 def extrema_together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
-    """Both cotangents where each element comes from one side: what one gets the other does not."""
+    """Both cotangents of an extremum, where no elements tie: one gets what the other does not."""
     hit, other = y == as_chosen(y, a), y == as_chosen(y, b)
     if not np.all(np.not_equal(hit, other, out=other)):
         return None
@@ -98,7 +98,7 @@ def is_bound(x: Any) -> bool:
 
 
 def bounds_of(given: tuple) -> tuple[Any, Any]:
-    """Return the lower and the upper bound, each of which goes by two names."""
+    """Return the lower and the upper bound, each of which has two names."""
     low, high = (pair[0] if is_bound(pair[0]) else pair[1] for pair in (given[::2], given[1::2]))
     return (low if is_bound(low) else None), (high if is_bound(high) else None)
 

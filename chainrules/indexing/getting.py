@@ -14,7 +14,7 @@ _SLICES = (slice, type(None), type(Ellipsis))
 
 
 def scatter_rows(y_bars: Any, x: Any, index: Any) -> Any:
-    """Scatter many cotangents at once: an axis in front goes through the read as it is.
+    """Scatter many cotangents at once, given along an additional first axis.
 
     Not so where a slice stands between arrays of integers: what they read is put in front of it.
     """

@@ -28,7 +28,7 @@ from chainrules_core.authoring import array_of, natural
 
 
 def best_splits(sizes: list[int]) -> dict[tuple[int, int], int]:
-    """Where to split each run of matrices so that the fewest numbers are multiplied.
+    """The splits of each part of the chain that need the fewest multiplications.
 
     Matrix k has ``sizes[k]`` rows and ``sizes[k + 1]`` columns.
 

@@ -213,12 +213,17 @@ def det_rule(a):
         return det_tangent(a, y, lu, a_dot)
 
     def det_pullback(y_bar):
-        inverse = None if lu is None else lu.inverse_adjoint()
-        if inverse is not None:
-            return times(y_bar * conj(y), inverse)
-        return times(y_bar, adjoint(adjugate(a, y)))
+        return det_cotangent(a, y, lu, y_bar)
 
     return y, det_pushforward, det_pullback
+
+
+def det_cotangent(a: Any, y: Any, lu: Factored | None, y_bar: Any) -> Any:
+    """Ā = ȳ adj(A)ᴴ; with the factors of A at hand, adj(A) is det(A) A⁻¹."""
+    inverse = None if lu is None else lu.inverse_adjoint()
+    if inverse is not None:
+        return times(y_bar * conj(y), inverse)
+    return times(y_bar, adjoint(adjugate(a, y)))
 
 
 def det_tangent(a: Any, y: Any, lu: Factored | None, a_dot: Any) -> Any:

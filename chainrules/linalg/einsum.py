@@ -52,7 +52,7 @@ class Sum(NamedTuple):
 
 
 def places_of(args: tuple) -> tuple[int, ...]:
-    """Where the operands stand, in either form of the call."""
+    """The positions of the operands, in either form of the call."""
     if isinstance(args[0], str):
         return tuple(range(1, len(args)))
     return tuple(range(0, len(args) - len(args) % 2, 2))
@@ -72,7 +72,7 @@ def taken_apart(args: tuple) -> Sum:
 
 @functools.lru_cache(maxsize=256)
 def read(text: str, ndims: tuple[int, ...]) -> tuple[tuple[str, ...], str]:
-    """Return the letters of operands with so many axes, and those of the output.
+    """Return the letters of operands with given numbers of axes, and of the output.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def plain_way(i: int, inputs: tuple[str, ...], output: str, shapes: tuple) -> st
 
 
 WORTH_PLANNING = 1_000_000
-"""From so many products on a cotangent is made of matrix products, whatever the call asked for."""
+"""Cotangents of at least so many products use matrix products, whatever the call asked for."""
 
 
 def work_of(parts: Sum, shapes: list) -> int:

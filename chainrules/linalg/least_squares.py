@@ -15,6 +15,7 @@ A itself is made.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -125,42 +126,55 @@ def lstsq_rule(a, b, *, rcond=None):
     fit = np.linalg.lstsq(a, b, rcond)
     x, residuals, rank, _ = fit
     x = as_columns(x)
-    shape = np.shape(b)
 
     def lstsq_pushforward(a_dot, b_dot):
-        y, ah_dot = PseudoInverse(a, rank, rcond), adjoint(a_dot)
-        rest = as_columns(b) - np.matmul(a, x)
-        moved = as_columns(b_dot) - np.matmul(a_dot, x)
-        bent = np.matmul(ah_dot, y.adjoint_times(x))
-        x_dot = bent + y.times(
-            moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
-        )
-        residuals_dot = residuals
-        if np.size(residuals):
-            residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+        y = PseudoInverse(a, rank, rcond)
+        x_dot, squares_dot = solution_tangents(a, b, x, y, a_dot, b_dot)
         s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-        x_dot = np.reshape(x_dot, np.shape(fit[0]))
-        return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
+        residuals_dot = squares_dot if np.size(residuals) else residuals
+        return Tangent[tuple](
+            np.reshape(x_dot, np.shape(fit[0])), residuals_dot, NoTangent(), s_dot
+        )
 
     def lstsq_pullback(y_bar):
-        x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
-        a_bar = b_bar = ZeroTangent()
-        rest = as_columns(b) - np.matmul(a, x)
-        if x_bar is not None or s_bar is not None:
-            y = PseudoInverse(a, rank, rcond)
-        if x_bar is not None:
-            x_bar = as_columns(x_bar)
-            b_bar = y.adjoint_times(x_bar)
-            a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
-            if rank < np.shape(a)[1]:  # else the last factor is zero
-                left = x_bar - np.matmul(adjoint(a), b_bar)
-                a_bar = a_bar + np.matmul(y.adjoint_times(x), adjoint(left))
-        if residuals_bar is not None and np.size(residuals):
-            rest_bar = 2 * residuals_bar * rest
-            b_bar = b_bar + rest_bar
-            a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
-        if s_bar is not None:
-            a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
-        return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
+        return solution_cotangents(fit, a, b, lambda: PseudoInverse(a, rank, rcond), y_bar)
 
     return fit, lstsq_pushforward, lstsq_pullback
+
+
+def solution_tangents(
+    a: Any, b: Any, x: Any, y: PseudoInverse, a_dot: Any, b_dot: Any
+) -> tuple[Any, Any]:
+    """Ẋ, and the tangents of the sums of squares of B - A X."""
+    ah_dot = adjoint(a_dot)
+    rest = as_columns(b) - np.matmul(a, x)
+    moved = as_columns(b_dot) - np.matmul(a_dot, x)
+    bent = np.matmul(ah_dot, y.adjoint_times(x))
+    inner = moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
+    return bent + y.times(inner), 2 * np.sum(real(conj(rest) * moved), 0)
+
+
+def solution_cotangents(
+    fit: tuple, a: Any, b: Any, pseudoinverse: Callable, y_bar: Any
+) -> tuple[Any, Any]:
+    """Ā and B̄ from those of the solution, the sums of squares and the singular values."""
+    x, residuals, rank, _ = fit
+    x = as_columns(x)
+    x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
+    a_bar = b_bar = ZeroTangent()
+    rest = as_columns(b) - np.matmul(a, x)
+    y = pseudoinverse() if x_bar is not None or s_bar is not None else None
+    if x_bar is not None:
+        x_bar = as_columns(x_bar)
+        b_bar = y.adjoint_times(x_bar)
+        a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
+        if rank < np.shape(a)[1]:  # else the last factor is zero
+            left = x_bar - np.matmul(adjoint(a), b_bar)
+            a_bar = a_bar + np.matmul(y.adjoint_times(x), adjoint(left))
+    if residuals_bar is not None and np.size(residuals):
+        rest_bar = 2 * real(residuals_bar) * rest
+        b_bar = b_bar + rest_bar
+        a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
+    if s_bar is not None:
+        a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
+    return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, np.shape(b))

@@ -23,7 +23,7 @@ from chainrules.linalg.gaps import coinciding, vanishing
 from chainrules.linalg.matrices import adjoint, column, conj, real, row
 from chainrules.linalg.pairs import singular_pair
 from chainrules.reductions.axes import kept, reduced_axes
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules_core import Array, Numeric, pair_rule
 from chainrules_core.authoring import is_foreign
 
@@ -41,7 +41,7 @@ def over_norm(x: Any, y: Any) -> Any:
 
 
 def shared(values: Any, extreme: Any, axes: tuple[int, ...]) -> Any:
-    """How much of the gradient each of the values that are extreme gets."""
+    """The share of each extreme value in the gradient."""
     ties = np.equal(values, extreme)
     count = np.count_nonzero(ties, axis=axes, keepdims=True)
     return (ties / np.maximum(count, 1)).astype(values.dtype)
@@ -62,7 +62,7 @@ def vector_gradient(x: Any, y: Any, p: Any, axes: tuple[int, ...]) -> Any:
 
 
 def extreme_only(x: Any, y: Any, y_bar: Any) -> Any:
-    """The cotangent of all of `x` from that of y = max|x|: it goes to the extreme elements."""
+    """The cotangent of all of `x` from that of y = max|x|, which the extreme elements share."""
     places = np.flatnonzero(np.equal(np.abs(x), y))
     values = np.sign(np.reshape(x, (-1,))[places]) * (y_bar / max(len(places), 1))
     return placed(values, places, np.shape(x))
@@ -169,7 +169,7 @@ class Norm:
 
 
 def norm_of(x: Any, order: Any, axis: Any) -> Norm:
-    """What ``np.linalg.norm`` computes: of all elements, of vectors, or of matrices."""
+    """The norm that ``np.linalg.norm`` computes: of all elements, of vectors, or of matrices."""
     ndim = np.ndim(x)
     axes = reduced_axes(ndim, axis)
     if axis is None and order is None:

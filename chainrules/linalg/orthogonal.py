@@ -118,7 +118,7 @@ def has_unchanged_columns(q: Any) -> bool:
 
 
 def complete_adjoint(q: Any, rest_bar: Any) -> Any:
-    """What the cotangent of the columns added to Q adds to that of Q."""
+    """The contribution of the additional columns of Q to the cotangent of Q."""
     away, corner, t = reflections(q)
     g = np.linalg.solve(corner, np.matmul(adjoint(away), rest_bar))
     return np.concatenate([np.matmul(t, adjoint(g)), adjoint(g)], -2) - np.matmul(

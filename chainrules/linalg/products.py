@@ -78,7 +78,7 @@ def rows_of_second(y_bars: Any, a: Any, b: Any) -> Any:
 
 
 def rows_without_options(rows: Callable) -> Callable:
-    """The same for products that may be told where the vectors and matrices lie."""
+    """As `rows`, but None for calls with options, which may put vectors on other axes."""
 
     def rows_of(y_bars: Any, a: Any, b: Any, **options: Any) -> Any:
         return None if options else rows(y_bars, a, b)
@@ -358,7 +358,7 @@ def cross_back(y_bar: Any, a: Any, b: Any, position: int, axes: tuple[int, int, 
     other = np.moveaxis(other, axes[1 - position], -1)
     size = mine.shape[axes[position]]
     if size == np.shape(other)[-1] == 2:  # the product of vectors of a plane is a number
-        shape = np.shape(y_bar)  # it may be a float of Python's
+        shape = np.shape(y_bar)  # it may be a Python float
         y_bar = np.concatenate(
             [np.zeros((*shape, 2), mine.dtype), np.reshape(y_bar, (*shape, 1))], -1
         )

@@ -164,7 +164,7 @@ non_differentiable(is_from_qr)
 
 
 def rest_adjoint(a: Any, u: Any, rest: Any, rest_bar: Any) -> tuple[Any, Any]:
-    """What the cotangent of the added columns adds to those of U and of `a` (tall), or None."""
+    """The contributions of the additional columns to Ū and Ā (tall), or None."""
     if is_from_qr(rest, a):
         q, r = np.linalg.qr(a)
         return None, reduced_adjoint(a, q, r, complete_adjoint(q, rest_bar), None)

@@ -104,7 +104,7 @@ def eigvalsh_rule(a, *, UPLO="L"):
 
 @primitive
 def largest_elements(v: Any) -> Any:
-    """Where the largest element of each vector stands: LAPACK makes it real."""
+    """The positions of the largest element of each vector, which LAPACK makes real."""
     if np.size(v) == 0:
         return np.zeros(np.shape(v), bool)
     at = np.expand_dims(np.argmax(np.abs(v), -2), -2)

@@ -28,7 +28,7 @@ def inverse_of_lower(a: np.ndarray) -> Any:
 
 
 def is_plain(a: Any, b: Any) -> bool:
-    """Whether this is one regular system of plain numbers, for which there is BLAS."""
+    """Whether this is one regular system of plain numbers, which BLAS solves."""
     for x in (a, b):
         if is_foreign(x) or np.ndim(x) != 2 or x.dtype.char not in "fdFD" or not x.size:
             return False

@@ -33,9 +33,9 @@ def is_given(value: Any) -> bool:
 
 
 def options_of(**options: Any) -> dict[str, Any]:
-    """The options of a call to hand on: those that are given, and say something.
+    """The options of a call to pass on: those that are given, without ``where=True``.
 
-    ``where=True`` says nothing, but makes NumPy take a slower way with other rounding.
+    ``where=True`` changes nothing, but NumPy takes a slower way with other rounding for it.
     """
     if options.get("where") is True:
         del options["where"]
@@ -58,13 +58,13 @@ def chosen(values: Any, where: Any) -> Any:
 
 
 def present(a: Any, where: Any = True) -> Any:
-    """What a reduction that ignores NaN reduces: those of ``where`` that are numbers."""
+    """The mask of a reduction that ignores NaN: the numbers among those of ``where``."""
     numbers = np.logical_not(np.isnan(a))
     return numbers & where if selected(where) else numbers
 
 
 def every(a: Any, where: Any) -> Any:
-    """What a reduction reduces that leaves out nothing but by ``where``."""
+    """The mask of a reduction that leaves out nothing itself: ``where``."""
     return where
 
 
@@ -161,14 +161,14 @@ def from_last(a: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 
 def length(shape: tuple[int, ...], axis: Any) -> int:
-    """How many elements go into one result."""
+    """The number of elements that are reduced to one result."""
     if type(axis) is int and shape:
         return shape[axis]
     return math.prod([shape[i] for i in reduced_axes(len(shape), axis)])
 
 
 def count(shape: tuple[int, ...], axis: Any, where: Any) -> Any:
-    """How many elements go into each result, counting those of ``where`` alone (axes kept)."""
+    """The number of elements reduced to each result, of those in ``where`` alone (axes kept)."""
     if not selected(where):
         return length(shape, axis)
     full = np.broadcast_to(where, shape)

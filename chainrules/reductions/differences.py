@@ -71,7 +71,7 @@ def slab(x: Any, start: int, stop: int, axis: int) -> Any:
 
 
 def margin(x: Any, axis: int) -> int:
-    """How much of the axis an array put before or after another takes: a number, one."""
+    """The length along the axis of an array put before or after another; of a number, one."""
     if not is_given(x):
         return 0
     return np.shape(x)[axis] if np.ndim(x) else 1
@@ -194,7 +194,7 @@ class Slopes:
         return np.diff(self.f, axis=-1) / self.h
 
     def mixed(self, p: Any) -> Any:
-        """What is made of the slopes `p` of the intervals: linear in them."""
+        """The result for the slopes `p` of the intervals; it is linear in them."""
         c = np.diff(p, axis=-1)
         start, end = p[..., :1], p[..., -1:]
         if self.is_second_order:

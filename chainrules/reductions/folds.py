@@ -31,7 +31,7 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules.reductions.products import can_divide
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import (

@@ -58,7 +58,7 @@ def moment_rules(f: Callable, is_root: bool, elements: Callable) -> Rules:
     """
 
     def factor(y: Any, y_bar: Any, n: Any, shape: tuple[int, ...], axis: Any) -> Any:
-        """What a deviation is multiplied with, axes kept."""
+        """The factor of each deviation, axes kept."""
         y_bar = kept(y_bar, shape, axis)
         with np.errstate(divide="ignore", invalid="ignore"):
             if not is_root:

@@ -1,4 +1,4 @@
-"""Sorting: each output is an input, so the cotangent goes back by the inverse permutation.
+"""Sorting: each output is an input, so the pullback applies the inverse permutation.
 
 Equal elements keep their order. `np.unique` merges equal elements into one: these share its
 cotangent equally.
@@ -162,7 +162,7 @@ class Copies:
 
 
 def unique_bar(y_bar: Any, y: Any, a: Any, axis: int | None, equal_nan: bool) -> Any:
-    """The cotangent of what is made unique; the indices that may come with the values have none."""
+    """The cotangent of the unique values; the indices that may come with them have none."""
     bar = unthunk(y_bar[0]) if isinstance(y, tuple) else y_bar
     if isinstance(bar, AbstractZero):
         return ZeroTangent()

@@ -69,7 +69,7 @@ class Reordering:
 
 
 class InLines(Reordering):
-    """The same for plain arrays with the axis at the end, so that each line lies in one piece.
+    """A `Reordering` of plain arrays whose axis is the last, so that each line is contiguous.
 
     Attributes
     ----------
@@ -220,7 +220,7 @@ def laid_out_as(a: Any, y: Any) -> Any:
 
 
 def sorted_order(a: Any, axis: int | None, stable: bool = True) -> tuple[Any, Reordering]:
-    """Return the sorted elements, and their order: if `stable`, equal ones as they come.
+    """Return the sorted elements and their order; if `stable`, equal ones keep theirs.
 
     Keeping the order of equal elements takes longer, and is tried only where there are any.
     """

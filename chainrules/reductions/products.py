@@ -32,7 +32,7 @@ from chainrules.reductions.axes import (
     rows,
     selected,
 )
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules.reductions.recurrence import recurrence, reversed_recurrence
 from chainrules_core import AbstractZero, NoTangent, Numeric, ZeroTangent, conj, frule, rrule
 from chainrules_core.authoring import fit, is_foreign, where_true
@@ -116,7 +116,7 @@ class Factors:
         return chosen(by_a, self.where)
 
     def _at_zeros(self, scale: Any, conjugate: Callable) -> Any:
-        """What `times_others` returns where each product has a zero factor; None elsewhere.
+        """The result of `times_others` where each product has a zero factor; None elsewhere.
 
         A product with one zero changes with this factor alone, one with two does not change.
         """
@@ -139,7 +139,7 @@ class Factors:
         return where_true(zero, share)
 
     def _at_one_zero(self, place: Any, scale: Any, conjugate: Callable) -> Any:
-        """The same for the product of all elements, of which one is 0: those on both its sides."""
+        """The result of `times_others` for a product of all elements of which one is 0."""
         flat = np.reshape(self.a, (-1,))
         product = np.prod(flat[:place]) * np.prod(flat[place + 1 :])
         if not np.isfinite(product):
@@ -188,7 +188,7 @@ def product_rules(f: Callable, factors: Callable) -> Rules:
 
 
 def same(x: Any) -> Any:
-    """Leave a derivative as it is, where the pullback takes its conjugate."""
+    """Return a derivative unchanged, where the pullback takes its conjugate."""
     return x
 
 
@@ -221,12 +221,12 @@ def pull_running(y_bar: Any, a: Any, y: Any) -> Any:
 
 
 def pull_divided(y_bar: Any, a: Any, y: Any) -> Any:
-    """The same where no factor is near zero, given their conjugates."""
+    """The cotangents where no factor is near zero, given the conjugates of the factors."""
     return np.cumsum((y * y_bar)[..., ::-1], axis=-1)[..., ::-1] / a
 
 
 def pull_past_zero(zero: int, y_bar: Any, a: Any, y: Any) -> Any:
-    """The same where the first zero is at a place, and no factor before it is near zero.
+    """The cotangents where the first zero is at a place, and no factor before it is near zero.
 
     The running products from there on change with this one factor alone.
     """

@@ -115,7 +115,7 @@ def first_equal(matrix: Any, y: Any) -> Mixture:
 
 
 def virtual_index(n: Any, q: Any, method: Any) -> Any:
-    """Where among n sorted elements the quantile is: between two of them, or beyond the ends."""
+    """The position of the quantile among n sorted elements, which may be between or beyond them."""
     if method in CONTINUOUS:
         alpha, beta = CONTINUOUS[method]
         return q * (n + (1 - alpha - beta)) + (alpha - 1)
@@ -138,7 +138,7 @@ def quantile_rules(f: Callable, unit: int, *, ignores_nan: bool = False) -> None
     """Register the rules of quantiles; `unit` is what the largest is called."""
 
     def numbers(a: Any, axis: Any) -> Any:
-        """How many elements each row has, or all rows."""
+        """The number of elements of each row, or of all rows."""
         if not ignores_nan:
             return np.array([[np.shape(rows(a, axis))[-1]]])
         return np.maximum(np.sum(rows(present(a), axis), axis=-1, keepdims=True), 1)

@@ -1,8 +1,9 @@
 """Sums and means, with weights and without NaNs.
 
-A sum is linear: its adjoint hands the cotangent to every summand, which is a broadcast view and
-copies nothing. A mean divides it by the number of elements, a weighted mean y = Σ w x / Σ w by the
-sum of the weights: x̄ = w ȳ / Σ w and, as ∂y/∂w = (x - y) / Σ w, w̄ = (x - y) ȳ / Σ w.
+A sum is linear: its adjoint propagates the cotangent to every summand, as a broadcast view. A mean
+divides it by the number of elements, a weighted mean y = Σ w x / Σ w by the sum of the weights:
+x̄ = w ȳ / Σ w and, as ∂y/∂w = (x - y) / Σ w, w̄ = (x - y) ȳ / Σ w. The fast paths are in
+:mod:`chainrules.reductions.fast_sums`.
 """
 
 from __future__ import annotations
@@ -21,7 +22,6 @@ from chainrules.reductions.axes import (
     every,
     is_given,
     kept,
-    length,
     options_of,
     present,
     reduced_axes,
@@ -29,6 +29,7 @@ from chainrules.reductions.axes import (
     scaled,
     spread,
 )
+from chainrules.reductions.fast_sums import with_fast_mean, with_fast_sum
 from chainrules_core import (
     AbstractZero,
     NoTangent,
@@ -42,9 +43,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.authoring import fit, is_foreign, precise, spread_to
-
-_NO_INITIAL = NoTangent()
+from chainrules_core.authoring import fit, precise, spread_to
 
 
 def sum_rules(f: Callable, summands: Callable) -> Rules:
@@ -54,9 +53,6 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
     """
 
     def sum_rrule(a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
-        is_plain = type(a) is np.ndarray and initial is UNSET and where is True and dtype is None
-        if is_plain and f is np.sum and keepdims is not UNSET:
-            return array_sum(a, axis, keepdims)
         shape = np.shape(a)
         options = options_of(keepdims=keepdims, initial=initial, where=where)
         y = f(a, axis=axis, dtype=dtype, **options)
@@ -72,9 +68,6 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
 
     def sum_frule(dots, a, initial=UNSET, *, axis=None, dtype=None, keepdims=False, where=True):
         a_dot, initial_dot = dots
-        is_plain = type(a) is type(a_dot) is np.ndarray and initial is UNSET and where is True
-        if is_plain and f is np.sum and dtype is None and keepdims is not UNSET:
-            return _sum(a, axis, keepdims), _sum(a_dot, axis, keepdims)
         options = options_of(keepdims=keepdims, where=where)
         y = f(a, axis=axis, dtype=dtype, **options, **options_of(initial=initial))
         if rounds(dtype):
@@ -88,30 +81,6 @@ def sum_rules(f: Callable, summands: Callable) -> Rules:
         return y, y_dot
 
     return sum_rrule, sum_frule
-
-
-def array_sum(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
-    """The sum of an array and its pullback: what most calls are, in fewer steps."""
-    shape = a.shape
-
-    def sum_pullback(y_bar):
-        return spread_to(y_bar if axis is None else kept(y_bar, shape, axis), shape), _NO_INITIAL
-
-    return _sum(a, axis, keepdims), sum_pullback
-
-
-def _sum(a: Any, axis: Any, keepdims: bool) -> Any:
-    """The sum, of plain arrays without what NumPy does around it."""
-    if is_foreign(a):
-        return np.sum(a, axis=axis, keepdims=keepdims)
-    return np.add.reduce(a, axis, keepdims=keepdims)
-
-
-_f: Callable
-for _f, _summands in ((np.sum, every), (np.nansum, present)):
-    _rrule, _frule = sum_rules(_f, _summands)
-    rrule.register(_f, Numeric, lists=True)(_rrule)
-    frule.register(_f, Numeric, lists=True)(_frule)
 
 
 # -------------------------------------------------------------------------------------------- mean
@@ -130,10 +99,6 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     """
 
     def mean_rrule(a, *, axis=None, dtype=None, keepdims=False, where=True):
-        is_plain = type(a) is np.ndarray and dtype is None and where is True
-        is_plain = is_plain and f is np.mean and keepdims is not UNSET
-        if is_plain and a.dtype == float and a.size:
-            return array_mean(a, axis, keepdims)
         shape = np.shape(a)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         where = elements(a, where)
@@ -145,11 +110,6 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
 
     def mean_frule(dots, a, *, axis=None, dtype=None, keepdims=False, where=True):
         (a_dot,) = dots
-        is_plain = type(a) is type(a_dot) is np.ndarray and dtype is None and where is True
-        is_plain = is_plain and f is np.mean and keepdims is not UNSET
-        if is_plain and a.dtype == float and a.size:
-            n = a.size if axis is None else length(a.shape, axis)
-            return _mean(a, axis, keepdims, n), _mean(a_dot, axis, keepdims, n)
         y = f(a, axis=axis, dtype=dtype, **options_of(keepdims=keepdims, where=where))
         if rounds(dtype):
             return y, ZeroTangent()
@@ -164,26 +124,12 @@ def mean_rules(f: Callable, elements: Callable) -> Rules:
     return mean_rrule, mean_frule
 
 
-def array_mean(a: Any, axis: Any, keepdims: bool) -> tuple[Any, Callable]:
-    """The mean of an array of float64 and its pullback: what most calls are, in fewer steps."""
-    shape, n = a.shape, a.size if axis is None else length(a.shape, axis)
-
-    def mean_pullback(y_bar):
-        share = y_bar / n
-        return spread_to(share if axis is None else kept(share, shape, axis), shape)
-
-    return _mean(a, axis, keepdims, n), mean_pullback
-
-
-def _mean(a: Any, axis: Any, keepdims: bool, n: int) -> Any:
-    """The mean over `n` elements, of plain arrays without what NumPy does around it."""
-    if is_foreign(a):
-        return np.mean(a, axis=axis, keepdims=keepdims)
-    return np.add.reduce(a, axis, keepdims=keepdims) / n
-
-
-for _f, _summands in ((np.mean, every), (np.nanmean, present)):
-    _rrule, _frule = mean_rules(_f, _summands)
+for _f, (_rrule, _frule) in {
+    np.sum: with_fast_sum(*sum_rules(np.sum, every)),
+    np.nansum: sum_rules(np.nansum, present),
+    np.mean: with_fast_mean(*mean_rules(np.mean, every)),
+    np.nanmean: mean_rules(np.nanmean, present),
+}.items():
     rrule.register(_f, Numeric, lists=True)(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)
 
@@ -191,10 +137,10 @@ for _f, _summands in ((np.mean, every), (np.nanmean, present)):
 # ----------------------------------------------------------------------------------- weighted mean
 
 
-class Lie:
-    """How weights lie along the array that they weigh.
+class WeightAxes:
+    """Which axes of an array its weights are for.
 
-    Weights of the array's own shape are there for each element; others have the shape of the axes
+    Weights of the array's own shape are one for each element; others have the shape of the axes
     that are averaged, in the order in which ``axis`` names them.
     """
 
@@ -242,8 +188,8 @@ def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False)
         if not is_given(weights):
             a_bar = y_bar if isinstance(y_bar, AbstractZero) else mean_bar(y_bar, shape, axis)
             return a_bar, NoTangent()
-        lie = Lie(shape, np.shape(weights), axis)
-        w, total = lie.spread(weights)
+        along = WeightAxes(shape, np.shape(weights), axis)
+        w, total = along.spread(weights)
         share: Any = ZeroTangent()
         if not isinstance(y_bar, AbstractZero):
             share = kept(y_bar, shape, axis) / conj(total)
@@ -254,7 +200,7 @@ def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False)
                 w_bar = scaled(conj(a - kept(y, shape, axis)), share)
             if not isinstance(total_bar, AbstractZero):
                 w_bar = w_bar + spread(total_bar, shape, axis)
-            return w_bar if isinstance(w_bar, AbstractZero) else lie.gathered(w_bar)
+            return w_bar if isinstance(w_bar, AbstractZero) else along.gathered(w_bar)
 
         def pull_a():
             return conj(w) * share
@@ -277,12 +223,12 @@ def average_frule(dots, a, weights=None, *, axis=None, returned=False, keepdims=
     if not is_given(weights):
         y_dot = np.mean(a_dot, axis=axis, **options)
     else:
-        lie = Lie(shape, np.shape(weights), axis)
-        w, total = lie.spread(weights)
+        along = WeightAxes(shape, np.shape(weights), axis)
+        w, total = along.spread(weights)
         if not isinstance(a_dot, AbstractZero):
             y_dot = np.sum(w / total * a_dot, axis=axis, **options)
         if not isinstance(w_dot, AbstractZero):
-            w_dot = lie.laid(w_dot)
+            w_dot = along.laid(w_dot)
             deviation = a - kept(y, shape, axis)
             y_dot = y_dot + np.sum(deviation * (w_dot / total), axis=axis, **options)
             total_dot = np.sum(np.broadcast_to(w_dot, shape), axis=axis, **options)

@@ -17,13 +17,8 @@ import numpy as np
 from chainrules.elementwise.selection import as_chosen
 from chainrules.reductions.axes import UNSET, Rules, divided, divisor, every, present, scaled
 from chainrules.reductions.cumulative import running_sum_rules
-from chainrules.reductions.extrema import (
-    equal_to_results,
-    extremum_rules,
-    few_places,
-    has_gaps,
-    placed,
-)
+from chainrules.reductions.extrema import extremum_rules
+from chainrules.reductions.fast_extrema import equal_to_results, few_places, placed
 from chainrules.reductions.folds import (
     WEIGHTS,
     accumulate_rules,
@@ -36,6 +31,7 @@ from chainrules.reductions.folds import (
 )
 from chainrules.reductions.products import can_divide, product_rules, running_rules
 from chainrules.reductions.sums import sum_rules
+from chainrules.reductions.ties import has_gaps
 from chainrules_core import (
     AbstractZero,
     Numeric,
@@ -138,7 +134,7 @@ class Segments:
         return np.swapaxes(bar, self.axis, 0)
 
     def repeated(self, y: Any) -> Any:
-        """What belongs to the segments, at each of their elements."""
+        """The value of each segment at each of its elements."""
         return np.repeat(np.swapaxes(y, self.axis, 0), self.lengths, axis=0)
 
     def summed(self, values: Any) -> Any:
@@ -151,7 +147,7 @@ class Segments:
         return np.equal(as_chosen(y, x), self.repeated(y))
 
     def chosen(self, array: Any, y: Any) -> Any:
-        """The place of the one element that each result is, if these are few and there is one."""
+        """The place of the one element that each result is; None if there are ties or many."""
         if np.ndim(array) != 1 or len(y) * 64 > len(array) or has_gaps(y):
             return None
         places = few_places(self.ties(array, y), len(y))
@@ -281,7 +277,7 @@ def pull_outer(f: np.ufunc, j: int, y_bar: Any, y: Any, a: Any, b: Any) -> Any:
 
 
 def pull_outer_together(f: np.ufunc, y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
-    """Both cotangents of ``f.outer``, where there is a way to make them together."""
+    """Both cotangents of ``f.outer``, where they can be computed together."""
     if f is np.divide:
         return None  # its sums need no products of all pairs
     bars = sums_of_chosen(y_bar, y, a, b) if f in EXTREMA else None

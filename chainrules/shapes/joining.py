@@ -61,7 +61,7 @@ def cuts_of(align: Alignment, shapes: tuple[Shape, ...], axis: int | None) -> Cu
     start, before = 0, (slice(None),) * axis
     for shape, wide in zip(shapes, aligned, strict=True):
         stop = start + wide[axis]
-        if shape and wide == (*shape[:axis], 1, *shape[axis:]):  # not a number of NumPy's
+        if shape and wide == (*shape[:axis], 1, *shape[axis:]):  # not a NumPy scalar
             cuts.append(((*before, start), None))
         else:
             cuts.append(((*before, slice(start, stop)), None if shape == wide else shape))
@@ -122,7 +122,7 @@ def _zero_pullback(y_bar: Any) -> Any:
 
 
 def along(shapes: list[Shape], axis: int | None) -> tuple[list[Shape], int]:
-    """As they are, along `axis`; flat, if that is None."""
+    """The arrays to join along `axis`; flat ones, if that is None."""
     if axis is None:
         return [(math.prod(shape),) for shape in shapes], 0
     return shapes, axis % len(shapes[0])
@@ -156,7 +156,7 @@ def in_depth(shapes: list[Shape], axis: int | None) -> tuple[list[Shape], int]:
 
 
 def as_columns(shapes: list[Shape], axis: int | None) -> tuple[list[Shape], int]:
-    """What has fewer than two axes as a column, along the second axis."""
+    """Arrays of fewer than two axes as columns, to join along the second axis."""
     return [shape if len(shape) > 1 else (math.prod(shape), 1) for shape in shapes], 1
 
 

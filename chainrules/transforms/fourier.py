@@ -104,7 +104,7 @@ def steps_of(shape: tuple[int, ...], s: Any, axes: Any, doubled: bool) -> Steps:
 
 
 def chained(steps: Steps) -> Steps:
-    """Where an axis comes again, its length is what the transform before made of it."""
+    """The steps, where an axis that is transformed again has the length of the step before."""
     found, lengths = [], {}
     for axis, length, n in steps:
         found.append((axis, lengths.get(axis, length), n))
@@ -113,7 +113,7 @@ def chained(steps: Steps) -> Steps:
 
 
 def distinct(steps: Steps) -> Steps:
-    """The steps of a real transform, of which none may come twice."""
+    """The steps of a real transform, whose axes must differ."""
     if len({axis for axis, _, _ in steps}) < len(steps):
         raise ValueError(
             "a real Fourier transform that takes one of its axes twice has no derivative rule: "

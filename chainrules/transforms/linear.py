@@ -30,7 +30,7 @@ class LinearMapRule(LinearRule):
 
     @property
     def signature(self) -> Signature:
-        """What the adjoint takes and the options that are dropped, of those that `f` has."""
+        """The parameters of the adjoint, and the options of `f` that it drops."""
         taken = super().signature
         known = signature_of(self.f)
         if known is not None:

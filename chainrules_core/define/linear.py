@@ -202,7 +202,7 @@ class LinearRule(Rule):
 
 
 class LinearRuleForLists(Rule):
-    """A linear rule for calls with lists in the place of arrays."""
+    """A linear rule for calls with lists in place of arrays."""
 
     kind = "lists"
 
@@ -246,7 +246,7 @@ class LinearRuleForLists(Rule):
 
 
 def types_with_lists(types: tuple) -> list[tuple]:
-    """Return the types of calls of a rule in which a list is in the place of an array.
+    """Return the types of calls in which a list is in place of an array.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Rules that say that there is nothing to differentiate, or that a rule should not be used."""
+"""Rules that declare that there is nothing to differentiate, or that a rule should not be used."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ANYTHING = Signature((), 0, varargs=True, any_option=True)
 
 
 class _AnyArguments(Rule):
-    """A rule that takes whatever the function takes, as it comes."""
+    """A rule that takes the arguments of the function unbound."""
 
     has_formula = False
 
@@ -24,7 +24,7 @@ class _AnyArguments(Rule):
 
     @property
     def binder(self) -> Any:
-        """A binder that leaves every call as it is."""
+        """A binder that does not change the call."""
         return _AS_IT_COMES
 
 
@@ -82,7 +82,7 @@ class OptOut(_AnyArguments):
 
 
 class DecomposeRule(Rule):
-    """Says that a plain body is to be differentiated in place of the function."""
+    """A rule to differentiate a plain body in place of the function."""
 
     kind = "decompose"
     has_formula = False

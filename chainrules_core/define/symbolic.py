@@ -27,7 +27,7 @@ _LOOKING_ROUND = frozenset(
 
 
 class UnclearError(AttributeError):
-    """What a function does with a symbol cannot be followed."""
+    """A function does something with a symbol that cannot be followed."""
 
 
 class _Run:

@@ -174,7 +174,7 @@ def slot_values(x: Any) -> dict[str, Any]:
 
 
 def in_class(cls: type, name: str, default: Any = None) -> Any:
-    """What a class or a base of it has under a name, as it stands there."""
+    """Return a class attribute as it is stored, without calling descriptors."""
     for base in cls.__mro__:
         if name in base.__dict__:
             return base.__dict__[name]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import gc
 import importlib
 import linecache
@@ -13,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import autodiff
 from autodiff import caches, gradient
 from autodiff.autocompile import Settings
 from autodiff.intercept.runtime import call_site_cache
@@ -179,3 +181,50 @@ def test_a_full_cache_is_emptied():
 def test_caches_have_names_of_their_own():
     with pytest.raises(ValueError, match="two caches"):
         caches.register("plans", {})
+
+
+# What modules begin with empty and fill, and is no cache: its entries are part of the state.
+NO_CACHES = {
+    "autodiff.caches": "the registry itself",
+    "autodiff.compiler.compiled_function._compiled": "the compiled functions that users hold",
+    "autodiff.compiler.numba_backend.array_kernels._known": "filled once, when numba is loaded",
+    "autodiff.compiler.numba_backend.simd_math._known": "filled once, when numba is loaded",
+    "autodiff.compiler.recording.domain_guards.SOURCES": "the source of a guard, by its function",
+    "autodiff.compiler.recording.function_effects._known_of_scipy": "filled once, with SciPy",
+    "autodiff.fastpath.scalar_methods._element": "the rule for elements, one entry",
+    "autodiff.functions._entries": "the table of facts",
+    "autodiff.intercept.runtime.call_site_cache": "slots of call sites, emptied with their module",
+    "autodiff.intercept.runtime.syntax_ops.ITERATED": "a table that other modules complete",
+    "autodiff.intercept.runtime.text_calls._written": "files that the program holds",
+    "autodiff.intercept.source.fusion_sites": "slots of expressions, emptied with their module",
+    "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
+    "autodiff.structured.native.machine._ready": "the machine, one entry",
+    "autodiff.structured.scopes.OWN_CELLS": "a marker in guards, always empty",
+    "autodiff.trace.number_classes.INSTANCES": "a table that other modules complete",
+    "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",
+    "autodiff.trace.tables.TABLES": "a table that other modules complete",
+}
+EMPTY = {"dict", "list", "set", "OrderedDict", "WeakKeyDictionary", "WeakSet", "defaultdict"}
+
+
+def is_empty_container(value: ast.expr | None) -> bool:
+    if isinstance(value, ast.Dict | ast.List):
+        return not ast.unparse(value).strip("{}[]")
+    if not isinstance(value, ast.Call) or value.args:
+        return False
+    return ast.unparse(value.func).rpartition(".")[2] in EMPTY
+
+
+def test_every_cache_is_registered():
+    root = Path(autodiff.__file__).parent
+    found = set()
+    for path in root.rglob("*.py"):
+        module = ".".join(path.relative_to(root.parent).with_suffix("").parts)
+        if module.startswith("autodiff.interop"):
+            continue  # each of another system, loaded with it
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.Assign | ast.AnnAssign) and is_empty_container(node.value):
+                target = node.targets[0] if isinstance(node, ast.Assign) else node.target
+                name = f"{module}.{ast.unparse(target)}"
+                found.add(module if module in NO_CACHES else name)
+    assert found == set(NO_CACHES)

@@ -235,7 +235,7 @@ def steam(t):
     return iapws.iapws97._Region2(t, 1.0)["h"]
 
 
-@call(skfem, 2.0, "Converting to an array")
+@call(skfem, 2.0)
 def finite_elements(k):
     from skfem import Basis, BilinearForm, ElementLineP1, MeshLine
     from skfem.helpers import dot, grad

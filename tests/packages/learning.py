@@ -274,7 +274,7 @@ def cp_reconstruction(a):
     return (tensorly.cp_to_tensor((None, [a, M, M])) ** 2).sum()
 
 
-@call(pykalman, 0.3, "traced MaskedArray")
+@call(pykalman, 0.3, "MaskedArray, a class of arrays")
 def kalman_likelihood(q):
     filter_ = pykalman.KalmanFilter(transition_covariance=np.array([[1.0]]) * q, n_dim_obs=1)
     return filter_.loglikelihood(V)

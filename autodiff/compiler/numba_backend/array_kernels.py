@@ -47,7 +47,7 @@ _TUPLE = Meta(tuple, None, None)
 
 
 def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
-    """Return a program with kernels in the place of its stretches on small arrays; None if none.
+    """Return a program with kernels in place of its sections on small arrays; None if none.
 
     `fewest` says from how many steps on a stretch becomes one.
     """
@@ -81,7 +81,7 @@ def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | N
 
 
 class _TooLargeError(NotSmallError):
-    """A kernel would have more nests than numba takes in acceptable time."""
+    """A kernel would have more loop nests than numba compiles in acceptable time."""
 
 
 class _GroupError(Exception):
@@ -94,7 +94,7 @@ class _GroupError(Exception):
 
 
 def _halve(program: Program, levels: list[float], groups: list[float | None], level: float) -> None:
-    """Have the second half of the steps of a level done after the first, with views of them."""
+    """Run the second half of the steps of a level after the first, with views of them."""
     steps = program.steps
     mine = [at for at, group in enumerate(groups) if group == level]
     between = level + 2.0 ** (-2 - len({n for n in levels if int(n) == int(level)}))
@@ -113,7 +113,7 @@ def _with_groups(
     groups: list[float | None],
     forced: bool,
 ) -> list[Step]:
-    """Return the steps, level by level, with kernels in the place of groups."""
+    """Return the steps, level by level, with kernels in place of groups."""
     steps, metas = program.steps, program.metas
     wanted = _read_elsewhere(program, groups)
     order = sorted(range(len(steps)), key=levels.__getitem__)
@@ -212,7 +212,7 @@ def _as_kernel(
 
 
 class Kernel:
-    """A stretch of a program as a function of the arrays and numbers that it reads.
+    """A section of a program as a function of the arrays and numbers that it reads.
 
     Attributes
     ----------
@@ -276,7 +276,7 @@ class Kernel:
         n: int,
         results: list[str],
     ) -> str:
-        """Return the source of what calls the machine code."""
+        """Return the source of the Python function that calls the machine code."""
         forms = {
             "array": "{0}.ravel()",
             "places": "{0}",
@@ -339,7 +339,7 @@ class Kernel:
 
 
 def _kind(x: Any, metas: list[Meta]) -> str:
-    """Say how the machine code takes what it is given."""
+    """Return the type of an argument in the machine code."""
     shape, dtype = (metas[x.i].shape, metas[x.i].dtype) if type(x) is Ref else (x.shape, x.dtype)
     if not shape:
         return "number"
@@ -349,7 +349,7 @@ def _kind(x: Any, metas: list[Meta]) -> str:
 
 
 def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
-    """Return the statements that copy a result to where it is handed out."""
+    """Return the statements that copy a result to the array that is returned."""
     if view.kind != "v" or not view.is_whole():
         raise NotSmallError
     begin = int(writer.stored(writer.address[[view.base]])[0])

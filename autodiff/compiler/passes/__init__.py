@@ -1,1 +1,1 @@
-"""Programs made simpler and shorter."""
+"""Passes: functions from program to program that make it simpler and shorter."""

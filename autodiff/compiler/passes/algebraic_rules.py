@@ -22,7 +22,7 @@ _SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
 
 
 class Splat:
-    """An array all elements of which are one number, as an argument.
+    """An argument that is an array whose elements are all one number.
 
     Attributes
     ----------
@@ -41,7 +41,7 @@ class Splat:
 
 
 class Algebra:
-    """The identities, for a walk over a program that knows where each value comes from."""
+    """The identities, for a pass over a program that knows where each value comes from."""
 
     metas: list[Meta]
     is_double: bool
@@ -54,7 +54,7 @@ class Algebra:
     call: Callable[..., Any]
 
     def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """Return a value that is there already, or None."""
+        """Return an existing value that equals the call, or None."""
         if f in _RULES and _KEEP_THE_VALUE.issuperset(kwargs):
             return _RULES[f](self, f, args, kwargs, meta)
         if f in _OPERATIONS and len(args) == 2 and not kwargs:
@@ -98,7 +98,7 @@ class Algebra:
         return None
 
     def _write(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """``x[i] = x[i]`` is what is left of ``x[i] += y``."""
+        """Drop ``x[i] = x[i]``, which remains of ``x[i] += y``."""
         before, index, value = args
         origin = self._origin_of(value)
         if origin is None or origin.f is not operator.getitem:
@@ -141,7 +141,7 @@ class Algebra:
         return None
 
     def _origin_of(self, x: Any) -> Step | None:
-        """Return the step that makes an argument, if it is a value."""
+        """Return the step that computes an argument, if it is a value."""
         return self.origin.get(x.i) if type(x) is Ref else None
 
     def _tensordot(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
@@ -229,7 +229,7 @@ class Algebra:
         top, below = origin.args
         if self._constant(top) == 1:
             if meta.shape is not None and self.meta(below).type is float:
-                self._guard((below, is_not_zero, True))  # where a float of Python's raises
+                self._guard((below, is_not_zero, True))  # where Python's floats raise
             return self.call(np.true_divide, (g, below), {}, meta)
         return None
 
@@ -241,7 +241,7 @@ class Algebra:
         return ref
 
     def _is_as_asked(self, x: Ref, dtype: tuple, kwargs: dict) -> bool:
-        """Whether something is an array already, of the dtype that is asked for."""
+        """Whether a value is already an array of the requested dtype."""
         meta, asked = self.metas[x.i], (*dtype, *kwargs.values())
         if meta.type is not np.ndarray or len(asked) > 1 or kwargs.keys() - {"dtype"}:
             return False
@@ -322,7 +322,7 @@ class Algebra:
         return None
 
     def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
-        """Return ``-f(*args)``: signs go outwards, where sums take them up."""
+        """Return ``-f(*args)``: signs move outwards, where sums absorb them."""
         return self.call(np.negative, (self.call(f, args, {}, meta),), {}, meta)
 
     def _behind(self, ref: Ref) -> Any:
@@ -333,14 +333,14 @@ class Algebra:
         return origin is not None and origin.f is np.negative and self._is_real(x)
 
     def _constant(self, x: Any) -> Any:
-        """Return the number that an argument is everywhere; None if it is none."""
+        """Return the number that all elements of an argument are; None if there is none."""
         if type(x) in (int, float) or type(x) is np.float64:
             return x
         splat = self.splat(x)
         return None if splat is None or type(splat.value) is Ref else splat.value
 
     def _canonical(self, f: Any, args: tuple, meta: Meta) -> tuple[Any, tuple]:
-        """Return a call with numbers in the place of arrays of one number, and factors gathered."""
+        """Return a call with numbers in place of arrays of one number, and factors collected."""
         if not is_elementwise(f) or meta.shape is None or len(args) != 2:
             if f is np.multiply and meta.is_scalar:
                 return f, self._factors(args, meta)
@@ -361,7 +361,7 @@ class Algebra:
         return f, self._factors(args, meta) if f is np.multiply else args
 
     def _broadcasted(self, ref: Ref) -> Splat | None:
-        """Return what was broadcast to make an array: NumPy does it anyway."""
+        """Return the argument of a broadcast, which NumPy repeats anyway."""
         origin = self.origin.get(ref.i)
         if origin is None or origin.f is not np.broadcast_to:
             return None

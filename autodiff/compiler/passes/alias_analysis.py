@@ -1,4 +1,4 @@
-"""Who owns which memory in a program, and until when: for writing in place and for ``out=``."""
+"""Alias analysis: who owns which memory in a program, and how long it lives."""
 
 from __future__ import annotations
 
@@ -107,13 +107,13 @@ class Memory:
 
 
 def _is_of_its_type(step: Step, program: Program) -> bool:
-    """Whether ``+x`` is of the type of `x`: that of a float of Python's is a number of NumPy's."""
+    """Whether ``+x`` has the type of `x`; of a Python float it is a NumPy scalar."""
     x = step.args[0]
     return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
 
 
 def without_copies(program: Program) -> Program:
-    """Return a program without copies of arrays that nobody else needs."""
+    """Return a program without copies of arrays that nobody else reads."""
     if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
         return program
     memory = Memory(program)

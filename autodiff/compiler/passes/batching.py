@@ -36,7 +36,7 @@ _FEWEST = 8
 
 
 def gathered(program: Program) -> Program:
-    """Return a program with what can be put together put together."""
+    """Return a program in which such steps are batched."""
     arrays = sum(1 for s in program.steps if s.out >= 0 and program.metas[s.out].shape)
     if arrays < _FEWEST:
         return program
@@ -252,7 +252,7 @@ class _Gathering:
             self.write(np.positive, (result,), meta, step.out)
 
     def stacked(self, vectors: list[Ref]) -> Ref:
-        """Return a matrix with these rows: one that is there, if they are rows of it in order."""
+        """Return a matrix with these rows: an existing one, if they are its rows in order."""
         key = tuple([v.i for v in vectors])
         known = self.stacks.get(key) or self.stacks.get(tuple(reversed(key)))
         n = len(self.metas[vectors[0].i].shape or ()) and self.metas[vectors[0].i].shape[0]
@@ -348,7 +348,7 @@ class _Gathering:
         return None
 
     def _batched_diagonal(self, f: Any, args: list, shape: tuple) -> Any:
-        """What becomes of a unit matrix, the cotangents of a Jacobian, on its way."""
+        """Return the result of a step on an identity matrix, the cotangents of a Jacobian."""
         vector = self.array(shape[1:])
         if f is np.negative and args[0].vector is not None:
             return Diagonal(self.write(f, (args[0].vector,), vector))
@@ -425,7 +425,7 @@ class _Gathering:
         return self.write(f, (first, inside, value), self.array(shape))
 
     def _whole(self, x: Any, n: int) -> Any:
-        """Return a diagonal matrix of `n` rows with all its elements, anything else as it is."""
+        """Return a diagonal matrix of `n` rows with all its elements; anything else unchanged."""
         if type(x) is not Diagonal:
             return x
         return (
@@ -433,7 +433,7 @@ class _Gathering:
         )
 
     def _gather_guards(self) -> None:
-        """One look for NaN at a whole in the place of one at each of its rows."""
+        """One check of the whole array for NaN in place of one for each of its rows."""
         kept: list[Step] = []
         done: set[int] = set()
         last: dict[int, int] = {}
@@ -452,7 +452,7 @@ class _Gathering:
 
 
 class Diagonal:
-    """A diagonal matrix; the unit matrix without a vector."""
+    """A diagonal matrix; the identity matrix if it has no vector."""
 
     __slots__ = ("vector",)
 

@@ -1,7 +1,7 @@
-"""Counts of elements as floats, where nobody can tell: integers are nothing that loops know.
+"""Counts of elements held as floats, where nobody can tell the difference.
 
-The gradient of a maximum divides by how many elements tie. What comes of such a count is added to
-and compared with small integers, and then becomes a float or divides one: all exact in floats.
+Generated loops know no integers, but the gradient of a maximum divides by the number of elements
+that tie. So counts that are only added, compared and divided by are floats.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def counted(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
 
 
 def with_counts_as_floats(program: Program) -> Program:
-    """Return a program whose counts are floats, save for those that somebody may look at."""
+    """Return a program whose counts are floats, except for those that leave it."""
     metas = program.metas
     counts: dict[int, Meta] = {}
     for step in program.steps:
@@ -67,7 +67,7 @@ _NUMBER = meta_of(np.float64(0.0))
 
 
 def _is_count(step: Step, counts: dict[int, Meta], metas: list[Meta]) -> bool:
-    """Whether a step counts, or makes small integers of counts."""
+    """Whether a step counts, or computes small integers from counts."""
     meta = metas[step.out]
     if not (meta.type is int or (meta.dtype is not None and meta.dtype.kind in "iu")):
         return False
@@ -95,7 +95,7 @@ def _is_small(x: Any) -> bool:
 
 
 def _may_read(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step does the same with a count that is a float."""
+    """Whether a step gives the same result for a count that is a float."""
     if step.f is guard:
         return step.args[1] is bool
     if step.f is np.ndarray.astype:

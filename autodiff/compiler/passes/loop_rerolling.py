@@ -22,7 +22,7 @@ _FIRST_TURNS = 12
 
 
 class Loop:
-    """`count` turns of `period` operations each, from `start` on."""
+    """`count` iterations of `period` operations each, from `start` on."""
 
     __slots__ = ("count", "period", "start")
 
@@ -96,7 +96,7 @@ def _longest(
 
 
 def _rolled(places: Sequence[tuple[int, ...]], start: int, period: int, turns: int) -> Loop | None:
-    """Return the longest run of turns whose operands move regularly."""
+    """Return the longest sequence of iterations whose operands move regularly."""
     rows = []
     for t in range(turns):
         row: list[int] = []

@@ -22,7 +22,7 @@ _PASSES = 4
 
 
 def in_rows(program: Program) -> Program:
-    """Return a program with such groups put together."""
+    """Return a program in which such groups are batched."""
     for _ in range(_PASSES):
         found = _pass(program)
         if found is program:
@@ -67,7 +67,7 @@ class _Rows:
         return None
 
     def ready(self, x: Ref) -> int:
-        """Return the step after which a vector can be had."""
+        """Return the step after which a vector is available."""
         row = self.row(x)
         return self.at.get(x.i if row is None else row[0].i, -1)
 
@@ -134,7 +134,7 @@ def _pass(program: Program) -> Program:
 
 
 def _of_one_vector(rows: _Rows, step: Step) -> tuple | None:
-    """Return what an elementwise step does, and its one vector."""
+    """Return the operation of an elementwise step, and its one vector."""
     if (
         step.out < 0
         or step.kwargs
@@ -185,7 +185,7 @@ def _sum_with_row(rows: _Rows, step: Step) -> tuple | None:
 
 
 def _stacked(rows: _Rows, vectors: list[Ref], write: Any, n: int) -> Ref:
-    """Return a matrix with these rows: a part of one that is there, if they are its own."""
+    """Return a matrix with these rows: a part of an existing one, if they are its rows."""
     places = [rows.row(v) for v in vectors]
     if all(p is not None for p in places) and len({p[0].i for p in places if p}) == 1:
         numbers = [p[1] for p in places if p]

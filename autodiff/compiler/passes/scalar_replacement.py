@@ -1,9 +1,9 @@
-"""Arrays that are filled or added to element by element, kept as their elements.
+"""Scalar replacement: arrays that are written or added to element by element are kept as elements.
 
-A loop that writes ``out[i]``, or the gradient of one that reads ``x[i]``, makes a chain of arrays
+A loop that writes ``out[i]``, or the gradient of one that reads ``x[i]``, makes a chain of arrays,
 each of which differs from the one before in one place. Here such an array is a table of numbers,
-and becomes an array where somebody needs one. Arrays with slices written or added are handled
-likewise, as a step that changes an array in place where nobody needs the old one.
+which is materialised where an array is needed. Slices that are written or added become steps that
+change an array in place, where nobody needs the old one.
 """
 
 from __future__ import annotations

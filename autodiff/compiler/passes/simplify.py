@@ -88,7 +88,7 @@ class Simplifier(Algebra):
         return replaced(x, lambda i: self.new.get(i, Ref(i))) if has_refs(x) else x
 
     def needed(self, x: Any) -> Any:
-        """Return an argument with the arrays in it computed for good."""
+        """Return an argument whose arrays are materialised."""
         if type(x) is Ref:
             return self.packs.materialised(x)
         if type(x) in (tuple, list, dict):
@@ -150,7 +150,7 @@ class Simplifier(Algebra):
     def call(
         self, f: Callable, args: tuple, kwargs: dict, meta: Meta, out: int | None = None
     ) -> Any:
-        """Return what stands for ``f(*args, **kwargs)``; a step is written if it must be."""
+        """Return the value of ``f(*args, **kwargs)``; write a step if necessary."""
         simple = self._simplified(f, args, kwargs, meta)
         if simple is not None:
             return simple
@@ -163,10 +163,10 @@ class Simplifier(Algebra):
     def written(
         self, f: Callable, args: tuple, kwargs: dict, meta: Meta, out: int | None = None
     ) -> Any:
-        """Return what stands for a call as it is: a value that is there already, or a step."""
+        """Return the value of a call without simplification: an existing one, or a new step's."""
         args = tuple([self.needed(a) for a in args])
         kwargs = {k: self.needed(v) for k, v in kwargs.items()}
-        if type(f) is types.MethodDescriptorType:  # perhaps a method of NumPy's numbers
+        if type(f) is types.MethodDescriptorType:  # perhaps a method of a NumPy scalar
             args = (self.of_numpy(args[0]), *args[1:])
         if not any(map(has_refs, args)) and not any(map(has_refs, kwargs.values())):
             folded = self._folded(f, args, kwargs, meta)
@@ -199,7 +199,7 @@ class Simplifier(Algebra):
         return x
 
     def of_numpy(self, x: Any) -> Any:
-        """Return a float of Python's as a number of NumPy's; anything else as it is."""
+        """Return a Python float as a NumPy scalar; anything else unchanged."""
         if type(x) is float:
             return np.float64(x)
         if type(x) is not Ref or self.metas[x.i].type is not float:
@@ -268,7 +268,7 @@ class Simplifier(Algebra):
             self.steps.append(Step(guard, (value, how, expected), None, -1))
 
     def _all_finite(self, value: Ref, origin: Step) -> Ref:
-        """Whether all of logaddexp(c, b) is finite, is asked of `b`, which is known anyway."""
+        """Check `b` in place of logaddexp(c, b): its finiteness is known anyway."""
         inner = self.origin.get(origin.args[0].i) if type(origin.args[0]) is Ref else None
         if inner is None or inner.f is not np.isfinite or origin.kwargs or len(origin.args) != 1:
             return value
@@ -284,7 +284,7 @@ class Simplifier(Algebra):
     # -- what is known of functions --------------------------------------------------------------
 
     def splat(self, x: Any) -> Splat | None:
-        """Return an array of equal elements as such."""
+        """Return an array of equal elements as a `Splat`."""
         if type(x) is Ref:
             return self.splats.get(x.i)
         if type(x) is not np.ndarray or x.size < 2 or x.dtype.kind != "f":
@@ -301,7 +301,7 @@ class Simplifier(Algebra):
 
 
 def has_nan(x: Any) -> bool:
-    """Whether there is a NaN in a number or an array (a way of reading a value, for guards)."""
+    """Whether there is a NaN in a number or an array (what a guard reads of a value)."""
     square = x * x if np.ndim(x) == 0 else np.vdot(x, x)
     return bool(square != square)
 
@@ -339,5 +339,5 @@ def without_unused(program: Program) -> Program:
 
 
 def optimised(program: Program) -> Program:
-    """Return the program made shorter."""
+    """Return the program after simplification."""
     return without_unused(Simplifier(without_unused(program)).run())

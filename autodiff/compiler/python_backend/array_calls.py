@@ -1,4 +1,4 @@
-"""Steps on arrays: the shortest call of NumPy's for each, into memory that is there already."""
+"""Steps on arrays: the cheapest NumPy call for each, into existing memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.python_backend import scalar_exprs
 from autodiff.compiler.recording.ir import (
@@ -27,7 +28,7 @@ _SMALL = 128
 
 
 class Buffers:
-    """Memory that a program keeps from call to call for what it does not return."""
+    """Memory that a program reuses from call to call for what it does not return."""
 
     def __init__(self, emitter: Any) -> None:
         self.emitter = emitter
@@ -38,7 +39,7 @@ class Buffers:
         self._until: dict[int, list[int]] = {}
 
     def take(self, out: int, shape: tuple, dtype: np.dtype) -> str:
-        """Return a buffer for a value, until it is dead."""
+        """Return a buffer for a value, to be used while it lives."""
         free = self._free.setdefault((shape, dtype), [])
         if free:
             n = free.pop()
@@ -63,14 +64,14 @@ class Buffers:
         self._held.pop(i, None)
 
     def free(self, at: int) -> None:
-        """Take back the buffers of the values that step `at` read last."""
+        """Release the buffers of the values that step `at` reads last."""
         for i in self._until.pop(at, ()):
             n = self._held.pop(i, None)
             if n is not None:
                 self._free[self.kinds[n]].append(n)
 
     def around(self, late: list[str], result: str) -> tuple[list[str], list[str]]:
-        """Return the lines that take the buffers, and those that give them back at the end."""
+        """Return the lines that take the buffers, and those that return them at the end."""
         names = self.emitter.names
         pool: list = []
         kinds = list(self.kinds)
@@ -103,11 +104,13 @@ def _operand(e: Any, f: Any, x: Any, meta: Any, is_double: bool) -> str:
     is_float = type(x) is float or (type(x) is int and takes_floats(f))
     if is_float and meta.dtype == FLOAT64 and meta.shape:
         box = np.array(float(x))
-        return e.names.of(_boxes.setdefault(box.tobytes(), box), "k")
+        key = box.tobytes()
+        known = _boxes.get(key)
+        return e.names.of(caches.put(_boxes, key, box, 4096) if known is None else known, "k")
     return e.argument(x)
 
 
-_boxes: dict[bytes, np.ndarray] = {}
+_boxes: dict[bytes, np.ndarray] = caches.register("constants of programs", {})
 
 
 def _elementwise(e: Any, step: Step) -> bool:
@@ -129,7 +132,7 @@ def _elementwise(e: Any, step: Step) -> bool:
 
 
 def _target(e: Any, step: Step, meta: Any) -> list[str]:
-    """Return the memory for a result, if it is not to be made."""
+    """Return the memory for a result, if there is any to reuse."""
     out = step.out
     if meta.size < _SMALL:
         return []
@@ -250,7 +253,7 @@ def _transpose(e: Any, step: Step) -> bool:
 
 
 def _reshaped(e: Any, step: Step) -> bool:
-    """What only adds or drops axes."""
+    """Write a reshape that only adds or drops axes."""
     meta = e.metas[step.out]
     order = (step.kwargs or {}).get("order", "C")
     if (

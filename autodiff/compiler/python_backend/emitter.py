@@ -1,4 +1,4 @@
-"""From a program to the source of one function."""
+"""Generates the source of one function from a program."""
 
 from __future__ import annotations
 
@@ -187,7 +187,7 @@ class Emitter:
     def boxed(self, i: int) -> str:
         """Return a float or a truth as the number that it is for the user."""
         meta, shown = self.metas[i], self.variable(i)
-        if meta.type is np.bool_:  # what compares floats gives a truth of Python's
+        if meta.type is np.bool_:  # comparing floats gives Python's bool
             return f"{self.names.of(np.bool_, 'bool_')}({shown})"
         if not self.is_float[i] or meta.type is float:
             return shown
@@ -356,7 +356,7 @@ class Emitter:
 
 
 def restored(*generators: tuple[Any, dict]) -> Any:
-    """Put generators back into the state in which the program found them."""
+    """Restore the state in which the program found its random generators."""
     for generator, state in generators:
         generator.bit_generator.state = state
     return MISMATCH

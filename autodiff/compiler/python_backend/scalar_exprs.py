@@ -79,7 +79,7 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
     if f in _CHOICES:
         given = tuple([float(a) if isinstance(a, int) else a for a in given])
     args = [operand(emitter, a) for a in given]
-    if f in SIGNS and f not in COMPARISONS:  # a product with one of NumPy's truths is one, too
+    if f in SIGNS and f not in COMPARISONS:  # a product with NumPy's bool is one
         for k, a in enumerate(given):
             if type(a) is Ref and emitter.metas[a.i].type is np.bool_:
                 args[k] = f"bool({args[k]})"

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.compiler.recording.ir import Meta, Ref, Step, has_refs, refs_in, set_flat, set_item
 from autodiff.functions import facts_of, known
 
@@ -83,7 +84,7 @@ def domain_of(step: Step, metas: list[Meta]) -> tuple | None:
     if step.f in (math.fmod, math.remainder):
         return x, is_not_zero, True
     if step.f in _DIVISIONS:
-        # NumPy's numbers give Inf; a float of Python's raises.
+        # NumPy's numbers give Inf; Python's floats raise.
         others = [metas[a.i].type if type(a) is Ref else type(a) for a in step.args]
         return (x, is_not_zero, True) if all(t in (float, int) for t in others) else None
     domain = DOMAINS.get(step.f)
@@ -115,10 +116,10 @@ def power_of(c: float) -> Callable:
     return known
 
 
-# Of a number that is not finite x - x is NaN. A call of abs would take as long as the power.
+# For x not finite, x - x is NaN. A call of abs would take as long as the power.
 _IN_REACH = "(-{0!r} <= {{0}} <= {0!r} or {{0}} - {{0}} != 0.0)"
 _NO_FURTHER = "({{0}} >= {0!r} or {{0}} <= -{0!r} or {{0}} != {{0}})"
-_powers: dict[float, Callable] = {}
+_powers: dict[float, Callable] = caches.register("guards of powers", {})
 
 
 def _last_base(c: float) -> float:

@@ -62,7 +62,7 @@ STRUCTURAL = frozenset(
         "num", "indices_or_sections", "source", "destination", "start", "keepdims",
     }
 )  # fmt: skip
-"""The names of arguments that the form of a result hangs on."""
+"""The names of arguments that the shape and dtype of a result depend on."""
 
 
 def order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -152,7 +152,7 @@ _SETTINGS = named(np, "geterr geterrcall seterr seterrcall get_printoptions set_
 
 
 def is_setting(g: Any) -> bool:
-    """Whether a function reads or writes settings of NumPy's."""
+    """Whether a function reads or writes NumPy's settings."""
     return type(g) is types.FunctionType and g in _SETTINGS
 
 

@@ -272,7 +272,7 @@ def refs_of(step: Step) -> list[int]:
 
 
 def replaced(x: Any, new: Callable[[int], Any]) -> Any:
-    """Return an argument with ``new(number)`` in the place of each value."""
+    """Return an argument with ``new(number)`` in place of each value."""
     kind = type(x)
     if kind is Ref:
         return new(x.i)
@@ -286,7 +286,7 @@ def replaced(x: Any, new: Callable[[int], Any]) -> Any:
 
 
 def renamed(step: Step, new: Callable[[int], Any]) -> Step:
-    """Return a step with ``new(number)`` in the place of each value that it reads."""
+    """Return a step with ``new(number)`` in place of each value that it reads."""
     args = tuple([replaced(a, new) for a in step.args])
     kwargs = {k: replaced(v, new) for k, v in (step.kwargs or {}).items()}
     return Step(step.f, args, kwargs or None, step.out)

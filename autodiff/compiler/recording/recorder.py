@@ -224,7 +224,7 @@ class Recording(Tape):
         refs = {name: ref for name, (_, ref) in named.items()}
         result = self.noted(f, tuple([ref for _, ref in lowered]), refs, y)
         seen = note_shared(result, args, f, lambda again: call_again(f, again, kwargs))
-        # Whether it is an argument itself hangs on how that lies in memory.
+        # Whether it is an argument itself depends on the memory layout.
         self.writes = self.writes or (seen is not result and facts.may_copy)
         return seen
 

@@ -53,7 +53,7 @@ def _use(variant: Any, made: tuple[Callable, str, str], before: Callable) -> Non
     variant.filename, variant.source = filename, source
 
     def either(*args: Any) -> Any:
-        # A branch may hang on the last bits, which are not the same in machine code.
+        # A branch may depend on the last bits, which differ in machine code.
         y = quick(*args)
         return before(*args) if y is MISMATCH else y
 

@@ -1,1 +1,1 @@
-"""Code written for operations, nodes and calls that are made again and again."""
+"""Code generated for frequent calls and for the nodes that they record."""

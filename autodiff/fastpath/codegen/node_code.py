@@ -1,8 +1,8 @@
-"""Generated nodes, and what all generated code reads.
+"""Generated node classes, and the scope of all generated code.
 
-Which derivatives of a call are wanted, and what they consist of, is known when the code of the call
-is generated. So such code has a class of nodes of its own. Its `hand_on` is for the most frequent
-case: arrays in which nothing has to be summed or projected. All else is left to the base class.
+When the code of a call is generated, it is known which derivatives are wanted and how they are
+computed. So the code gets its own class of nodes, with a `hand_on` for the most frequent case:
+arrays whose cotangents need neither a sum nor a projection. The base class handles all other cases.
 """
 
 from __future__ import annotations
@@ -123,7 +123,7 @@ def product(
 
 
 def quietly(partial: Partial) -> Callable | None:
-    """Return the function of a partial derivative, without warnings of NumPy's."""
+    """Return the function of a partial derivative, with NumPy's warnings switched off."""
     function = partial.function
     if function is None or partial.is_arithmetic:
         return function
@@ -131,7 +131,7 @@ def quietly(partial: Partial) -> Callable | None:
 
 
 def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
-    """Return the function of a partial derivative, with arrays in the place of its constants.
+    """Return the function of a partial derivative, with 0-d arrays in place of its constants.
 
     NumPy takes half as long again for a product with a number of Python's as for one with an array,
     if it is small. Functions that do more than to add, multiply and divide arrays are left alone.
@@ -147,7 +147,7 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
 
 
 def _arithmetic(x: Any, constants: dict[str, Any]) -> str | None:
-    """Write what a partial derivative computes; None if it is not arithmetic alone."""
+    """Write a partial derivative as source; None if it uses more than arithmetic."""
     if type(x) is float or (type(x) is int and abs(x) < 2**53):
         name = f"c{len(constants)}"
         constants[name] = np.array(float(x))
@@ -221,7 +221,7 @@ _PULLED = """
 
 
 def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[PlannedNode]:
-    """Write the class of nodes for the results of calls that go by a plan.
+    """Create the node class for the results of a plan.
 
     Parameters
     ----------

@@ -1,9 +1,9 @@
-"""Plans as code: what a call with arguments of given types does, without a loop over them.
+"""Generated code for plans: what a call with arguments of given types does.
 
-A plan that has been carried out a few times and gave an array or a number is written as a function
-of its own, with a comparison for each thing that the plan takes for granted: the types of the
-values, and that all that is traced is so on one tape. It returns `NO_RULE` where one of them does
-not hold. What it records are the plan's nodes; nothing about a derivative is written here.
+A plan that has run often, and returned an array or a number, is turned into a function. Its guards
+check everything that the plan relies on: the types of the values, and that all traced values are on
+one tape. Where a guard fails, the function returns `NO_RULE`. It records the plan's nodes; no
+derivative is written here.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
-from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Remade
+from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Plan, Remade
+from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.codegen import plan_jvp_code
 from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
 from autodiff.trace.tape import FLOAT
@@ -91,13 +92,18 @@ _TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *vars(builtin
 
 
 def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: Any) -> None:
-    """Write the code for calls like this one, which the plan has just carried out."""
+    """Generate code for calls like this one, which the plan has just run."""
     if not dispatch_cache.is_short(args, kwargs):
         return
     is_traced = type(result) in _TRACED
     if type(plan) is OfConstant:
         if is_traced:
             return
+    elif type(plan) is Plan and not kwargs:
+        way = scalar_methods.way_of(f, args)
+        if way is not None:
+            dispatch_cache.add(f, args, kwargs, way)
+        return
     elif type(plan) not in (OfLinear, OfHand) or not is_traced:
         return
     if isinstance(plan, OfHand) and plan.rule.takes_config:
@@ -111,7 +117,7 @@ def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: A
 
 
 class _Writer:
-    """Writes one way."""
+    """Generates the code of one plan."""
 
     def __init__(self, plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
         self.plan = plan
@@ -158,7 +164,7 @@ class _Writer:
         self.lines += lines
 
     def guards(self) -> None:
-        """Write what is compared, and what the values are called then."""
+        """Write the guards, and read the values into local variables."""
         # What is given by name has any type: the table knows those of the others only.
         for value, given in zip(self.values[self.n :], self.names, strict=True):
             self.unless(f"type({given}) is {self.constant(type(value))}")
@@ -180,7 +186,7 @@ class _Writer:
         self.constants()
 
     def constants(self) -> None:
-        """Write what is compared of the values that are not traced."""
+        """Write the guards of the values that are not traced."""
         for i, (value, given, plain, traced) in enumerate(
             zip(self.values, self.given, self.plain, self.traced, strict=True)
         ):
@@ -196,11 +202,11 @@ class _Writer:
             self.plain[i] = given
 
     def unless(self, condition: str, otherwise: str = "NO_RULE") -> None:
-        """Write that the code is not for calls for which something does not hold."""
+        """Write a guard: without the condition, something else is returned."""
         self.add(f"if not ({condition}):", f"    return {otherwise}")
 
     def call(self, function: str, values: list[str] | None = None) -> str:
-        """Write the call as it was made."""
+        """Return the source of the call, with its keywords."""
         values = self.plain if values is None else values
         by_name = [f"{n}={x}" for n, x in zip(self.names, values[self.n :], strict=True)]
         return f"{function}({', '.join([*values[: self.n], *by_name])})"
@@ -259,7 +265,7 @@ class _Writer:
         )
 
     def views(self, places: list[int], bound: list[str], options: str) -> str:
-        """Write how the memory of a view of a traced array is noted."""
+        """Write how a view of a traced array remembers the array."""
         sources = [i for i in self.plan.wanted if self.is_array(places[i])]
         if len(sources) != 1:
             return ""

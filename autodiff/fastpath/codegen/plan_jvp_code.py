@@ -1,8 +1,8 @@
-"""Linear functions as code on other levels: forward ones, and tapes whose values one level sees.
+"""Generated code for linear functions on a forward level, and on a tape that an outer level traces.
 
-What :mod:`autodiff.fastpath.codegen.plan_code` writes for a tape and plain values has these two
-behind it, where the function is linear in the one argument that is traced. Its tangent is the
-function of the tangent. Over an outer level the value is what the same call gives there.
+The code of :mod:`autodiff.fastpath.codegen.plan_code` calls it for such values, if the function is
+linear in its one traced argument. The tangent of the result is the function of the tangent. On a
+tape that an outer level traces, the primal is the same call on the outer level.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ _VIEW = """
 
 
 def for_levels(writer: Any) -> Callable[[str], Callable] | None:
-    """Return what writes a call for other levels; None where it is not for them.
+    """Return a generator of the code for other levels; None if the call is not of this kind.
 
     It is given ``"on"`` for the call on a forward level, or ``"over"`` for that on a tape, of a
     value that one outer level sees. The writer of the code for a tape and plain values is not kept:
@@ -122,7 +122,7 @@ def for_levels(writer: Any) -> Callable[[str], Callable] | None:
 
 
 def _text(writer: Any, i: int) -> dict[str, Any]:
-    """Return what the code is put together from, for a call whose value `i` is traced."""
+    """Return the parts of the code for a call whose value `i` is traced."""
     plan = writer.plan
     writer.constants()
     constants = "".join(f"    {line}\n" for line in writer.lines)

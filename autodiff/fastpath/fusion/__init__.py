@@ -1,1 +1,1 @@
-"""Code for elementwise operations: several of them as one value, or one by itself."""
+"""Generated code for elementwise operations: several recorded as one value, or a single one."""

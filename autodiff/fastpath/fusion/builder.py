@@ -1,4 +1,4 @@
-"""The base of all generators of code for expressions: how leaves are read, what is computed."""
+"""The base class of the generators of code for expressions."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Writer:
         self.reads()
 
     def constant(self, value: Any, name: str) -> str:
-        """Return a name under which the code finds a value."""
+        """Put a value into the scope of the code, and return its name there."""
         name = f"{name}_{len(self.scope)}"
         self.scope[name] = value
         return name
@@ -123,7 +123,7 @@ class Writer:
             self.read(operand, name)
 
     def guard(self, name: str, leaf: Any) -> None:
-        """Write a guard: a traced leaf is on a tape that records, and holds a plain value."""
+        """Write a guard: a traced leaf is on a tape that records, and its value is plain."""
         kind = self.constant(type(leaf._value), "kind")
         self.unless(f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere)
 
@@ -157,7 +157,7 @@ class Writer:
         self.unless(" and ".join(["tape.records", *(f"{t}._tape is tape" for t in others)]))
 
     def name_of(self, operand: Operand) -> str:
-        """Return what an operand is called."""
+        """Return the name of an operand in the code."""
         if operand.kind == "number":
             return f"({operand.value!r})"
         return f"t{operand.value}" if operand.kind == "step" else self.inputs[operand]

@@ -1,11 +1,11 @@
-"""Code for expressions of several elementwise operations: evaluated and recorded as one value.
+"""Generated code for expressions of several elementwise operations, recorded as one value.
 
-For leaves of given types (:mod:`autodiff.intercept.source.fusion_sites`) the operations are written
-one after the other, which gives the results of the single operations, and behind them one node. Of
-floats it holds the partial derivatives by the leaves; of small arrays of float64, all of one shape,
-what the partial derivatives of the operations read
-(:class:`autodiff.fastpath.fusion.fused_node.Fused`). For all else the code evaluates the generic
-form of the expression, which records each operation by itself.
+For leaves of given types (:mod:`autodiff.intercept.source.fusion_sites`) the code computes the
+operations one after the other, with the results of the single operations, and appends one node.
+For floats the node holds the partial derivatives by the leaves. For small arrays of float64 of one
+shape it holds what the partial derivatives of the operations read
+(:class:`autodiff.fastpath.fusion.fused_node.Fused`). In all other cases the code evaluates the
+generic form of the expression, which records each operation by itself.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from autodiff.fastpath.fusion.steps import Steps
 
 
 def of_plain(writer: Writer) -> Callable:
-    """Return code for values none of which is traced."""
+    """Return code for values of which none is traced."""
     body = "".join(f"    t{k} = {writer.computed(s)}\n" for k, s in enumerate(writer.steps))
     return writer.function(f"{body}    return t{len(writer.steps) - 1}\n")
 
@@ -30,7 +30,7 @@ def of_plain(writer: Writer) -> Callable:
 def write_way(
     steps: Steps, leaves: tuple, leave: Callable, on_levels: Callable | None
 ) -> Callable | None:
-    """Write the code for an expression with leaves like these; None if it is not for any.
+    """Generate code for an expression with leaves like these; None if that is impossible.
 
     It calls `leave` where the arrays are too large for it to be of use, and `on_levels` for leaves
     of other levels; for such the code is written where that is None.

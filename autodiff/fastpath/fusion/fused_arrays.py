@@ -147,14 +147,14 @@ class OfArrays(Writer):
         ]
 
     def kept_by(self, k: int, plan: elementwise.Plan) -> list[str | None]:
-        """Return the names of what the partial derivatives of a step read: (y, *args)."""
+        """Return the names of the values (y, *args) that the partial derivatives of a step read."""
         operands = self.steps[k].operands
         keeps = plan.keeps[sum(1 << p for p, o in enumerate(operands) if self.is_traced(o))]
         names = [f"t{k}", *map(self.name_of, operands)]
         return [name if keep else None for name, keep in zip(names, keeps, strict=True)]
 
     def keep(self, name: str) -> None:
-        """Write that a plain array is kept for the pullback."""
+        """Write that the pullback keeps a plain array."""
         if type(self.samples[name]) is _ndarray:
             self.lines.append(f"{name} = tape.kept({name})")
 
@@ -180,7 +180,7 @@ class OfArrays(Writer):
         return type("Fused", (self.base,), known)
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
-        """Return the method that goes back through all steps at once."""
+        """Return the method that propagates a cotangent through all steps at once."""
         names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
         last = f"b{len(self.steps) - 1}"
         source = _HAND_ON.format(is_other=self.is_other)
@@ -196,7 +196,7 @@ class OfArrays(Writer):
         return dispatch_cache.define("hand_on", source, scope)
 
     def special_cases(self) -> str:
-        """Return the source for special cases that have a faster path."""
+        """Return the source of special cases that have a faster path."""
         return ""
 
     def stored(self, name: str, position: int) -> str:

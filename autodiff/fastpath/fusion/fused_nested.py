@@ -1,9 +1,9 @@
-"""Code for expressions on other trace levels: a forward one, and a tape whose values it traces.
+"""Generated code for expressions on a forward level, and on a tape that an outer level traces.
 
-The operations and their tangents are written one after the other, with the numbers that the single
-operations give. On a tape there is one node behind them, as there is for plain arrays; it goes back
-through the expression with cotangents and their tangents at once. Where a tangent comes out NaN,
-single operations are evaluated: where a zero wins depends on each of them.
+The code computes the operations and their tangents one after the other, with the results of the
+single operations. On a tape it appends one node, as for plain arrays, whose `hand_on` propagates
+cotangents and their tangents together. Where a tangent is NaN, the operations are evaluated one by
+one, because which zero wins over Inf and NaN depends on each of them.
 """
 
 from __future__ import annotations
@@ -188,23 +188,23 @@ class OnLevels(OfArrays):
         return self.leaves[owner][self.leaves[index]]
 
     def tapes(self) -> None:
-        """Write that all that is traced is so on one tape; it is on one level in any case."""
+        """Write a guard: all traced values are on one tape, and the level is open."""
         if self.is_over:
             super().tapes()
         self.lines.append("level.check_open()")
 
     def keep(self, name: str) -> None:
-        """Write that a plain array is held, where there is a tape."""
+        """Write that the pullback keeps a plain array, if there is a tape."""
         if self.is_over:
             super().keep(name)
 
     def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
-        """Return the function of a partial derivative; warnings are off where it is called."""
+        """Return the function of a partial derivative; its caller switches warnings off."""
         is_array = self.is_array(Operand("step", k))
         return super().function_of(partial, k, kinds) if is_array else partial.function
 
     def plan_of(self, step: Step) -> elementwise.Plan:
-        """Return the plan of an operation, whose rule is that of both modes."""
+        """Return the plan of an operation whose rule serves both modes."""
         plan = super().plan_of(step)
         kinds = [type(self.sample(o)) for o in step.operands]
         forward = elementwise.forward_plans[(step.f, *kinds)]
@@ -213,7 +213,7 @@ class OnLevels(OfArrays):
         return plan
 
     def shapes(self, last: str) -> None:
-        """Write that all that is an array has one shape, and compute the tangents."""
+        """Write a guard: all arrays have one shape; then compute the tangents."""
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         dots = [f"d_{x}" for x in self.arrays if x in self.traced]
         alike = [f"{x}.shape == shape" for x in (*self.arrays, *dots, *made[:-1])]
@@ -230,7 +230,7 @@ class OnLevels(OfArrays):
         ]
 
     def tangents(self) -> None:
-        """Write the tangents of all steps; those of linear ones neither fail nor warn."""
+        """Write the tangents of all steps; without functions to call they neither fail nor warn."""
         parts = [self.tangent(k, plan) for k, plan in self.plans.items()]
         if not any(p.function for plan in self.plans.values() for p in plan.partials):
             self.lines += textwrap.dedent("".join(parts)).splitlines()
@@ -264,7 +264,7 @@ class OnLevels(OfArrays):
         return source
 
     def recorded(self, needed: dict[str, int], last: str) -> str:
-        """Write how the value is recorded, or carries its tangent."""
+        """Write how the value is recorded, or carries its tangent on a forward level."""
         if not self.is_over:
             return _ON_LEVEL.format(last=last, tracer=dispatch_cache.NEW_TRACER)
         return _OVER.format(
@@ -283,7 +283,7 @@ class OnLevels(OfArrays):
     base: Any = FusedOver
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
-        """Return the method that goes back through all steps at once."""
+        """Return the method that propagates a cotangent through all steps at once."""
         k = len(self.steps) - 1
         self.needed = needed
         source = _HAND_ON.format(k=k)

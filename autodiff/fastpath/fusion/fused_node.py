@@ -34,7 +34,7 @@ class FusedStep(NamedTuple):
 
 
 class Fused:
-    """A value made by several elementwise operations, the last of which gave it.
+    """A value computed by several elementwise operations.
 
     `hand_on` is written for each expression, for what is most frequent; it leaves all else to
     `hand_on_stepwise`, in which the operations have nodes of their own.

@@ -1,4 +1,4 @@
-"""Code for expressions on numbers."""
+"""Generated code for expressions of numbers."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _ONE = "1.0"
 
 
 class OfFloats(Writer):
-    """Generates code for numbers: the node holds the derivatives of the whole expression.
+    """Generates code for numbers; the node holds the derivatives of the whole expression.
 
     Where one of them is zero, infinite or NaN, the operations are recorded one by one: what a zero
     or an infinite cotangent gives depends on each of them.
@@ -78,7 +78,7 @@ class OfFloats(Writer):
         return rule
 
     def derive(self, k: int, rule: ScalarRule, total: dict[str, str | None]) -> None:
-        """Write how the derivative by the result of a step gives those by its operands."""
+        """Write the derivatives by the operands of a step, given the derivative by its result."""
         step = self.steps[k]
         names = (f"t{k}", *map(self.name_of, step.operands))
         by_y = total[f"t{k}"]

@@ -1,18 +1,18 @@
-"""Generated code for single elementwise operations: expressions of one step.
+"""Generated code for single elementwise operations, which are expressions of one step.
 
-After some calls of a function with arguments of the same types, code replaces what
-:mod:`autodiff.fastpath.elementwise` does: guards, the operation itself, and its node or tangent.
-Each operation has four functions; the last three are generated when they are first called:
+When a function has been called often with arguments of the same types, generated code replaces
+:mod:`autodiff.fastpath.elementwise`: guards, the operation itself, and its node or tangent. Each
+operation has four functions; the last three are generated at their first call:
 
 * ``way`` for arrays on one tape;
-* ``constants`` for arrays made in the traced function that hold nothing traced;
-* ``on`` for arrays and numbers on a forward level, where the tangent is computed at once by the
+* ``constants`` for arrays of the traced function that hold nothing traced;
+* ``on`` for arrays and numbers on a forward level, where the tangent is computed at once from the
   partial derivatives of the rule for forward mode;
-* ``over`` for a tape whose values one outer level traces. There the operation is one of that level,
-  and the node propagates its cotangents by operations of it.
+* ``over`` for a tape whose values one outer level traces. There the operation, and the products of
+  its node, are operations of that level.
 
-So ``hvp`` is generated code as well. Arrays have the dtypes of those that the code was written for.
-Where something does not hold, ``otherwise`` is called: the code for other dtypes, or `NO_RULE`.
+So ``hvp`` is generated code as well. The code is for arrays of given dtypes. Where a guard fails,
+it calls ``otherwise``: the code for other dtypes, or a function that returns `NO_RULE`.
 """
 
 from __future__ import annotations
@@ -230,7 +230,7 @@ class Operation(OfArrays):
             self.unless(f"{x}.dtype is {self.constant(self.samples[x].dtype, 'dtype')}")
 
     def way(self) -> Callable:
-        """Write the operation, and what leads to the other levels."""
+        """Return the code, which calls the functions for other levels."""
         plan = plans[(self.f, *map(type, self.leaves))]
         if plan is None or plan.loses_precision(self.leaves):
             raise Declined
@@ -254,7 +254,7 @@ class Operation(OfArrays):
         dispatch_cache.define_later("on", scope, lambda: on_level(scope, *given))
         dispatch_cache.define_later("over", scope, lambda: Over(*given).written(scope, text))
         if not self.makes_array:
-            # Numbers that are no `FloatTracer`: of forward levels, or seen by an outer one.
+            # Numbers that are no `FloatTracer`: on forward levels, or traced by an outer level.
             names, first = ", ".join(self.names), self.names[self.wanted[0]]
             self.lines = [f"return (over if {first}._tape.records else on)({names})"]
             return self.function("")
@@ -264,7 +264,7 @@ class Operation(OfArrays):
         return self.function(_ON_TAPE.format(**text))
 
     def keep(self, seen: Iterable[str]) -> None:
-        """Write copies of the arrays that a node keeps and that others may write into."""
+        """Write copies of the arrays that a node keeps and that somebody else may write into."""
         for x in self.inputs.values():
             if x in seen and x not in self.traced and type(self.samples[x]) is _ndarray:
                 self.lines.append(_KEPT.format(x=x))
@@ -272,7 +272,7 @@ class Operation(OfArrays):
     # -- going back ------------------------------------------------------------------------------
 
     def hand_on_or_general(self) -> Callable:
-        """Return a generated `hand_on`; the general one where generating one gains nothing."""
+        """Return a generated `hand_on`; the general method where generated code is no faster."""
         (plan,) = self.plans.values()
         partials = [plan.partials[i] for i in self.wanted]
         dtypes = [getattr(x, "dtype", None) for x in (*self.leaves, self.y)]
@@ -292,7 +292,7 @@ class Operation(OfArrays):
             return self.general
 
     def kept_by(self, k: int, plan: Plan) -> list[Any]:
-        """Return the names of ``(y, *args)``: the node has a place for each."""
+        """Return the names of ``(y, *args)``, for each of which the node has a place."""
         return ["t0", *self.inputs.values()]
 
     def special_cases(self) -> str:
@@ -331,7 +331,7 @@ class Operation(OfArrays):
 
 
 class Constants(Operation):
-    """Generates code for arrays made inside: the result, too, can take traced values later."""
+    """Generates code for constant arrays of a traced function; their results can become traced."""
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
         """Write how an array is read."""
@@ -345,7 +345,7 @@ class Constants(Operation):
 
 
 class Over(Operation):
-    """Generates code for a function on a tape, of values that one outer level traces."""
+    """Generates code for a function on a tape whose values one outer level traces."""
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
         """Write how a traced argument is read, with the outer level left on it."""
@@ -422,7 +422,7 @@ def on_level(scope: dict[str, Any], *given: Any) -> Callable:
 
 
 def _linked(scope: dict[str, Any], *names: str) -> dict[str, Callable]:
-    """Return functions that call those of a scope, which may be replaced there."""
+    """Return functions that call those of a scope by name, since they may be replaced there."""
     return {name: lambda *args, name=name: scope[name](*args) for name in names}
 
 
@@ -441,7 +441,7 @@ def _sample_of(x: Any) -> Any:
 
 
 def note(f: Callable, args: tuple, result: Any) -> None:
-    """Count a call; after some of the same types, generate code for them."""
+    """Count a call; generate code after some calls with the same types."""
     if type(result) is not Tracer:
         return
     tape = result._tape

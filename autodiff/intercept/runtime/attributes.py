@@ -185,12 +185,12 @@ def _getter_by(kind: type, name: str, found: Any) -> Callable | None:
     if isinstance(found, functools.cached_property):
         return functools.partial(_cached, found, name)
     get = getattr(type(found), "__get__", None)
-    if type(get) is types.FunctionType and not syntax_ops.is_library(get):
+    if type(get) is types.FunctionType:
         overrides = hasattr(type(found), "__set__")
         return functools.partial(_described, found, get, kind, name, overrides)
     if found is None:
         fallback = in_class(kind, "__getattr__")
-        if type(fallback) is types.FunctionType and not syntax_ops.is_library(fallback):
+        if type(fallback) is types.FunctionType:
             return functools.partial(_or_else, kind.__getattribute__, fallback, name)
     return None
 
@@ -227,7 +227,7 @@ def _setter(kind: type, name: str) -> Callable | None:
     put = getattr(type(found), "__set__", None)
     if isinstance(found, property):
         do = found.fset if type(found.fset) is types.FunctionType else None
-    elif type(put) is types.FunctionType and not syntax_ops.is_library(put):
+    elif type(put) is types.FunctionType:
         do = functools.partial(_put, found, put)
     if do is None:
         return None

@@ -68,7 +68,7 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
 
 
 def truth_of(as_before: Callable) -> Callable:
-    """Return ``bool``: a truth value of NumPy's may be asked for a decision."""
+    """Return a ``bool`` that also notes decisions by NumPy's truth values."""
     ask = by_method(bool, as_before)
     return lambda *args: ask(*map(syntax_ops.truth, args))
 
@@ -150,12 +150,14 @@ SUM_TAKES_ERRORS_ALONG = sum([1e16, 1.0, -1e16]) == 1.0
 def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
     """Return a traced sum with the value that ``sum`` of the plain floats has.
 
-    A recording keeps the sum of what it has written down.
+    The derivative is that of the plain additions: the rounding errors have none.
     """
     tape = y._tape
     is_float = y.__class__ is float and isinstance(items, (list, tuple))
-    if not SUM_TAKES_ERRORS_ALONG or not is_float or tape.program:
+    if not SUM_TAKES_ERRORS_ALONG or not is_float:
         return y
+    if tape.program:
+        return _with_errors(items, start[0] if start else named.get("start", 0))
 
     def on_level_below(x: Any) -> Any:
         return x._value if is_tracer(x) and x._tape is tape else x
@@ -167,6 +169,22 @@ def _as_floats(y: Tracer, items: Any, start: tuple, named: dict) -> Any:
     if is_tracer(value):
         value = _as_floats(value, plain, start, named)
     return wrap(value, tape, y._index)
+
+
+def _with_errors(items: Iterable, start: Any) -> Any:
+    """Return a sum of recorded floats as ``sum`` computes it: each step is written down.
+
+    The error of an addition is computed exactly, by D. E. Knuth's two-sum, in which no branch
+    depends on the sizes. Integers are added without it, as Python does.
+    """
+    total, error = start, 0.0
+    for x in items:
+        before, total = total, total + x
+        if before.__class__ is float and x.__class__ is float:
+            added = total - before
+            error = error + ((before - (total - added)) + (x - added))
+    # A guard: no overflow, no NaN. The differences keep the sign of a zero.
+    return total - (0.0 - error) if abs(error) < math.inf else total
 
 
 def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = None) -> Callable:

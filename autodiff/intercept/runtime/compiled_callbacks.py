@@ -75,7 +75,7 @@ def calling_back(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def making_pointer(g: type) -> Callable:
-    """Return what makes a function for C of a function of Python's, by ctypes."""
+    """Return a replacement for ctypes' conversion of a Python function to a C function."""
 
     def make(*args: Any, **kwargs: Any) -> Any:
         if sees_traced(args, kwargs):

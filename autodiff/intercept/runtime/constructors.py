@@ -31,7 +31,7 @@ def maker_of(g: type) -> Callable | None:
     call: Any = type(g).__call__
     if call is type.__call__:
         return constructing_for(g) if is_made_in_python(g) else None
-    if type(call) is not types.FunctionType or syntax_ops.is_library(call):
+    if type(call) is not types.FunctionType:
         return None
     return types.MethodType(syntax_ops.intercept(call), g)
 

@@ -24,7 +24,7 @@ def _names_ours(kinds: Iterable) -> bool:
 
 
 def unless_ours(kinds: Any) -> None:
-    """Raise an error of ours again that a handler has caught, unless it names its class.
+    """Raise one of our errors again that a handler has caught, unless it names its class.
 
     It would be raised in the end (:mod:`chainrules_core.noticed`); at once, a loop that tries
     again and again ends. A handler that names the class has dealt with it.
@@ -45,7 +45,7 @@ def _expects_ours(manager: Any) -> bool:
 
 
 def _is_kept(error: Any, manager: Any) -> bool:
-    """Whether an error of ours goes on that a manager, which was not made for it, swallows."""
+    """Whether one of our errors is raised again that a manager not made for it suppresses."""
     if not isinstance(error, ChainRulesError):
         return False
     if not _expects_ours(manager):

@@ -21,7 +21,7 @@ from autodiff.mutation.views import refuse
 from autodiff.numpy_api import array_subclasses, iterators, protocols
 from autodiff.numpy_api.iterators import Flat, flattened
 from autodiff.numpy_api.methods import method_of_array
-from autodiff.numpy_api.out_arguments import WRITERS, into
+from autodiff.numpy_api.out_arguments import WRITERS, all_arrays, into
 from autodiff.numpy_api.pyfunc_loops import (
     each_element,
     from_iterator,
@@ -266,6 +266,9 @@ def _general(g: Callable, key: Any, place: int, begin: Callable) -> Callable:
     is_writer = key in WRITERS
 
     def call(args: tuple, kwargs: dict[str, Any]) -> Any:
+        if kwargs.get("out") is ... and isinstance(key, np.ufunc):
+            del kwargs["out"]
+            return all_arrays(begin(*args, **kwargs))
         traced = listed = False
         for a in (*args, *kwargs.values()) if kwargs else args:
             kind = type(a)

@@ -23,7 +23,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.closures import captured_values
-from autodiff.dispatch.arguments import innermost, is_constant
+from autodiff.dispatch.arguments import has_constants, innermost, is_constant
 from autodiff.errors import System, system_of, system_of_function, unwrapped
 from autodiff.intercept.runtime import (
     attributes,
@@ -273,6 +273,9 @@ def _seen(g: types.FunctionType) -> Callable:
 
     made: Callable | None = None
     look = look_of(g)
+    # NumPy and SciPy convert arrays, or ask `isinstance`. What asks type(a) of an array that was
+    # made in the traced function, runs rewritten: so it sees the class of the array.
+    sees_values = _holds_nothing_traced if look.is_trusted else _holds_no_tracer
     is_of_tables = (g.__module__ or "").partition(".")[0] in TABLES_OF
 
     @functools.wraps(g)
@@ -283,7 +286,7 @@ def _seen(g: types.FunctionType) -> Callable:
             return g(
                 *map(_seen_function, args), **{k: _seen_function(v) for k, v in kwargs.items()}
             )
-        if innermost(args, kwargs) is None and not object_holds_traced(args):
+        if sees_values(args, kwargs) and not object_holds_traced(args):
             values = (*args, *kwargs.values()) if kwargs else args
             kinds = set(map(type, values))
             if _HIDING.isdisjoint(kinds) and (
@@ -301,6 +304,14 @@ def _seen(g: types.FunctionType) -> Callable:
         return made(*args, **kwargs)
 
     return deciding
+
+
+def _holds_nothing_traced(args: tuple, kwargs: dict[str, Any]) -> bool:
+    return innermost(args, kwargs) is None
+
+
+def _holds_no_tracer(args: tuple, kwargs: dict[str, Any]) -> bool:
+    return innermost(args, kwargs) is None and not has_constants(args, kwargs)
 
 
 _NESTS = frozenset({list, tuple, dict})

@@ -19,7 +19,7 @@ from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_nu
 from autodiff.intercept.runtime.write_checks import Copies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
 from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array
-from autodiff.numpy_api.out_arguments import into, into_each
+from autodiff.numpy_api.out_arguments import all_arrays, into, into_each
 from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, is_tracer
@@ -83,12 +83,9 @@ def asking_for(g: Callable) -> Callable:
                     look(args, kwargs)
                 return g(*args)
         elif "out" in kwargs:
-            out = kwargs["out"]
-            if is_tracer(out[0] if type(out) is tuple and out else out):
-                del kwargs["out"]
-                result = asking(*args, **kwargs)
-                is_ufunc = isinstance(g, np.ufunc)
-                return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
+            result = _with_out(g, asking, args, kwargs)
+            if result is not NO_RULE:
+                return result
         if not CONVERTED.keys().isdisjoint(map(type, args)):
             args = tuple(map(plain_array, args))
         result = by_rule(g, args, kwargs)
@@ -100,6 +97,20 @@ def asking_for(g: Callable) -> Callable:
         return calls.body_of(g)(*args, **kwargs)
 
     return _of_one(g, asking) if _takes_one(g) else asking
+
+
+def _with_out(g: Callable, asking: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Write the result into ``out=`` if that is traced; methods of ufuncs also take ``...``."""
+    out = kwargs["out"]
+    if out is ... and isinstance(getattr(g, "__self__", None), np.ufunc):
+        del kwargs["out"]
+        return all_arrays(asking(*args, **kwargs))
+    if is_tracer(out[0] if type(out) is tuple and out else out):
+        del kwargs["out"]
+        result = asking(*args, **kwargs)
+        is_ufunc = isinstance(g, np.ufunc)
+        return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
+    return NO_RULE
 
 
 def _of_one(g: Callable, asking: Callable) -> Callable:
@@ -179,7 +190,7 @@ def refusing_for(g: Callable) -> Callable:
 
 
 def _raised_inside(error: BaseException) -> bool:
-    """Whether a function of Python's, which a C function has called, has raised an error.
+    """Whether a Python function, called from C, has raised an error.
 
     Frames that Cython makes up for its own code are the C function's.
     """

@@ -256,7 +256,7 @@ def _in_place(apply: Callable, name: str, operate: Callable, is_local: bool) -> 
                 a = receiver(a, b)
             check_free(a)
         if type(b) is Tracer and issubclass(kind, _SEQUENCES):
-            b = settled(b)  # a truth value repeats a list in place, a number of NumPy's makes one
+            b = settled(b)  # a bool repeats a list in place, a NumPy scalar makes a new one
         if kind in _plain_types and type(b) in _plain_types:
             return apply(a, b)
         if is_plain(kind) and is_plain(type(b)):

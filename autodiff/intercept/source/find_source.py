@@ -15,6 +15,7 @@ import weakref
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from autodiff import caches
 from autodiff.closures.captured_values import with_cells
 from autodiff.intercept.source.source_texts import carried_texts, trees_of
 
@@ -26,7 +27,8 @@ for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
 
 # The names that a module imports.
-_imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]] = weakref.WeakKeyDictionary()
+_imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]]
+_imports = caches.register("imported names", weakref.WeakKeyDictionary())
 _MOST = 200  # definitions of the same name at other lines that are tried
 
 OUTER = "__autodiff_outer__"

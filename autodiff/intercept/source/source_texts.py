@@ -20,9 +20,10 @@ from autodiff.parsing import tree_of
 
 # File name → texts and their syntax trees, the latest first. A file may be edited after its import:
 # the text that was read before is still the source of what was imported.
-_trees: dict[str, list[tuple[str, ast.Module | None]]] = {}
+_trees: dict[str, list[tuple[str, ast.Module | None]]] = caches.register("syntax trees", {})
 _MOST = 4
-_files: dict[int, set[str]] = {}  # id(globals of a module) → the names under which it was read
+# id(globals of a module) → the names under which it was read
+_files: dict[int, set[str]] = caches.register("texts of modules", {})
 _MOST_FILES = 512  # texts that belong to no module
 
 

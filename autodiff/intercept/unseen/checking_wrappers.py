@@ -1,4 +1,4 @@
-"""Wrappers without source that hand on what they are given, as checkers of types do.
+"""Wrappers without source that pass their arguments on, as type checkers do.
 
 Such a wrapper runs with plain values, so nothing that it asks can tell it of a derivative. The
 function that it wraps is called with the traced values in their place, if these very objects are
@@ -26,11 +26,11 @@ _PASSING = (bool, int, str, bytes, type(None), type)
 
 
 class _ChangedError(Exception):
-    """A wrapper has handed on something else than it was given."""
+    """A wrapper has changed what it passes on."""
 
 
 def handed_on(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call a wrapper without source; return `CHANGED` if it does more than hand on."""
+    """Call a wrapper without source; return `CHANGED` if it does more than pass on."""
     wrapped = getattr(g, "__wrapped__", None)
     if type(wrapped) is not types.FunctionType:
         return CHANGED

@@ -23,7 +23,7 @@ _LOOKING = frozenset({"_getframe", "_getframemodulename", "currentframe", "stack
 
 def is_of_engine(code: types.CodeType) -> bool:
     """Whether a frame of this code is the engine's own, not that of a function it has rewritten."""
-    # A lambda in the place of an expression is the engine's, too.
+    # A lambda in place of an expression is the engine's, too.
     return code.co_filename.startswith(_ENGINE) or fusion_sites.is_generic(code)
 
 
@@ -85,7 +85,7 @@ def _names_it(code: types.CodeType) -> bool:
 
 
 # id(globals of a module) → the names of its functions that look at frames.
-_known: dict[int, frozenset[str]] = {}
+_known: dict[int, frozenset[str]] = caches.register("functions that look at frames", {})
 caches.on_module_end(lambda key, name: _known.pop(key, None))
 
 

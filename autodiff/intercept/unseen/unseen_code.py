@@ -16,6 +16,7 @@ import contextlib
 import decimal
 import fractions
 import functools
+import importlib
 import inspect
 import itertools
 import json
@@ -23,7 +24,7 @@ import operator
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -33,7 +34,7 @@ from autodiff.closures import captured_values
 from autodiff.errors import SourceError
 from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.source import rewritten_code
-from autodiff.intercept.source.library_code import is_library
+from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
@@ -45,8 +46,10 @@ from chainrules_core import ChainRulesError, ProjectTo
 from chainrules_core.places import codes_in, is_library_file
 
 _MISSING: Any = object()
-_MOST = 1000  # so many parts of a container are looked at
+_MOST = 1000  # parts of a container that are inspected
 _OURS = ("autodiff", "chainrules", "chainrules_core", "multipledispatch", "numpy")
+_TRUSTED = sys.stdlib_module_names.union(_OURS, ["scipy"])
+_FUNCTIONS = 500  # more than so many are not looked into
 
 # What tells a tracer from its value, whatever it is asked about.
 _TELLING: dict[Any, str] = {
@@ -54,7 +57,8 @@ _TELLING: dict[Any, str] = {
     operator.is_: "operator.is_", operator.is_not: "operator.is_not", sys.getsizeof: "getsizeof",
     sys._getframe: "sys._getframe", contextlib.suppress: "contextlib.suppress",
     inspect.getmembers: "inspect.getmembers", np.shares_memory: "np.shares_memory",
-    np.may_share_memory: "np.may_share_memory",
+    np.may_share_memory: "np.may_share_memory", __import__: "__import__(...)",
+    importlib.import_module: "import_module(...)",
 }  # fmt: skip
 _TELLING_METHODS = {"shuffle"}  # NumPy's swaps the rows of an array that is not its own by views
 _TELLS = {id(f): text for f, text in _TELLING.items()}  # other objects may say they are equal
@@ -90,7 +94,7 @@ def guarded(g: types.FunctionType) -> Callable:
     known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
     is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
-    is_of_library = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
+    of_package = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
 
     @functools.wraps(g)
     def called(*args: Any, **kwargs: Any) -> Any:
@@ -98,26 +102,24 @@ def guarded(g: types.FunctionType) -> Callable:
         program = None if is_written_for_class else program_tape()
         if program is not None:
             program.spoil(f"the source of {g.__name__} is not to be had")
-        if (
-            is_of_library
-        ):  # made by exec, as SciPy makes some: what it is given is seen all the same
+        if of_package:  # made by exec, as SciPy makes some: what it is given is seen all the same
             args = tuple(map(_seen, args))
             kwargs = {name: _seen(value) for name, value in kwargs.items()}
         if _holds_tracers((g, args, kwargs)):
             kinds = tuple(map(type, args))
             why, read = known.get(kinds, ("", None))
             if kwargs or read is None or any(_of(w, name) is not v for w, name, v in read):
-                walk = _Walk()
-                why = walk.look(g, () if is_of_library else (*args, *kwargs.values()))
+                walk = _Walk(into_packages=not of_package)
+                why = walk.look(g, () if of_package else (*args, *kwargs.values()))
                 if walk.lasts and not kwargs:
                     known[kinds] = why, walk.read
             if why:
                 made = handed_on(g, args, kwargs)
                 if made is not CHANGED:
                     return made
-                raise _refusal(g, why, is_of_library)
+                raise _refusal(g, why, of_package)
         try:
-            return (_with_calls_seen(g) if is_of_library else g)(*args, **kwargs)
+            return (_with_calls_seen(g) if of_package else g)(*args, **kwargs)
         except (TypeError, ValueError, AttributeError) as error:
             # C code may have met a tracer where it takes a number, and no error of ours.
             is_ours = isinstance(error, ChainRulesError)
@@ -125,7 +127,7 @@ def guarded(g: types.FunctionType) -> Callable:
                 raise
             text = str(error).replace("FloatTracer", "float").replace("Tracer", "array")
             why = f"what raises {type(error).__name__} ({text})"
-            raise _refusal(g, why, is_of_library) from error
+            raise _refusal(g, why, of_package) from error
 
     return called
 
@@ -153,10 +155,10 @@ def _seen(x: Any) -> Any:
     return syntax_ops.intercept(x) if type(x) is types.FunctionType else x
 
 
-def _refusal(g: types.FunctionType, what: str, is_of_library: bool) -> SourceError:
+def _refusal(g: types.FunctionType, what: str, of_package: bool) -> SourceError:
     """Build the error for a function that does `what`; users cannot change a library."""
     cause, remedy = why_without(g.__code__, g.__globals__)
-    if is_of_library:
+    if of_package:
         remedy = (
             "It belongs to a library: compute with NumPy, SciPy or math instead, or give the "
             "function that you call a rule (chainrules_core.rrule.register)."
@@ -182,13 +184,16 @@ class _Walk:
 
     Attributes
     ----------
+    into_packages : bool
+        Whether functions of installed packages are looked into as well.
     read : list
         The variables that were read: where, by which name, and what they held.
     lasts : bool
         Whether what is found holds as long as they do: nothing was looked into that may change.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, into_packages: bool) -> None:
+        self.into_packages = into_packages
         self.read: list[tuple[Any, str, Any]] = []
         self.lasts = True
         self.seen: set[int] = set()
@@ -202,11 +207,17 @@ class _Walk:
         """Return what could tell a traced value from its value; "" if nothing."""
         is_method = "." in g.__qualname__.rpartition("<locals>.")[2]
         self.waiting = [(g, is_method and bool(args) and not is_tracer(args[0]))]
+        into_packages = self.into_packages
+        # What is written for a class (`__new__` of a named tuple) keeps its arguments and no more.
+        self.into_packages = into_packages and not g.__name__.startswith("__")
         for a in args:
             self.lasts = self.lasts and (is_tracer(a) or isinstance(a, _NUMBERS))
             self._note(a)
+        self.into_packages = into_packages
         while self.waiting or self._add_methods():
             function, is_method = self.waiting.pop()
+            if len(self.seen) > _FUNCTIONS:
+                return "more functions than are looked into"
             why = self._of_function(function, is_method)
             if why:
                 return why if function is g else f"{why} in {function.__qualname__}"
@@ -218,6 +229,8 @@ class _Walk:
         self.seen.add(id(g.__code__))
         if g.__name__ in ("__exit__", "__aexit__") and not returns_nothing(g.__code__):
             return "a context manager that may swallow what a traced value raises"
+        for value in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
+            self._note(value)
         cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
         for code in codes_in(g.__code__):
             facts = _facts(code, is_method and code is g.__code__)
@@ -227,10 +240,12 @@ class _Walk:
         return ""
 
     def _of_code(self, facts: Facts, namespace: dict[str, Any], cells: dict[str, Any]) -> str:
-        self.called |= facts.attributes
+        # What is looked up by its name in a text (`getattr`, `vars`) may be called as well.
+        names = facts.attributes | {text for text in facts.texts if text.isidentifier()}
+        self.called |= names
         found = {name: self._value(name, namespace, cells) for name in facts.names}
         known = [v for v in found.values() if v is not _MISSING]
-        inside = _in_modules(known, facts)
+        inside = _in_modules(known, facts.imports, names)
         renamed = [v for name, v in found.items() if name != "type"]
         if any(v is type for v in (*inside, *renamed)):
             return "type(...)"
@@ -291,10 +306,12 @@ class _Walk:
             return
         self.noted[id(x)] = x
         if type(x) is types.FunctionType:
-            if _is_users(x):
+            if self._is_read(x):
                 self.waiting.append((x, False))
         elif not isinstance(x, (types.MethodType, *_CONTAINERS)):
-            self.classes.append(x if isinstance(x, type) else type(x))
+            kind = x if isinstance(x, type) else type(x)
+            if self.into_packages or not is_of_library(kind):
+                self.classes.append(kind)
         for part in _parts(x):
             self.lasts = self.lasts and isinstance(x, _LASTING)
             self._note(part)
@@ -311,9 +328,16 @@ class _Walk:
                         is_static = isinstance(value, staticmethod)
                         self._note_in_class(value)
                         for f in _functions_of(value):
-                            if _is_users(f) and id(f.__code__) not in self.seen:
+                            if self._is_read(f) and id(f.__code__) not in self.seen:
                                 self.waiting.append((f, not is_static))
         return bool(self.waiting)
+
+    def _is_read(self, f: types.FunctionType) -> bool:
+        """Whether a function is looked into: none of Python's own, of NumPy's, SciPy's and ours."""
+        package = (f.__globals__.get("__name__") or "").partition(".")[0]
+        if not is_library(f):
+            return package not in _OURS
+        return self.into_packages and package not in _TRUSTED
 
     def _note_in_class(self, value: Any) -> None:
         """Note what stands in a class and is no function of it: a descriptor, say."""
@@ -362,11 +386,6 @@ def _question(facts: Facts, known: list) -> str:
     return ""
 
 
-def _is_users(f: types.FunctionType) -> bool:
-    package = (f.__globals__.get("__name__") or "").partition(".")[0]
-    return not is_library(f) and package not in _OURS
-
-
 _NUMBERS = (float, int, complex, str, bytes, type(None), np.ndarray, np.generic)
 _LASTING = (types.FunctionType, staticmethod, classmethod, functools.partial, types.MethodType)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
@@ -398,17 +417,17 @@ def _named(values: list) -> dict[str, Any]:
     return {v.__name__: v for v in values if isinstance(v, type)}
 
 
-def _in_modules(known: list, facts: Facts) -> list:
+def _in_modules(known: list, imports: Iterable[str], names: frozenset[str]) -> list:
     """Return what the attributes that are read are in the modules that are named."""
     modules = [v for v in known if isinstance(v, types.ModuleType)]
-    modules += [sys.modules[name] for name in facts.imports if name in sys.modules]
+    modules += [sys.modules[name] for name in imports if name in sys.modules]
     found, seen = [], set()
     while modules:
         module = modules.pop()
         if id(module) in seen:
             continue
         seen.add(id(module))
-        for name in facts.attributes & vars(module).keys():
+        for name in names & vars(module).keys():
             value = vars(module)[name]
             found.append(value)
             if isinstance(value, types.ModuleType):
@@ -417,7 +436,7 @@ def _in_modules(known: list, facts: Facts) -> list:
 
 
 def _elsewhere(value: Any) -> str:
-    """Say what begins a thread or task: an error of ours that ends it would not be heard of."""
+    """Return the name of what starts a thread or task, where our errors would go unnoticed."""
     if not isinstance(value, (type, types.FunctionType, types.BuiltinFunctionType)):
         return ""
     package = (value.__module__ or "").partition(".")[0]
@@ -427,13 +446,13 @@ def _elsewhere(value: Any) -> str:
 
 
 def _is_number_class(value: Any) -> bool:
-    """Whether a class makes numbers, of texts too; an integer keeps no part of a derivative."""
+    """Whether a class makes floating-point numbers, also from text."""
     made = (float, complex, np.inexact, fractions.Fraction, decimal.Decimal)
     return isinstance(value, type) and issubclass(value, made)
 
 
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:
-    """Yield the functions behind what stands in a class."""
+    """Yield the functions behind an attribute of a class."""
     if isinstance(value, (staticmethod, classmethod)):
         value = value.__func__
     for f in (value.fget, value.fset) if isinstance(value, property) else (value,):

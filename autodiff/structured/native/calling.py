@@ -196,7 +196,10 @@ class Loop:
 
     def backward(self, tape: Tape, *args: Any) -> Any:
         """Run the sweep of the loop."""
-        return self.backward_call(tape, args)
+        found = self.backward_call(tape, args)
+        if not tape.is_empty:
+            raise SteppedAsideError("the sweep does not read what was pushed")
+        return found
 
 
 def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:

@@ -19,6 +19,8 @@ from autodiff.structured.native.code import SHAPES_DIFFER, TYPES, Code, element_
 from autodiff.structured.native.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
+_MOST_PRODUCTS = 20_000  # of numbers: then the product of two matrices is faster by BLAS
+
 
 class Elementwise:
     """Writes loops over the elements of arrays."""
@@ -237,7 +239,7 @@ class Elementwise:
     # -- products ----------------------------------------------------------------------------------
 
     def product(self, x: Any, y: Any, kind: Kind, store: int) -> Any:
-        """Return the product of vectors, or of a matrix and a vector."""
+        """Return the product of two arrays of one or two axes."""
         ranks = (len(x.shape), len(y.shape))
         if ranks == (1, 1):
             self.check_shape(x.shape, y.shape)
@@ -249,8 +251,10 @@ class Elementwise:
             y = self.at_hand(y)
             y = Array(y.dtype, y.address, [columns, rows], y.strides[::-1], y.group)
             x, y = y, x
+        elif ranks == (2, 2):
+            return self._matrices(self.at_hand(x), self.at_hand(y), kind, store)
         elif ranks != (2, 1):
-            raise UnsupportedError("a product of matrices")
+            raise UnsupportedError("a product of stacks")
         x, y = self.at_hand(x), self.at_hand(y)
         self.check_shape([x.shape[1]], y.shape)
         assert kind.dtype is not None
@@ -278,6 +282,32 @@ class Elementwise:
                                operator.add)  # fmt: skip
         return made
 
+    def _matrices(self, x: Array, y: Array, kind: Kind, store: int) -> Array:
+        """Return the product of small matrices, row by row; large ones are left to BLAS."""
+        b, code = self.b, self.code
+        self.check_shape([x.shape[1]], [y.shape[0]])
+        size = b.mul(b.mul(x.shape[0], x.shape[1]), y.shape[1])
+        code.exit_if(code.less(code.whole(_MOST_PRODUCTS), size))
+        assert kind.dtype is not None
+        made = self.made(kind.dtype, [x.shape[0], y.shape[1]], store)
+        vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
+        zero = Number(Kind(frozenset([made.dtype.type])), element_of(made.dtype)[1],
+                      ir.Constant(element_of(made.dtype)[0], 0.0))  # fmt: skip
+        with code.counted(x.shape[0]) as i:
+            row = _row(code, made, i)
+            self.write(row, zero)
+            with code.counted(x.shape[1]) as k:
+                address = code.at(x.address, b.mul(i, x.strides[0]))
+                factor = self.read(x.dtype, code.at(address, b.mul(k, x.strides[1])))
+                self.write(row, Tree(vector, operator.mul, [_row(code, y, k), factor], row.shape),
+                           operator.add)  # fmt: skip
+        return made
+
+    def transposed(self, x: Any) -> Array:
+        """Return a matrix with its axes exchanged."""
+        x = self.at_hand(x)
+        return Array(x.dtype, x.address, x.shape[::-1], x.strides[::-1], x.group)
+
     def _size(self, n: Any) -> Any:
         return self.b.select(self.code.less(n, self.code.whole(0)), self.b.neg(n), n)
 
@@ -291,6 +321,11 @@ class Elementwise:
         one, zero = self.code.whole(1), self.code.whole(0)
         column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
         return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def _row(code: Code, x: Array, i: Any) -> Array:
+    address = code.at(x.address, code.b.mul(i, x.strides[0]))
+    return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
 
 
 def is_one(n: Any) -> bool:

@@ -32,11 +32,14 @@ from autodiff.structured.runtime_calls import (
     inner,
     number,
     settled,
+    spread,
     total,
 )
 
 _INT = Kind(frozenset([int]))
 _COPIES = frozenset({np.copy, np.ndarray.copy})
+_DISPLAYS = frozenset({np.array, np.asarray})
+_DOUBLES = frozenset({float, np.float64})
 _SUMS = frozenset({np.sum, np.ndarray.sum})
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
@@ -247,6 +250,8 @@ class Expressions:
             return self._adjoint(found[0], found[1], args, options)
         if f.x in _MAKERS:
             return self._maker(f.x, args, options)
+        if f.x in _DISPLAYS and len(args) == 1 and isinstance(args[0], Several) and not options:
+            return self._display(args[0])
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
@@ -295,7 +300,7 @@ class Expressions:
         fill, is_like = _MAKERS[f]
         e = self.elementwise
         dtype = options.pop("dtype", None)
-        if not is_like and len(args) == 2:
+        if not is_like and f is not np.eye and len(args) == 2:
             dtype = args.pop()
         if options or len(args) != 1 or not (dtype is None or isinstance(dtype, Known)):
             raise UnsupportedError(f"this call of {f.__name__} in machine code")
@@ -307,22 +312,44 @@ class Expressions:
             shape = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
             for n in shape:
                 self.code.exit_if(self.code.less(n, self.code.whole(0)))
+        if f in _UNIT:
+            shape = [*shape, *shape]
         made = e.made(own if dtype is None else np.dtype(dtype.x), shape, self.store_of_new())
         if fill is not None:
             e.write(made, self.scalars.known(fill))
+        if f in _UNIT:
+            diagonal = self.b.add(made.strides[0], made.strides[1])
+            with self.code.counted(shape[0]) as i:
+                at = self.code.at(made.address, self.b.mul(i, diagonal))
+                e.put(made.dtype, self.scalars.known(1.0), at)
+        return made
+
+    def _display(self, rows: Several) -> Array:
+        """Make an array of numbers that are written one by one."""
+        shape: list[int] = []
+        numbers: list = [rows]
+        while numbers and isinstance(numbers[0], Several):
+            lengths = {len(p.parts) if isinstance(p, Several) else -1 for p in numbers}
+            if len(lengths) > 1:
+                raise UnsupportedError("rows of several lengths in machine code")
+            shape += lengths
+            numbers = [x for p in numbers for x in p.parts]
+        numbers = [self.scalars.number(x) for x in numbers]
+        if not all(isinstance(x, Number) and x.kind.classes <= _DOUBLES for x in numbers):
+            raise UnsupportedError("an array of these numbers in machine code")
+        e = self.elementwise
+        made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())
+        for k, x in enumerate(numbers):
+            e.put(made.dtype, x, self.code.at(made.address, self.code.whole(8 * k)))
         return made
 
     # -- what the reverse sweep calls --------------------------------------------------------------
 
     def _adjoint(self, f: Any, j: int, args: list, options: dict[str, Any]) -> Any:
-        """Apply the adjoint of a product, sum or copy: what is summed stands in its loops."""
+        """Apply the adjoint of a product or copy."""
         g, *rest = args
         if f in _COPIES:
             return g
-        if f in _SUMS and len(rest) == 1 and not options:
-            x = rest[0]
-            kind = Kind(frozenset([np.ndarray]), x.kind.dtype, len(x.shape))
-            return Tree(kind, operator.pos, [self.scalars.number(g)], x.shape)
         if f is np.where and len(rest) == 3 and not options:
             zero = self.scalars.known(0.0)
             return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
@@ -340,6 +367,9 @@ class Expressions:
             return e.outer(g, y, kind) if j == 0 else e.product(g, x, kind, store)
         if ranks == (1, 2):
             return e.product(y, g, kind, store) if j == 0 else e.outer(x, g, kind)
+        if ranks == (2, 2):
+            turned = e.transposed(rest[1 - j])
+            return e.product(*((g, turned) if j == 0 else (turned, g)), kind, store)
         raise UnsupportedError("a product of matrices")
 
     def on_total(self, x: Any) -> Any:
@@ -365,6 +395,12 @@ class Expressions:
     def on_settled(self, x: Any, primal: Any) -> Any:
         """``settled(x, primal)``: a cotangent of this shape."""
         return self.fitting(x, primal.shape)
+
+    def on_spread(self, g: Any, primal: Any) -> Tree:
+        """``spread(g, primal)``: an array of this shape that is filled with a cotangent."""
+        kind = Kind(frozenset([np.ndarray]), primal.kind.dtype, len(primal.shape))
+        one = self.scalars.known(1.0)
+        return Tree(kind, operator.mul, [self.scalars.number(g), one], primal.shape)
 
     def on_number(self, x: Any) -> Any:
         """``number(x)``: a cotangent of a number."""
@@ -424,13 +460,15 @@ def _is_partial(f: Any) -> bool:
     return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
 
 
+_UNIT = frozenset({np.eye, np.identity})
 _MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
     np.ndarray: (None, False), np.zeros_like: (0.0, True), np.ones_like: (1.0, True),
-    np.empty_like: (None, True),
+    np.empty_like: (None, True), np.eye: (0.0, False), np.identity: (0.0, False),
 }  # fmt: skip
 
 _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_settled, number: Expressions.on_number, gather: Expressions.on_gather,
+    spread: Expressions.on_spread,
 }  # fmt: skip

@@ -66,6 +66,11 @@ class Tape:
         self.address = ctypes.addressof(self._state)
         self.held: tuple = ()
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is left on the stack."""
+        return not self._state.words[USED]
+
     def __del__(self) -> None:
         words = self._state.words
         for store in (SCRATCH, KEPT):

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.activity import blocks_of
 from autodiff.structured.indices import region_of
-from autodiff.structured.ir import For, If, Memory, Program, Slot, Value, While
+from autodiff.structured.ir import For, If, Memory, Program, Slot, Value, While, blocks_of
 from autodiff.structured.kinds import ANYTHING, Kind
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))

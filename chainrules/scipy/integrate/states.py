@@ -58,7 +58,10 @@ from chainrules_core import (
     Closure,
     HasForwardMode,
     HasReverseMode,
+    NoTangent,
+    Tangent,
     frule,
+    frule_via_ad,
     non_differentiable,
     primitive,
     rrule,
@@ -257,7 +260,8 @@ def states_rrule(config, fun, times, y0, *, known=None, how=None):
     y = states(fun, times, y0, known=known, how=how)
 
     def states_pullback(y_bar):
-        y0_bar, parts = adjoint(config, fun, times, y0, how, y_bar)
+        bars = pulled_states(fun, times, y0, y_bar, engine=config, how=how)
+        y0_bar, parts = bars[0], list(bars[1:])
 
         def times_bar():
             plainly = config.as_written(fun)
@@ -268,6 +272,55 @@ def states_rrule(config, fun, times, y0, *, known=None, how=None):
         return as_closure_tangent(fun, parts), thunk(times_bar), y0_bar
 
     return y, states_pullback
+
+
+@primitive
+def pulled_states(fun, times, y0, y_bar, engine=None, how=None):
+    """Return the cotangents of the state at the beginning, and of what `fun` has captured."""
+    return _pulled_states(fun, times, y0, y_bar, engine=engine, how=how)
+
+
+def _pulled_states(fun: Callable, times: Any, y0: Any, y_bar: Any, *, engine: Any, how: Any):
+    y0_bar, parts = adjoint(engine, fun, times, y0, how, y_bar)
+    return (y0_bar, *parts)
+
+
+@frule.register(pulled_states, Callable, requires={HasForwardMode, HasReverseMode})
+def pulled_states_frule(config, dots, fun, times, y0, y_bar, *, engine=None, how=None):
+    """The adjoint of a step reads each stage, its cotangent, and the tangents of both.
+
+    One sweep forward finds the tangents of the stages. The sweep backward carries cotangents with
+    their tangents; it meets the stages in the opposite order.
+    """
+    f_dot, times_dot, y0_dot, y_bar_dot = dots
+    own = tuple(parts_of_closure(fun, f_dot))
+    plainly = config.as_written(fun)
+    push = config.repeated_pushforward(fun, (1,))
+    second = config.repeated_second(fun, (1,))
+    path = None if second is None else path_of(plainly, times, y0, how)
+    if path is None or path["steps"] is None or not is_still(times_dot):
+        others = concrete(times_dot, times), concrete(y0_dot, y0), concrete(y_bar_dot, y_bar)
+        own_dots = NoTangent(), as_closure_tangent(fun, list(own)), *others
+        given = fun, times, y0, y_bar
+        return frule_via_ad(config, own_dots, _pulled_states, *given, engine=engine, how=how)
+    tableau, steps, found = taken(fun, times, y0, path, again=False)
+    n, moved = len(y0), []
+
+    def pushed_noted(t, y, s):
+        moved.append(s)
+        return push(own, (s,), t, y)[1]
+
+    def pulled_both(t, y, k_bar):
+        given = k_bar[:n], k_bar[n:], own, (moved.pop(),), t, y
+        (parts, (bar,)), (parts_dot, (bar_dot,)) = second(*given)
+        return np.concatenate([bar, bar_dot]), [*parts, *parts_dot]
+
+    pushed_steps(pushed_noted, plainly, tableau, steps, found, concrete(y0_dot, y0), len(times))
+    both = np.concatenate([y_bar, concrete(y_bar_dot, y_bar)])
+    total = 2 * [np.zeros(np.shape(v)) for v in values_of(fun)]
+    bars, parts = pulled_steps(pulled_both, plainly, tableau, steps, found, both, total)
+    half = len(parts) // 2
+    return (bars[:n], *parts[:half]), Tangent[tuple](bars[n:], *parts[half:])
 
 
 def adjoint(config: Any, fun: Callable, times: Any, y0: Any, how: Any, y_bar: Any) -> tuple:

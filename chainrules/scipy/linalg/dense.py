@@ -7,20 +7,20 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.determinants import (
-    Factored,
-    adjugate,
-    det_tangent,
-    factored,
-    times as scaled,
+from chainrules.linalg.determinants import Factored, det_cotangent, det_tangent, factored
+from chainrules.linalg.least_squares import (
+    PseudoInverse,
+    as_columns,
+    pinv_adjoint,
+    solution_cotangents,
+    solution_tangents,
 )
-from chainrules.linalg.least_squares import PseudoInverse, as_columns, pinv_adjoint
-from chainrules.linalg.matrices import adjoint, conj, real
+from chainrules.linalg.matrices import adjoint
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
-from chainrules_core import Array, NoTangent, Numeric, Tangent, ZeroTangent, pair_rule
-from chainrules_core.authoring import part, parts, precise
+from chainrules_core import Array, NoTangent, Numeric, Tangent, pair_rule
+from chainrules_core.authoring import part, precise
 
 # --------------------------------------------------------------------------------- norm and det
 
@@ -52,10 +52,7 @@ def det_rule(a, *, overwrite_a=False, check_finite=True):
         return det_tangent(a, y, lu, a_dot)
 
     def det_pullback(y_bar):
-        inverse = None if lu is None else lu.inverse_adjoint()
-        if inverse is not None:
-            return scaled(y_bar * conj(y), inverse)
-        return scaled(y_bar, adjoint(adjugate(a, y)))
+        return det_cotangent(a, y, lu, y_bar)
 
     return y, det_pushforward, det_pullback
 
@@ -128,46 +125,24 @@ def lstsq_rule(
     fit = linalg.lstsq(a, b, cond, check_finite=check_finite, lapack_driver=lapack_driver)
     x, residuals, rank, s = fit
     a, b = precise(x, (a, b))
-    x, shape = as_columns(x), np.shape(b)
+    x = as_columns(x)
 
     def lstsq_pushforward(a_dot, b_dot):
-        y, ah_dot = pseudoinverse(a, rank, cond), adjoint(a_dot)
-        rest = as_columns(b) - np.matmul(a, x)
-        moved = as_columns(b_dot) - np.matmul(a_dot, x)
-        bent = np.matmul(ah_dot, y.adjoint_times(x))
-        inner = moved + y.adjoint_times(np.matmul(ah_dot, rest)) - np.matmul(a, bent)
-        x_dot = np.reshape(bent + y.times(inner), np.shape(fit[0]))
+        y = pseudoinverse(a, rank, cond)
+        x_dot, squares_dot = solution_tangents(a, b, x, y, a_dot, b_dot)
         residuals_dot = np.zeros_like(residuals)
         if np.size(residuals):
-            residuals_dot = 2 * np.sum(real(conj(rest) * moved), 0)
+            residuals_dot = squares_dot[0]
             if type(residuals) is np.ndarray:
-                residuals_dot = np.reshape(residuals_dot, np.shape(residuals))
-            else:
-                residuals_dot = residuals_dot[0]
+                residuals_dot = np.reshape(squares_dot, np.shape(residuals))
         s_dot = NoTangent()
         if s is not None:
             s_dot = values_tangent(*np.linalg.svd(a, full_matrices=False), a_dot)
-        return Tangent[tuple](x_dot, residuals_dot, NoTangent(), s_dot)
+        return Tangent[tuple](
+            np.reshape(x_dot, np.shape(fit[0])), residuals_dot, NoTangent(), s_dot
+        )
 
     def lstsq_pullback(y_bar):
-        x_bar, residuals_bar, _, s_bar = parts(y_bar, 4)
-        a_bar = b_bar = ZeroTangent()
-        rest = as_columns(b) - np.matmul(a, x)
-        if x_bar is not None or s_bar is not None:
-            y = pseudoinverse(a, rank, cond)
-        if x_bar is not None:
-            x_bar = as_columns(x_bar)
-            b_bar = y.adjoint_times(x_bar)
-            a_bar = np.matmul(rest, adjoint(y.times(b_bar))) - np.matmul(b_bar, adjoint(x))
-            if rank < np.shape(a)[1]:
-                left = x_bar - np.matmul(adjoint(a), b_bar)
-                a_bar = a_bar + np.matmul(y.adjoint_times(x), adjoint(left))
-        if residuals_bar is not None and np.size(residuals):
-            rest_bar = 2 * real(residuals_bar) * rest
-            b_bar = b_bar + rest_bar
-            a_bar = a_bar - np.matmul(rest_bar, adjoint(x))
-        if s_bar is not None:
-            a_bar = a_bar + y.singular_values_adjoint(a, s_bar)
-        return a_bar, b_bar if isinstance(b_bar, ZeroTangent) else np.reshape(b_bar, shape)
+        return solution_cotangents(fit, a, b, lambda: pseudoinverse(a, rank, cond), y_bar)
 
     return fit, lstsq_pushforward, lstsq_pullback

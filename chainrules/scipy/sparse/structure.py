@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules.scipy.sparse.entries import (
     CLASSES,
     MATRIX_RESULT,

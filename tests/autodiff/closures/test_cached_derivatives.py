@@ -76,7 +76,32 @@ def test_the_same_at_every_call(f, values):
         np.testing.assert_allclose(found[1], expected[1])
 
 
+@pytest.mark.parametrize("f, values", FUNCTIONS)
+def test_second_derivatives_by_differences_of_the_pullback(f, values):
+    dots = tuple([0.5 * np.ones_like(v) for v in values])
+    second = CONFIG.repeated_second(closed(f, *values), (1,))
+    for i in range(20):
+        y = POINT * (1 + 0.1 * np.sin(i))
+
+        def bars(h, y=y):
+            moved = closed(f, *[v + h * dot for v, dot in zip(values, dots, strict=True)])
+            pull = CONFIG.repeated_pullback(moved, (1,))
+            parts, (bar,) = pull(SEED + h * POINT, 0.7, y + h * SEED)
+            return [*parts, bar]
+
+        (parts, (bar,)), (parts_dot, (bar_dot,)) = second(SEED, POINT, dots, (SEED,), 0.7, y)
+        for found, expected in zip([*parts, bar], bars(0.0), strict=True):
+            np.testing.assert_allclose(found, expected)
+        h = 1e-5
+        for found, one, other in zip([*parts_dot, bar_dot], bars(h), bars(-h), strict=True):
+            np.testing.assert_allclose(found, (one - other) / (2 * h), rtol=1e-6, atol=1e-8)
+
+
 def test_a_function_that_has_captured_nothing():
+    second = CONFIG.repeated_second(lambda t, y: t * y**2, (1,))
+    (none, (bar,)), (_, (bar_dot,)) = second(SEED, POINT, (), (SEED,), 2.0, POINT)
+    assert none == ()
+    np.testing.assert_allclose(bar_dot, 4 * (SEED * SEED + POINT * POINT))
     pull = CONFIG.repeated_pullback(lambda t, y: t * y**2, (1,))
     for _ in range(30):
         parts, (bar,) = pull(SEED, 2.0, POINT)
@@ -163,6 +188,7 @@ def test_what_is_remembered_holds_no_contents():
 def test_under_outer_levels_there_is_none():
     assert NESTED.repeated_pullback(network, (1,)) is None
     assert NESTED.repeated_pushforward(network, (1,)) is None
+    assert NESTED.repeated_second(network, (1,)) is None
 
 
 def test_a_function_that_calls_itself():

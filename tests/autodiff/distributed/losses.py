@@ -8,6 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
+from autodiff.optimize import minimize
+
 
 def logistic(p, x, y):
     return np.sum(np.logaddexp(0.0, -y * (x @ p["w"] + p["b"])))
@@ -70,3 +72,23 @@ def failing_badly(p, x):
 
 def of_table(p, table):
     return p * np.sum(table["a"] * table["b"])
+
+
+def ridge(penalty, x, y):
+    """The weight of a fit with this penalty; a setting that is text is refused."""
+    if isinstance(penalty, str):
+        raise ValueError(f"{penalty} is no penalty")
+    return minimize(lambda p: np.sum((p["w"] * x - y) ** 2) + penalty * p["w"] ** 2, {"w": 0.0})
+
+
+def ridge_dying_once(marker, penalty, x, y):
+    """As `ridge`; the first process that comes to the penalty 2 dies."""
+    if penalty == 2.0:
+        dying_once(marker, 0)
+    return ridge(penalty, x, y)
+
+
+def wells(p):
+    """Four minima; the one at x = -1.04, y = -0.5 is the lowest."""
+    y = p["y"] + 0.5
+    return (p["x"] ** 2 - 1) ** 2 + 0.3 * p["x"] + (y**2 - 1) ** 2 * y**2

@@ -290,3 +290,9 @@ def test_files_without_their_library(name, package, monkeypatch):
         monkeypatch.setitem(sys.modules, module, None)
     with pytest.raises(ArgumentError, match=rf"{name} is read with {package}, which is not inst"):
         value_and_gradient(losses.squares, {"a": 1.0}, [name], two_threads)
+
+
+def test_a_shard_that_cannot_be_sent():
+    workers = Workers(two_processes, retries=1)
+    with pytest.raises(ShardError, match="cannot be sent to another process: give a function"):
+        value_and_gradient(losses.logistic, PARAMS, [threading.Lock()], workers)

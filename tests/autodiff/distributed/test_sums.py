@@ -244,3 +244,20 @@ def test_a_sum_over_shards_is_not_differentiated_again():
 
     with pytest.raises(ArgumentError, match="cannot be differentiated again"):
         gradient(fitted, 1.0)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"count": 0}, {"count": -1}, {"count": 1.5}, {"retries": -1}, {"timeout": 0.0},
+     {"timeout": np.nan}],
+)  # fmt: skip
+def test_workers_that_would_never_work(options):
+    with pytest.raises(ArgumentError, match=f"{next(iter(options))} is "):
+        Workers(ThreadPoolExecutor, **options)
+
+
+def test_the_class_of_an_executor_makes_one():
+    shards = [np.ones(2), np.ones(0)]  # a shard may be empty
+    assert value_and_gradient(losses.squares, {"a": 2.0}, shards, ThreadPoolExecutor)[0] == 2.0
+    with pytest.raises(ArgumentError, match="a function that returned None"):
+        value_and_gradient(losses.squares, {"a": 2.0}, shards, lambda: None)

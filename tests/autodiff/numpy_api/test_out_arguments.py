@@ -319,3 +319,37 @@ def test_einsum_into_a_plain_array(times):
         return out.sum()
 
     np.testing.assert_allclose(gradient(into_a_new_one, np.array([0.3, 0.5, 0.2])), [0.6, 1, 0.4])
+
+
+ELLIPSIS = [
+    lambda x: np.multiply(x[..., 0], x[..., 1], out=...),
+    lambda x: np.add.reduce(x, out=...),
+    lambda x: np.modf(x[0], out=...)[0],
+    lambda x: np.divmod(x[0], 0.3, out=...)[1],
+]
+
+
+@pytest.mark.skipif(
+    np.lib.NumpyVersion(np.__version__) < "2.3.0", reason="out=... is new in NumPy 2.3"
+)
+@pytest.mark.parametrize("make", ELLIPSIS)
+def test_an_ellipsis_as_out_asks_for_an_array(make, check_modes):
+    def written(x):
+        t = make(x)
+        assert isinstance(t, np.ndarray)
+        before = np.sum(t)
+        np.multiply(x[..., 1], x[..., 1], out=t)  # a number would not take it
+        return before * np.sum(t)
+
+    check_modes(written, V)
+
+
+def test_a_number_takes_no_result():
+    def f(x):
+        t = np.multiply(x[0], x[1])
+        np.multiply(x[0], x[0], out=t)
+        return t
+
+    for run in (f, lambda x: gradient(f, x), lambda x: autodiff.jvp(f, (x,), (x,))):
+        with pytest.raises(TypeError, match=r"return arrays must be|must be a numpy\.ndarray"):
+            run(V)

@@ -204,3 +204,64 @@ def test_a_checkpoint_of_others(tmp_path):
     minimize(rosen, START, checkpoint=file)
     with pytest.raises(ArgumentError, match=r"fit.npz is of other parameters.*\[\(3,\), \(\)\]"):
         minimize(rosen, {"x": np.zeros(2)}, checkpoint=file, resume=True)
+
+
+def test_a_checkpoint_of_another_nest_of_this_size(tmp_path):
+    file = tmp_path / "fit.npz"
+    minimize(lambda p: p["a"] ** 2 + p["b"] ** 2, {"a": 1.0, "b": 2.0}, checkpoint=file)
+    for start in ({"a": 1.0, "c": 2.0}, np.ones(2)):
+        with pytest.raises(ArgumentError, match=r"of other parameters: params\['a'\] of"):
+            minimize(lambda p: 0.0 * p["a"], start, checkpoint=file, resume=True)
+    train(mean_misfit, {"a": 1.0}, np.ones(4), checkpoint=file)
+    with pytest.raises(ArgumentError, match=r"other parameters: params\['a'\]"):
+        train(mean_misfit, {"b": 1.0}, np.ones(4), checkpoint=file, resume=True)
+
+
+def mean_misfit(p, x):
+    return np.mean((sum(p.values()) - x) ** 2)
+
+
+def test_files_that_are_no_checkpoints(tmp_path):
+    file = tmp_path / "fit.npz"
+    minimize(rosen, START, checkpoint=file)
+    whole = file.read_bytes()
+    objects = tmp_path / "objects.npz"
+    np.savez(objects, leaf_0=np.array([{}], object))
+    array = tmp_path / "array.npy"
+    np.save(array, np.ones(3))
+    for text in (b"", b"text", whole[:-40], objects.read_bytes(), array.read_bytes()):
+        file.write_bytes(text)
+        with pytest.raises(ArgumentError, match=r"fit.npz is no checkpoint, or only a part of one"):
+            minimize(rosen, START, checkpoint=file, resume=True)
+        assert file.read_bytes() == text
+
+
+def test_a_checkpoint_without_a_place_is_an_error_before_the_work(tmp_path):
+    calls = []
+    for place, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "does not exist")):
+        with pytest.raises(ArgumentError, match=message):
+            minimize(calls.append, START, checkpoint=place)
+        with pytest.raises(ArgumentError, match=message):
+            train(calls.append, START, np.ones(2), checkpoint=place)
+    assert not calls
+
+
+METHODS = ["Nelder-Mead", "Powell", "CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "COBYLA",
+           "COBYQA", "SLSQP", "dogleg", "trust-ncg", "trust-exact", "trust-krylov"]  # fmt: skip
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_the_callback_leaves_the_best_point(method):
+    """SciPy's SLSQP, for one, would return the point of a step that it then refuses."""
+
+    def bowl(p):
+        return np.sum((p - 1) ** 4) + np.sum((p - 1) ** 2)
+
+    def stop(_):
+        raise StopIteration
+
+    result = minimize(bowl, np.zeros(2), method=method, callback=stop)
+    assert not result.success
+    assert result.status == 99
+    assert result.message.startswith("Stopped by the callback")
+    assert result.fun == bowl(result.params) == min(result.history.values)

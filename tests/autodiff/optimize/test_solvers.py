@@ -8,7 +8,7 @@ import pytest
 from scipy import optimize
 
 import autodiff
-from autodiff import ArgumentError, gradient, jacobian, pushforward, ravel
+from autodiff import ArgumentError, OutputError, gradient, jacobian, pushforward, ravel
 from autodiff.optimize import curve_fit, least_squares, minimize, root
 from tests.helpers import Data, Pair, differences
 
@@ -392,3 +392,18 @@ def test_second_derivatives_of_an_optimum():
 
     slope = differences(lambda s: gradient(f, s), 0.3, 1e-4)
     assert jacobian(lambda s: gradient(f, s), 0.3) == pytest.approx(float(slope), rel=1e-5)
+
+
+@pytest.mark.parametrize("method", ["Nelder-Mead", "Powell", "COBYLA", "COBYQA", "BFGS"])
+@pytest.mark.parametrize("value", [None, np.ones(2), 1j, "text"])
+def test_a_loss_that_is_no_number(method, value):
+    with pytest.raises(OutputError, match="returned"):
+        minimize(lambda p: value, np.zeros(2), method=method)
+
+
+def test_the_arguments_of_a_constraint():
+    for args in (2.0, (2.0,)):
+        least = {"type": "ineq", "fun": lambda p, c: p["x"] - c, "args": args}
+        assert minimize(lambda p: p["x"] ** 2, {"x": 3.0}, constraints=least).params["x"] == (
+            pytest.approx(2.0)
+        )

@@ -191,8 +191,10 @@ def test_data_that_do_not_fit():
     params, (x, y) = example()
     with pytest.raises(ArgumentError, match=r"lengths \[50, 49\]"):
         train(loss, params, (x, y[1:]))
-    with pytest.raises(ArgumentError, match="at least one example"):
+    with pytest.raises(ArgumentError, match="whole number of examples, at least one"):
         train(loss, params, (x, y), batch_size=0)
+    with pytest.raises(ArgumentError, match=r"batch_size is 1\.5"):
+        train(loss, params, (x, y), batch_size=1.5)
     assert training.EVERY == running.EVERY
 
 

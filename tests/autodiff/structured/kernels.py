@@ -21,3 +21,39 @@ def recurrence(a, b, m):
         y[:k] += alpha * np.flip(y[:k])
         y[k] = alpha
     return y @ b
+
+
+def reductions(a, b, m):
+    s = 0.0
+    for i in range(3):
+        x = m * a[i]
+        s += np.sum(x * b[i]) + np.mean(m[i]) * x.mean()
+        b += np.sum(x, axis=0) * (m**2).sum(axis=-1, keepdims=True)[i] + np.mean(x, axis=(0,))
+        z = np.array([np.sum(b[:2]), s, m[i, 0]])
+        w = np.asarray([[z[0], 1.0], [z[1] * z[2], a[i]]])
+        s += w[0, 0] * w[1, 0] + np.sum(w) * 0.1
+    return s + np.sum(b)
+
+
+def small_matrices(a, b, m):
+    p = np.eye(len(a)) * a[0]
+    w = m.copy()
+    s = 0.0
+    for i in range(4):
+        w = m @ w @ p.T * 0.3 + 0.1 * w
+        k = np.array([a[i], s, b[i]])
+        turned = np.array([[k[0], -k[2]], [k[1], k[0]]])
+        p = 0.5 * p + np.dot(w.T, w)
+        s += np.sum(w * w[:, ::-1]) + np.sum(turned @ turned.T) + np.sum(p[i])
+    return s
+
+
+def diagonal_after_writes(a, b, m):
+    s = np.zeros_like(m)
+    t = 0  # an integer at first: the loop is read twice
+    for i in range(3):
+        t = t + np.sum(np.diag(m) * a[i])
+    for i in range(len(a)):
+        for j in range(i + 1):
+            s[i, j] = t * m[i, j] * a[j] + np.dot(s[i, :j], b[:j])
+    return np.sum(np.exp(np.diag(s) * 0.1)) + np.sum(s)

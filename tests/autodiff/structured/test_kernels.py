@@ -9,7 +9,14 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
-from tests.autodiff.structured.kernels import recurrence, stencil
+from autodiff.structured.runtime import Structured
+from tests.autodiff.structured.kernels import (
+    diagonal_after_writes,
+    recurrence,
+    reductions,
+    small_matrices,
+    stencil,
+)
 
 C = np.cos(np.arange(6.0))
 FACTOR = 0.3
@@ -110,7 +117,8 @@ def sparse(a, b, m):
     return y
 
 
-KERNELS = (stencil, recurrence, factorization, search, swapped, views, helpers, early, whole)
+KERNELS = (stencil, recurrence, factorization, search, swapped, views, helpers, early, whole,
+           reductions, small_matrices, diagonal_after_writes)  # fmt: skip
 
 
 def _arguments() -> list[np.ndarray]:
@@ -163,3 +171,23 @@ def test_single_precision_stays(kernel: Callable, runs: list[str], traced: Calla
     for x, y in zip(found, traced(_loss(kernel), *given), strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-5)
+
+
+def _smoothed(a, b, m):
+    for _ in range(3):
+        new = a.copy()
+        new[1:-1] = a[1:-1] + b[0] * (a[2:] - a[:-2])
+        a = new
+    return np.sum(a * a)
+
+
+def _squared(a, b, m):
+    for i in range(3):
+        a[1:] = a[1:] * a[:-1] + b[i]
+    return np.sum(a * a)
+
+
+@pytest.mark.parametrize("kernel, keeps", [(_smoothed, False), (_squared, True)])
+def test_what_is_overwritten_is_kept_if_the_sweep_reads_it(kernel: Callable, keeps: bool) -> None:
+    program = Structured(kernel, (None,) * 3, tuple(_arguments()), (0, 1))
+    assert (" = old" in program.source) is keeps

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -136,10 +137,57 @@ def shadowed_names(x: Any) -> Any:
     return total
 
 
+def tuples_given_in_other_blocks(x: Any) -> Any:
+    """A tuple is made before the branch that chooses what is given beside it."""
+    total = 0.0
+    for i in range(2):
+        total += np.dot((x[i], x[3]), x[:2] if x[i] > 0 else x[1:3])
+        made = np.append((x[i], 2.0), x[:2] if x[i] > 0 else x[1:3])
+        total += np.sum(made * made)
+    return total
+
+
+def branching_tests(x: Any) -> Any:
+    """Nothing of the test is undone: the branches of the body must find their own flags."""
+    y, i = x[0], 0
+    while i < 4 and i < 7:
+        if i == 0:
+            y = y + x[1]
+        i += 1
+    while 0 < i <= 4:
+        if i > 2:
+            y = y * x[3]
+        i -= 1
+    return y
+
+
+def a_tuple_with_an_array(x: Any) -> Any:
+    total = 0.0
+    for i in range(3):
+        total += np.sum(np.hypot((x[i], x[3]), x[1:3]))
+    return total
+
+
+def quotient_and_remainder(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        total += v * divmod(v, 0.37)[1]
+    return total
+
+
+def parts_of_numbers(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        fraction, _ = math.modf(1.9 * v)
+        total += fraction * np.modf(v)[0] + np.sum(np.divmod(x, 0.45)[1])
+    return total
+
+
 PROGRAMS = [
     function_inside, function_as_argument, lists_of_numbers, loops_over_arrays,
     rows_written_by_a_loop, choices, return_in_nested_loops, return_of_an_endless_loop,
-    unpacked_arrays, value_read_in_a_branch, shadowed_names,
+    unpacked_arrays, value_read_in_a_branch, shadowed_names, tuples_given_in_other_blocks,
+    branching_tests,
 ]  # fmt: skip
 
 
@@ -151,6 +199,15 @@ def test_a_program(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(calls.Run, "cotangents", sweeps)  # a sweep that fails is not replaced
     check_gradient(f, X)
     assert f.__name__ in runs
+
+
+@pytest.mark.parametrize(
+    "f", [a_tuple_with_an_array, quotient_and_remainder, parts_of_numbers], ids=lambda f: f.__name__
+)
+def test_several_numbers_at_once_are_traced(f: Callable, runs: list[str]) -> None:
+    """Their cotangent is none of a number or array, as sweeps have them."""
+    check_gradient(f, X)
+    assert f.__name__ not in runs
 
 
 def scaled(x: Any, factor: float = 2.0, turns: int = 3) -> Any:

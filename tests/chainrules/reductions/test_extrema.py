@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules.reductions.extrema import placed
+from chainrules.reductions.fast_extrema import placed
 from chainrules_core import NoTangent, frule, rrule, unthunk
 from chainrules_core.testing import COMPLEX, REAL, check_rule
 from tests.helpers import case

@@ -50,6 +50,15 @@ def bent(x, y):
     return y
 
 
+def goes_on(i, x):
+    if x > 0.5:
+        return i < 2
+    for k in range(i):
+        if k > 1:
+            return False
+    return i < 4
+
+
 def damped(r):
     r[0] *= 0.9
     return r[0]
@@ -79,6 +88,7 @@ def kernel({names}, n, k):
     s = 0.25
     t = 1.0
     count = 0
+    z = np.arange(n)
     p = (s, t)
     q = [s, 0.5 * t]
 
@@ -163,7 +173,7 @@ class _Writer:
             return f"{f}({self.number(depth - 1)})"
         if r < 0.75:
             return f"({self.number(depth - 1)} / (1.5 + {self.element()} ** 2))"
-        if r < 0.76:
+        if r < 0.8:
             x, y = self.number(0), self.number(depth - 1)
             return self.pick(
                 f"(({x}) if {x} < {y} else ({y}))",
@@ -177,10 +187,15 @@ class _Writer:
                 f"sum([v * {x} for v in q])",
                 f"halved({x})[1]",
                 "(lambda v: v * t)(s)",
+                f"divmod({x}, 0.37)[1]",
+                f"np.modf({y})[0] * s",
+                f"np.dot(({x}, {y}), a[:2] if s > t else b[1:3])",
+                f"np.sum(np.hypot(({x}, {y}), a[z[:2]] if {x} > t else b[1:3]))",
+                f"a[z[{self.at()}]]",
             )
-        if r < 0.78:
+        if r < 0.81:
             return f"bent({self.number(depth - 1)}, {self.number(0)})"
-        if r < 0.82:
+        if r < 0.84:
             return self.pick(
                 "np.sum(a[1:])",
                 "np.mean(w)",
@@ -190,6 +205,13 @@ class _Writer:
                 "(w @ m @ u)",
                 "damped(b)",
                 "np.sum(np.roll(a, count))",
+                "np.mean(m, axis=1)[0]",
+                "np.sum(m * w, axis=0, keepdims=True)[0, 1]",
+                "np.mean(m[1:] * s)",
+                f"np.array([s, {self.number(0)}, t]) @ np.array([1.0, t, {self.number(0)}])",
+                f"np.array([[s, -t], [t, {self.number(0)}]])[1].sum()",
+                "np.sum(m @ m.T) * 0.01",
+                "np.sum(np.diag(m) * a)",
             )
         if r < 0.9 and self.indices:
             i = self.pick(*self.indices)
@@ -231,6 +253,9 @@ class _Writer:
                 f"{self.full()} * {self.number(1)}",
                 f"{self.full()}.copy()",
                 "np.zeros_like(a)",
+                "np.sum(m, axis=0)",
+                "np.mean(m * s, axis=-1)",
+                "(0.1 * m @ np.eye(n))[1]",
                 f"np.where({self.full()} > 0.1, a, {self.full()})",
             )
             self.add(f"{self.pick('w', 'u')} = {made}")
@@ -267,6 +292,10 @@ class _Writer:
                     "t, s = a[1:3]",
                     f"s, (t, w[0]) = {self.element()}, halved(t)",
                     "count += 1",
+                    f"a[{self.at()}], a[{self.at()}] = a[{self.at()}], {self.element()}",
+                    f"z[{self.at()}], z[{self.at()}] = z[{self.at()}], z[{self.at()}]",
+                    f"s, t = math.modf({self.number(1)})[0], divmod(t, 0.6)[1]",
+                    "b = (b + a[z]) * 0.5",
                 )
             )
         elif r < 0.72:
@@ -337,7 +366,11 @@ class _Writer:
             heads += [f"range({outer})", f"range({outer}, n)", f"range({outer} + 1, n)"]
         if self.rng.random() < 0.12:
             self.add(f"{name} = 0")
-            self.add(f"while {name} < {self.pick('3', 'n - 1')}:")
+            test = self.pick(
+                f"{name} < 3", f"{name} < n - 1", f"{name} < 3 and s < 9.0", f"-1 < {name} < 3",
+                f"goes_on({name}, t)", f"({name} if n > 4 else {name} + 1) < 4",
+            )  # fmt: skip
+            self.add(f"while {test}:")
             self.indices.append(name)
             self.depth += 1
             self.add(f"{name} += 1")

@@ -20,6 +20,7 @@ from chainrules.scipy.sparse.entries import (
     summed,
     vector_of,
 )
+from chainrules.scipy.sparse.linalg.solving import may_depend, stored
 from chainrules.scipy.sparse.linalg.spectral import array_of
 from chainrules.scipy.sparse.linalg.taylor import taylor, taylor_steps
 from chainrules.scipy.sparse.products import Pattern
@@ -52,7 +53,9 @@ def expm(A: Any) -> Any:
     pattern = natively(spl.expm, ignore_derivatives(as_format(A, "csc")))
     whole = linalg.expm(array_of(A).toarray())
     coo = as_format(pattern, "coo")
-    return as_format(with_entries(coo, whole[coo.coords]), pattern.format)
+    depends = natively(may_depend, Pattern(as_format(ignore_derivatives(A), "csr")))
+    _, entries = stored(whole, depends, coo.coords)
+    return as_format(with_entries(coo, entries), pattern.format)
 
 
 def action(A: Any, B: Any, t: Any, mu: Any, norm: float) -> Any:

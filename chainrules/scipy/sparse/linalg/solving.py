@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import scipy.sparse.csgraph as csgraph
 import scipy.sparse.linalg as spl
 
+from chainrules.dropped import without
 from chainrules.scipy.sparse.entries import (
     as_format,
     from_places,
@@ -22,7 +24,14 @@ from chainrules.scipy.sparse.entries import (
 )
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
 from chainrules.scipy.sparse.products import Pattern, outer_entries, product
-from chainrules_core import AbstractZero, decompose, natively, pair_rule, primitive
+from chainrules_core import (
+    AbstractZero,
+    decompose,
+    ignore_derivatives,
+    natively,
+    pair_rule,
+    primitive,
+)
 
 
 class Solver:
@@ -128,6 +137,51 @@ class System:
         return solved(self.entries, b, solver=self.solver, turned=turned)
 
 
+_ZEROS = (
+    "the result is sparse, and elements of it that are exactly 0 depend on what is differentiated "
+    "by: they are not stored, and their derivatives would be lost. Compute with dense arrays: "
+    "np.linalg.solve(A.toarray(), b.toarray()), np.linalg.inv or scipy.linalg.expm of A.toarray()."
+)
+
+
+def stored(x: Any, depends: np.ndarray, places: Any = None) -> tuple[Any, Any]:
+    """Return where a dense result is stored, by default where it is not 0, and its elements there.
+
+    The derivatives of others are an error, if they depend on the entries of what it is made of.
+    """
+    places = np.nonzero(x) if places is None else places
+    lost = depends.copy()
+    lost[places] = False
+    entries = x[places]
+    return places, without(entries, x[lost], why=_ZEROS) if lost.any() else entries
+
+
+def may_depend(pattern: Pattern, b: Any = None) -> np.ndarray:
+    """Return which elements of A⁻¹ b, or of exp(A), depend on entries, whatever these are.
+
+    The inverse of I - P, where P has no negative element and rows with sums below 1, is Σ Pᵏ:
+    nothing cancels, and what comes out as 0 is 0 for all numbers in these places. To have no
+    zero on the diagonal of A, its rows are put in another order.
+    """
+    n = pattern.shape[0]
+    a = pattern.filled(np.ones(len(pattern.indices)))
+    right = np.eye(n)
+    if b is not None:
+        order = csgraph.maximum_bipartite_matching(a, perm_type="row")
+        right = np.zeros(b.shape)
+        right[b.coords] = 1.0
+        a, right = a[order], right[order]
+    a = a - sp.diags_array(a.diagonal())
+    p = sp.diags_array(1.0 / (1.0 + a.sum(axis=1))) @ a
+    factors = spl.splu(
+        sp.csc_array(sp.eye_array(n) - p),
+        permc_spec="NATURAL",
+        diag_pivot_thresh=0.0,
+        options={"SymmetricMode": True},
+    )
+    return factors.solve(right) > 0.0
+
+
 @decompose(spl.spsolve)
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> Any:
     """Return the solution of A x = b; sparse where `b` is sparse and no vector."""
@@ -139,12 +193,13 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> 
     x = system.solve(b.toarray() if not is_matrix(b) else as_format(b, "coo").toarray())
     if b.ndim == 1 or b.shape[1] == 1:
         return np.reshape(x, (-1,))
-    places = np.nonzero(x)
+    given = natively(as_format, ignore_derivatives(b), "coo")
+    places, entries = stored(x, natively(may_depend, system.solver.pattern, given))
     make = sp.csc_array if not is_matrix(A) else sp.csc_matrix
     if is_sparse(A) and A.format == "csr":
         make = sp.csr_array if not is_matrix(A) else sp.csr_matrix
     numbers = natively(make, (np.arange(1, 1 + len(places[0])), places), shape=np.shape(x))
-    return gathered(numbers, x[places])
+    return gathered(numbers, entries)
 
 
 @decompose(spl.spsolve_triangular)

@@ -12,7 +12,7 @@ import pytest
 from autodiff import gradient, jacobian
 from autodiff.functions import known
 from autodiff.structured.runtime import Structured
-from tests.autodiff.structured.kernels import recurrence, stencil
+from tests.autodiff.structured.kernels import recurrence, small_matrices, stencil
 
 N = 9
 
@@ -106,8 +106,38 @@ def scanned(a, b, m):
     return np.sum(history**2)
 
 
+def branching_tests(a, b, m):
+    """Loops whose tests have branches and loops in them."""
+
+    def goes_on(x, i):
+        for k in range(i):
+            if k > 3:
+                return False
+        return x < 2.0 if i else True
+
+    total = 0.0
+    step, i = 0.1, 0
+    while (step < 0.4 and i < 9) or i == 0:
+        if a[i % 4] > 0.1:
+            total = total + step * a[i % 4]
+            step *= 1.5
+        else:
+            total = total * (1.0 + b[0])
+            step *= 1.1
+        i += 1
+    while 0 < i < 20:
+        if i % 3 == 0:
+            total = total + b[i % 4]
+        i -= 1
+    while goes_on(total, i):
+        if i != 1:
+            total = total * 0.9 + a[i]
+        i += 1
+    return total
+
+
 KERNELS = (stencil, recurrence, factorization, products, swapped, search, views, overlaps,
-           gathered, powers, scanned)  # fmt: skip
+           gathered, powers, scanned, branching_tests, small_matrices)  # fmt: skip
 
 
 def _arguments(n: int = N) -> list[np.ndarray]:

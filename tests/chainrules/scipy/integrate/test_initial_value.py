@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from autodiff import gradient, hessian, pushforward
+from autodiff import gradient, hessian, jacobian, pushforward
 from chainrules.scipy.integrate.initial_value import OutsideError
 from chainrules.scipy.integrate.states import MixedError, UnsolvedError
 from tests.helpers import differences
@@ -253,6 +253,57 @@ def test_second_order(f, x, monkeypatch):
     monkeypatch.setitem(TIGHT, "rtol", 1e-5)
     monkeypatch.setitem(TIGHT, "atol", 1e-7)
     np.testing.assert_allclose(hessian(f, x), expected, rtol=2e-3, atol=2e-4)
+
+
+def pendulum(p, start, method):
+    """Three places of a driven pendulum, by steps that are exact to a part in 10⁵."""
+
+    def fun(t, y):
+        return np.array([y[1] * np.cos(p[0] * t), -p[1] * np.sin(y[0]) - p[2] * y[1] ** 2])
+
+    how = {"t_eval": [0.3, 1.0, 2.0], "method": method, "rtol": 1e-5, "atol": 1e-7}
+    return np.sum(integrate.solve_ivp(fun, (0.0, 2.0), start, **how).y ** 2)
+
+
+def complex_oscillator(p, _, method):
+    def fun(t, y):
+        return 1j * p[0] * y - p[1] * y * np.abs(y) ** 2
+
+    how = {"t_eval": [0.4, 1.0], "method": method, "rtol": 1e-5, "atol": 1e-7}
+    y = integrate.solve_ivp(fun, (0.0, 1.0), p[2:] * np.array([1.0 + 0.5j]), **how).y
+    return np.sum(np.abs(y) ** 2 + np.real(y))
+
+
+RATES, BEGIN = np.array([0.7, 1.3, 0.2]), np.array([0.5, -0.4])
+
+
+@pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853"])
+@pytest.mark.parametrize("f", [pendulum, complex_oscillator])
+def test_hessians_of_explicit_methods(f, method):
+    def slope(p):
+        return gradient(f, p, BEGIN, method, argnums=0)
+
+    found = hessian(f, RATES, BEGIN, method, argnums=0)
+    np.testing.assert_allclose(found, found.T, rtol=1e-9, atol=1e-11)
+    expected = differences(slope, RATES, 1e-4)
+    np.testing.assert_allclose(found, expected, rtol=2e-3, atol=2e-3 * np.max(np.abs(expected)))
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_mixed_second_derivatives(mode):
+    """The gradient by captured rates, differentiated by a factor and a start that it does not see.
+
+    By symmetry that is the gradient by these, differentiated by the rates.
+    """
+
+    def slope(q):
+        return gradient(lambda p: pendulum(p * q[0], q[1:], "RK45"), RATES)
+
+    def other(p):
+        return gradient(lambda q: pendulum(p * q[0], q[1:], "RK45"), np.array([1.1, 0.5, -0.4]))
+
+    found = jacobian(slope, np.array([1.1, 0.5, -0.4]), mode=mode)
+    np.testing.assert_allclose(found, jacobian(other, RATES).T, rtol=1e-8, atol=1e-9)
 
 
 @pytest.mark.parametrize("method", ["RK23", "RK45", "DOP853", "Radau", "BDF", "LSODA"])

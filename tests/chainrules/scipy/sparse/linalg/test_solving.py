@@ -10,6 +10,7 @@ import autodiff
 from chainrules.refused import RefusedError
 from chainrules.scipy.sparse.linalg.solving import Solver, solved
 from chainrules.scipy.sparse.products import Pattern
+from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing import check_rule
 
 B = np.array([1.0, -2.0, 0.5, 3.0])
@@ -215,3 +216,77 @@ def test_superlu_rule(matrix, factor, trans):
 def test_solved_rule(matrix, factor, b, options):
     a = sp.csr_array(matrix * factor)
     check_rule(solved, a.data, b, fkwargs={"solver": Solver(Pattern(a)), **options})
+
+
+def linear(*rows):
+    return np.array(rows, float)
+
+
+# Elements of the inverse that are 0 for these numbers alone, and for all numbers in these places.
+CANCELS = linear([1, 1, 0], [1, 1, 1], [0, 1, 1])
+NEVER = {
+    "triangular": linear([2, 1, 0], [0, 3, 1], [0, 0, 1.5]),
+    "no diagonal": linear([0, 2], [3, 0]),
+    "blocks": linear([2, 1, 0, 0], [1, 3, 0, 0], [0, 0, 1, 2], [0, 0, 0.5, 4]),
+    "blocks in another order": linear([0, 0, 1, 2], [2, 1, 0, 0], [0, 0, 0.5, 4], [1, 3, 0, 0]),
+}
+DENSE = {
+    "inv": (spl.inv, np.linalg.inv),
+    "expm": (spl.expm, sl.expm),
+    "spsolve": (
+        lambda a: spl.spsolve(a, sp.csc_array(np.diag(np.arange(a.shape[0]) + 1.0))),
+        lambda a: np.linalg.solve(a, np.diag(np.arange(a.shape[0]) + 1.0)),
+    ),
+}
+
+
+def weighed(f, a):
+    """A function of the entries of a sparse matrix, and the same of the dense one."""
+    places = np.nonzero(a)
+    sparse, dense = f
+    weights = np.cos(np.arange(a.size)).reshape(a.shape)
+
+    def of_sparse(entries):
+        return np.sum(weights * sparse(sp.csc_array((entries, places), shape=a.shape)).toarray())
+
+    def of_dense(entries):
+        whole = np.zeros(a.shape)
+        whole[places] = entries
+        return np.sum(weights * dense(whole))
+
+    return of_sparse, of_dense, a[places]
+
+
+@pytest.mark.parametrize("f", DENSE)
+@pytest.mark.parametrize("a", NEVER)
+def test_zeros_of_all_numbers(f, a):
+    of_sparse, of_dense, entries = weighed(DENSE[f], NEVER[a])
+    steps = 1e-6 * np.eye(len(entries))
+    expected = np.array([of_dense(entries + h) - of_dense(entries - h) for h in steps]) / 2e-6
+    np.testing.assert_allclose(autodiff.gradient(of_sparse, entries), expected, atol=1e-7)
+    _, push = autodiff.pushforward(of_sparse, entries)
+    ones = np.ones_like(entries)
+    np.testing.assert_allclose(push(ones), expected @ ones, atol=1e-7)
+
+
+@pytest.mark.parametrize("f", ["inv", "spsolve"])
+def test_zeros_of_these_numbers(f):
+    of_sparse, of_dense, entries = weighed(DENSE[f], CANCELS)
+    assert abs(of_sparse(entries) - of_dense(entries)) < 1e-12
+    with pytest.raises(NotImplementedTangentError, match="exactly 0"):
+        autodiff.gradient(of_sparse, entries)
+    with pytest.raises(NotImplementedTangentError, match="exactly 0"):
+        autodiff.jvp(of_sparse, (entries,), (np.cos(entries + np.arange(len(entries))),))
+
+
+def test_a_zero_of_an_exponential():
+    a = linear([0, 2, -1], [0, 0, 1], [0, 0, 0])
+    places = np.nonzero(a)
+
+    def f(entries):
+        return np.sum(spl.expm(sp.csc_array((entries, places), shape=a.shape)).toarray())
+
+    entries = a[places]
+    assert f(entries) == 6.0  # c + b d / 2 is 0 in the corner
+    with pytest.raises(NotImplementedTangentError, match="exactly 0"):
+        autodiff.gradient(f, entries)

@@ -1,0 +1,41 @@
+"""Which operation may run before which: by places in the source, and the loops around them."""
+
+from __future__ import annotations
+
+from autodiff.structured.ir import Block, For, If, Op, While
+
+
+class Order:
+    """The order in which the operations of a program run.
+
+    Parameters
+    ----------
+    body : list
+        Blocks, loops and branches.
+    """
+
+    def __init__(self, body: list) -> None:
+        # For each operation its place in the source, and the loops that it is in.
+        self.places: dict[Op, tuple[int, frozenset[int]]] = {}
+        self._nodes(body, frozenset())
+
+    def _nodes(self, nodes: list, loops: frozenset[int]) -> None:
+        for node in nodes:
+            if isinstance(node, Block):
+                for op in node.ops:
+                    self.places[op] = len(self.places), loops
+            elif isinstance(node, For):
+                self._nodes(node.body, loops | {id(node)})
+            elif isinstance(node, While):
+                inside = loops | {id(node)}
+                self._nodes(node.before, inside)
+                self._nodes(node.body, inside)
+            elif isinstance(node, If):
+                self._nodes(node.then, loops)
+                self._nodes(node.otherwise, loops)
+
+    def may_precede(self, first: Op, second: Op) -> bool:
+        """Whether an operation may run before another one, in an earlier turn of a loop too."""
+        place, loops = self.places[first]
+        other, others = self.places[second]
+        return place <= other or bool(loops & others)
