@@ -62,7 +62,7 @@ cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a clust
 # Some hundred megabytes of packages that the tests alone use.
 test-packages: export OPENBLAS_NUM_THREADS = 1
 test-packages: $(OTHERS)/.installed ## differentiate calls of some forty packages as they are
-	$(OTHERS)/bin/python -m pytest tests/packages $(ARGS)
+	$(OTHERS)/bin/python -m pytest tests/packages 'tests/docs/test_examples.py::test_examples[docs/users/packages.md]' $(ARGS)
 
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)

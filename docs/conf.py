@@ -80,7 +80,11 @@ html_theme_options = {
     "navigation_with_keys": False,
     "show_prev_next": True,
     "header_links_before_dropdown": 8,
-    "secondary_sidebar_items": ["page-toc"],
+    "navbar_align": "left",  # all links and the search in one row
+    "secondary_sidebar_items": {  # none beside wide tables
+        "**": ["page-toc"],
+        **{page: [] for page in ("start/coming-from", "benchmarks", "gradbench", "coverage")},
+    },
     "footer_start": ["copyright"],
     "footer_end": ["sphinx-version"],
 }

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import unquote, urldefrag
 
 WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+PATIENCE = 120_000  # milliseconds: the machine may be busy, and some pages are long
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 NO_BROWSER = (
     "check_browser: no Chromium is found: install it (on Debian: apt-get install chromium), or "
@@ -142,12 +143,14 @@ class Visit:
         self.place = "search"
         self.window.goto(self.home)
         self.window.keyboard.press("Control+k")
-        self.window.locator("input[type=search]:focus").wait_for(timeout=5000)
+        self.window.locator("input[type=search]:focus").wait_for()
         self.window.keyboard.type(word)
         self.window.keyboard.press("Enter")
         first = self.window.locator("#search-results li a", has_text=word).first
-        first.click(timeout=20_000)
-        self.window.wait_for_url(lambda url: "search.html" not in url, timeout=5000)
+        first.wait_for()
+        self.window.wait_for_load_state("networkidle")  # the pages found are read for extracts
+        first.click()
+        self.window.wait_for_url(lambda url: "search.html" not in url)
         if word not in self.window.locator("main").inner_text():
             self.note(f"{self.window.url} was found for {word!r}, which is not on it")
 
@@ -183,6 +186,7 @@ def problems(site: Path, pictures: Path, browser: str, word: str | None) -> Iter
         program = play.chromium.launch(executable_path=browser, args=options)
         for kind, (width, height) in WIDTHS.items():
             window = program.new_page(viewport={"width": width, "height": height})
+            window.set_default_timeout(PATIENCE)
             visit = Visit(window, home)
             for name in names:
                 visit.open(name, (pictures / kind / name).with_suffix(".jpg"))

@@ -54,7 +54,6 @@ def grad(f: Callable[P, Any], /, argnums: Argnums = 0, has_aux: bool = False) ->
 
 def _derivative_of(f: Callable[P, Any], transform: Callable, **options: Any) -> Callable[P, Any]:
     """Return the function ``transform(f, ...)`` of the arguments of `f`."""
-    _check_positions(transform.__name__, options["argnums"])
 
     @functools.wraps(f)
     def derivative_of_f(*args: Any, **kwargs: Any) -> Any:
@@ -66,16 +65,6 @@ def _derivative_of(f: Callable[P, Any], transform: Callable, **options: Any) -> 
         return transform(g, *args, **options, **kwargs)
 
     return derivative_of_f
-
-
-def _check_positions(name: str, argnums: Any) -> None:
-    """Raise if `argnums` are no positions: somebody may have passed the point."""
-    for i in argnums if isinstance(argnums, (tuple, list)) else (argnums,):
-        if isinstance(i, bool) or not isinstance(i, (int, np.integer)):
-            raise ArgumentError(
-                f"argnums takes the positions of arguments, not {type(i).__name__}. Call the "
-                f"returned function at the point, as in grad(f)(x), or use {name}(f, x)."
-            )
 
 
 def value_and_grad(

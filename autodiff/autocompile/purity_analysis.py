@@ -132,7 +132,7 @@ class Proof:
                 raise Doubt(f"{label} holds more than can be compared at each call")
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # not its text: who knows what that does
-            raise Doubt(f"{label} is not known to stay as it is, or to do nothing (a {kind})")
+            raise Doubt(f"{label} may change, or have side effects (a {kind})")
         else:
             place = pure_functions.place_of_out(x)
             if place is not None:

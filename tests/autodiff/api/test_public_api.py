@@ -209,13 +209,6 @@ def test_whole_tracebacks_on_demand() -> None:
     assert len(whole) > 2 * len(lines_of(TAKES["gradient"]))
 
 
-@pytest.mark.parametrize("name", ["grad", "value_and_grad", "jacfwd", "jacrev"])
-@pytest.mark.parametrize("point", [3.0, np.ones(2), True])
-def test_a_point_in_the_place_of_positions(name, point):
-    with pytest.raises(ArgumentError, match=r"grad\(f\)\(x\)"):
-        getattr(autodiff, name)(np.sum, point)
-
-
 def test_a_list_of_whole_numbers_is_told_from_one_of_floats():
     with pytest.raises(ArgumentError, match=r"write 1\.0 for 1"):
         gradient(lambda x: x[0] * x[1], [1, 2])
