@@ -233,7 +233,7 @@ def recorded(
     backend: str,
     also: Sequence[Callable] = (),
     exact: bool = False,
-    *most: tuple[int, int],
+    most: tuple[int, int] = MOST,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
@@ -246,16 +246,18 @@ def recorded(
         outside += read
         if why_not:
             raise NotRecordedError(f"{name_of(g)} {why_not}")
+    by_programs = False
     try:
-        found = _one_recording(f, args, kwargs, False, *most)
+        found = _one_recording(f, args, kwargs, most)
     except Exception as error:
         for d in outside:
             d.undo()
-        if not isinstance(error, UnrolledError) or _states(given):
+        if not isinstance(error, UnrolledError) or _states(tuple(given)):
             raise
-        found = _one_recording(f, args, kwargs, False, *most, by_programs=True)
+        by_programs = True
+        found = _one_recording(f, args, kwargs, most, by_programs=True)
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
-        found = _one_recording(f, args, kwargs, True, *most)
+        found = _one_recording(f, args, kwargs, most, by_programs=by_programs, strict=True)
     _check_unchanged(f, outside)
     tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
@@ -451,10 +453,10 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 
 def _one_recording(
-    f: Callable, args: tuple, kwargs: dict[str, Any], strict: bool, *most: tuple[int, int],
-    by_programs: bool = False,
+    f: Callable, args: tuple, kwargs: dict[str, Any], most: tuple[int, int],
+    by_programs: bool = False, strict: bool = False,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
-    tape = Recording(strict, *(most or (MOST,)), by_programs=by_programs)
+    tape = Recording(strict, most, by_programs)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = list(zip(parameters, (*args, *kwargs.values()), strict=True))

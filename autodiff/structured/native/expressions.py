@@ -369,7 +369,8 @@ class Expressions:
             return e.product(y, g, kind, store) if j == 0 else e.outer(x, g, kind)
         if ranks == (2, 2):
             turned = e.transposed(rest[1 - j])
-            return e.product(*((g, turned) if j == 0 else (turned, g)), kind, store)
+            x, y = (g, turned) if j == 0 else (turned, g)
+            return e.product(x, y, kind, store)
         raise UnsupportedError("a product of matrices")
 
     def on_total(self, x: Any) -> Any:
