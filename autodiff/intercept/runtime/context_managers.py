@@ -8,7 +8,6 @@ plain function does not take.
 from __future__ import annotations
 
 import sys
-import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -82,7 +81,7 @@ def context(manager: Any) -> Any:
 class _AsyncContext:
     __slots__ = ("enter", "leave", "manager")
 
-    def __init__(self, manager: Any, enter: types.FunctionType, leave: types.FunctionType) -> None:
+    def __init__(self, manager: Any, enter: Callable, leave: Callable) -> None:
         self.manager = manager
         self.enter = enter
         self.leave = leave

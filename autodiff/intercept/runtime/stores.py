@@ -21,7 +21,7 @@ def store(value: Any, target: Any, index: Any) -> None:
     if type(target) is memoryview:
         check_free(target)
     elif type(target) is np.ndarray or type(target) is np.flatiter:
-        array = target if type(target) is np.ndarray else target.base
+        array: Any = target if type(target) is np.ndarray else target.base
         check_free(array)
         if type(value) not in PLAIN and array.dtype.kind != "O":
             value = syntax_ops.converted(value)

@@ -454,7 +454,7 @@ class Steps:
 
     __slots__ = ("is_begun", "iterator", "step")
 
-    def __init__(self, iterator: Any, step: types.FunctionType) -> None:
+    def __init__(self, iterator: Any, step: Callable) -> None:
         self.iterator = iterator
         self.step = intercept(step)
         self.is_begun = False
