@@ -51,10 +51,10 @@ class Unrolled:
             self.finished += len(steps) - self.start
             self.start = None
 
-    def should_be_program(self, n: int, as_machine_code: bool) -> bool:
+    def should_be_program(self, recording: Any, n: int, as_one_step: bool) -> bool:
         """Whether most of `n` steps are of these calls, and a program can make them.
 
-        `as_machine_code` asks for one whose loops are machine code.
+        `as_one_step` asks whether each of them can be one step of the recording.
         """
         own = self.finished + (0 if self.start is None else n - self.start)
         if 2 * own < n:
@@ -63,7 +63,9 @@ class Unrolled:
         program = programs.program_for(g, form, leaves)
         if program is None:
             return False
-        return not as_machine_code or program.is_machine_code()
+        if not as_one_step:
+            return True
+        return _differentiating(recording, leaves) is not None and program.is_machine_code()
 
 
 class Forward:
@@ -135,21 +137,31 @@ def as_one_step(
     form: tuple,
 ) -> Any:  # fmt: skip
     """Make a call by a program, as a step of a recording; NotImplemented if none can."""
-    seen = [a._tape for a in leaves if type(a) in _TRACERS]
-    tapes = [tape for tape in seen if tape is not CONSTANT and tape is not recording]
-    if not tapes or any(tape is not tapes[0] for tape in tapes):
+    tape = _differentiating(recording, leaves)
+    if tape is None:
         return NotImplemented
-    tape = tapes[0]
-    if type(tape) is not InsideProgram or tape.observer is not None:
-        return NotImplemented
-    given = tuple([a._value if type(a) in _TRACERS and a._tape is tape else a for a in leaves])
-    if any(type(x) in _TRACERS and x._tape not in (CONSTANT, recording) for x in given):
-        return NotImplemented  # a nested level
     program = programs.program_for(g, form, leaves)
     if program is None or not program.is_machine_code():
         return NotImplemented
     outside = program.outside(g)
     if outside is None or not can_run(program, leaves, outside):
         return NotImplemented
+    given = tuple([a._value if type(a) in _TRACERS and a._tape is tape else a for a in leaves])
     *outs, run = recording.call(Forward(program, g, body, form), given, {})
     return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
+
+
+def _differentiating(recording: Any, leaves: tuple) -> InsideProgram | None:
+    """Return the tape of the derivative that is taken of a call in a recording, if it is one."""
+    own = (CONSTANT, recording)
+    found: Any = None
+    for a in leaves:
+        if type(a) not in _TRACERS or a._tape in own:
+            continue
+        inner = a._value
+        if (found is not None and a._tape is not found) or (
+            type(inner) in _TRACERS and inner._tape not in own
+        ):
+            return None  # several, or one of another
+        found = a._tape
+    return found if type(found) is InsideProgram and found.observer is None else None

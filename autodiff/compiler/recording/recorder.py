@@ -66,7 +66,8 @@ _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
 MOST = (1_000_000, sys.maxsize)
 _LONG = 3000  # steps: then loops that could run from their source are looked for
-_FIRST_LOOK = 400  # … and before those that could be machine code
+_FIRST_LOOK = 1000  # … and before those that could be machine code
+_LONG_FOR_FLOATS = 20_000  # straight-line code of floats is faster, but takes long to compile
 
 
 class Recording(Tape):
@@ -110,7 +111,7 @@ class Recording(Tape):
         self.most, self.bytes_left = most
         self.inputs = 0
         self.loops: dict[Programs, Unrolled] = {}  # functions with loops
-        self.next_look = _FIRST_LOOK
+        self.next_look = _LONG if by_programs else _FIRST_LOOK
         self.by_programs = by_programs
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
@@ -134,8 +135,10 @@ class Recording(Tape):
             raise TooLongError(f"more than {self.most} steps are recorded")
         if n > self.next_look:
             self.next_look = 2 * n
-            fast = n < _LONG
-            if any(c.should_be_program(n, fast) for c in list(self.loops.values())):
+            if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
+                return
+            is_short = n < _LONG
+            if any(c.should_be_program(self, n, is_short) for c in list(self.loops.values())):
                 raise UnrolledError("its loops run from their source, which is shorter")
 
     def with_loops(
