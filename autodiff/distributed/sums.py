@@ -155,7 +155,7 @@ class ShardedSum:
             f"{named}{more} could not be evaluated: given to workers {times} times, the last "
             f"time it ended with {type(cause).__name__}: {cause}. {advice}"
             if not isinstance(cause, TooSlowError)
-            else f"shard {named}{more} could not be evaluated: {times} workers have had it for "
+            else f"{named}{more} could not be evaluated: {times} workers have had it for "
             f"{self.workers.timeout} s each. Give more time (Workers(executor, timeout=...)), or "
             "make shards smaller."
         )
