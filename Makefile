@@ -21,7 +21,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help venv demo test oldest pythons test-packages lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-browser docs-serve bench bench-quick gradbench coverage bench-rules clean
+.PHONY: help venv demo test oldest pythons test-packages test-methods lint format types doctest layers fuzz fuzz-calls fuzz-compiled errors nightly systems cluster wheels docs docs-browser docs-serve bench bench-quick gradbench coverage bench-rules clean
 
 help: ## show this list
 	@echo 'usage: make TARGET [ARGS=...] [PYTHON=...]'
@@ -64,6 +64,11 @@ test-packages: export OPENBLAS_NUM_THREADS = 1
 test-packages: $(OTHERS)/.installed ## differentiate calls of some forty packages as they are
 	$(OTHERS)/bin/python -m pytest tests/packages 'tests/docs/test_examples.py::test_examples[docs/users/packages.md]' $(ARGS)
 
+test-methods: export OPENBLAS_NUM_THREADS = 1
+test-methods: export CHAINRULES_METHODS = all
+test-methods: $(VENV)/.installed-test ## compare the methods of all distributions with differences
+	$(PYTEST) $(PARALLEL) tests/chainrules/coverage/test_methods.py $(ARGS)
+
 pythons: $(VENV)/.created ## run the tests of programs and of the core with each other Python that is found
 	@MAKEFLAGS= $(PY) tools/pythons.py $(ARGS)
 
@@ -103,6 +108,7 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 	$(MAKE) oldest ARGS=
 	$(MAKE) pythons ARGS=tests
 	$(MAKE) test-packages ARGS=
+	$(MAKE) test-methods ARGS=
 	$(PY) -m tools.fuzz --programs all --modes all --count 2000
 	$(PY) -m tools.fuzz --programs mixed --count 50000
 	$(PY) -m tools.fuzz.compiled --kind users --count 500
