@@ -88,7 +88,9 @@ def compared(body, owner, name, args):
 
 # All distributions have the same methods, and those with integrals take minutes: the others are
 # compared by `make test-methods`, which is part of `make nightly`.
-USUAL = frozenset(["norm", "gamma", "beta", "expon", "t", "lognorm", "poisson", "binom", "multivariate_normal"])
+USUAL = frozenset(
+    ["norm", "gamma", "beta", "expon", "t", "lognorm", "poisson", "binom", "multivariate_normal"]
+)
 OWNERS = [
     owner
     for owner in TABLES
