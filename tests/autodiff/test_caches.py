@@ -198,6 +198,7 @@ NO_CACHES = {
     "autodiff.intercept.runtime.text_calls._written": "files that the program holds",
     "autodiff.intercept.source.fusion_sites": "slots of expressions, emptied with their module",
     "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
+    "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",
     "autodiff.structured.native.machine._ready": "the machine, one entry",
     "autodiff.structured.scopes.OWN_CELLS": "a marker in guards, always empty",
     "autodiff.trace.number_classes.INSTANCES": "a table that other modules complete",

@@ -66,6 +66,8 @@ def _parameters(g: Any) -> tuple[str, ...]:
         unbound = getattr(type(owner), g.__name__, None)
         if type(unbound) is types.MethodDescriptorType:
             return _names_of(unbound)[1:]
+    if type(g) is types.FunctionType:
+        return _names(g)  # a cache would keep it alive
     try:
         return _names_of(g)
     except TypeError:  # a function of ctypes has no hash, and no names either
@@ -74,7 +76,11 @@ def _parameters(g: Any) -> tuple[str, ...]:
 
 @caches.of_functions(1024)
 def _names_of(g: Any) -> tuple[str, ...]:
-    """Read a signature, which is text where a function is made in C."""
+    """Read the signature of what is made in C, which is text."""
+    return _names(g)
+
+
+def _names(g: Any) -> tuple[str, ...]:
     try:
         return tuple(inspect.signature(g).parameters)
     except (TypeError, ValueError):  # made in C, and says nothing of them

@@ -411,7 +411,7 @@ OPTIMIZE = [
     ("scipy.optimize.least_squares",
      lambda y: optimize.least_squares(
          lambda z: z[0] * np.exp(-z[1] * TIMES) - y, [1.0, 1.0],
-         xtol=1e-14, ftol=1e-14, gtol=1e-14).x,
+         jac="3-point", xtol=1e-15, ftol=1e-15, gtol=1e-15).x,
      MEASURED),
     ("scipy.optimize.curve_fit",
      lambda y: optimize.curve_fit(
