@@ -63,8 +63,8 @@ def multistart(
     >>> def wells(p):
     ...     return (p["x"] ** 2 - 1) ** 2 + 0.3 * p["x"]
     >>> result = multistart(wells, [{"x": 2.0}, {"x": -2.0}])
-    >>> round(result.params["x"], 3), [round(run.params["x"], 3) for run in result.runs]
-    (-1.036, [0.961, -1.036])
+    >>> round(result.params["x"], 2), [round(run.params["x"], 2) for run in result.runs]
+    (-1.04, [0.96, -1.04])
     """
     if "shards" in options:
         raise ArgumentError(
