@@ -360,9 +360,9 @@ def _is_display(op: Op) -> bool:
 
 def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
     """Return the axes that are summed, and whether they are kept; None if it is no plain sum."""
-    a: Value = op.args[0]
-    if function_of(op.f) not in (np.sum, np.mean):
+    if function_of(op.f) not in (np.sum, np.mean) or not op.args:
         return None
+    a: Value = op.args[0]
     given = dict(zip(("axis",), op.args[1:], strict=False)) | op.options
     if len(op.args) > 2 or not given.keys() <= {"axis", "keepdims"}:
         return None

@@ -191,3 +191,16 @@ def _squared(a, b, m):
 def test_what_is_overwritten_is_kept_if_the_sweep_reads_it(kernel: Callable, keeps: bool) -> None:
     program = Structured(kernel, (None,) * 3, tuple(_arguments()), (0, 1))
     assert (" = old" in program.source) is keeps
+
+
+def _by_keyword(a, b, m):
+    s = 0.0
+    for i in range(3):
+        s = s + np.sum(a=a * b[i]) * np.mean(a=m[i])
+    return s
+
+
+def test_sums_whose_argument_has_a_name(traced: Callable) -> None:
+    found = gradient(_by_keyword, *_arguments())
+    for x, y in zip(found, traced(_by_keyword, *_arguments()), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
