@@ -20,6 +20,7 @@ from autodiff.api.jacobians import jacobian
 from autodiff.api.keywords import OPTIONS
 from autodiff.errors import ArgumentError
 from autodiff.trace.jvp_trace import Pushed
+from chainrules_core.rules import name_of
 
 Argnums = int | tuple[int, ...]
 P = ParamSpec("P")
@@ -54,6 +55,12 @@ def grad(f: Callable[P, Any], /, argnums: Argnums = 0, has_aux: bool = False) ->
 
 def _derivative_of(f: Callable[P, Any], transform: Callable, **options: Any) -> Callable[P, Any]:
     """Return the function ``transform(f, ...)`` of the arguments of `f`."""
+    argnums = options["argnums"]
+    if not isinstance(argnums, (int, np.integer, tuple, list)):
+        raise ArgumentError(
+            f"argnums takes the positions of arguments, not {type(argnums).__name__}. The function "
+            f"that is returned takes the arguments of {name_of(f)}: grad(f)(x)."
+        )
 
     @functools.wraps(f)
     def derivative_of_f(*args: Any, **kwargs: Any) -> Any:

@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.activity import depends, is_active
-from autodiff.structured.bound_rules import Bound
+from autodiff.structured.bound_rules import Bound, is_elementwise
 from autodiff.structured.indices import parts_of_index, region_of
 from autodiff.structured.ir import Block, Op, Slot, Value, known
 from autodiff.structured.kinds import UnsupportedError
 from autodiff.structured.known_functions import function_of
 from autodiff.structured.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
-from chainrules_core.define.scalar import ScalarRule
 
 _DISPLAYS = (np.array, np.asarray)
 _LONGEST = 160  # characters of an expression that is not bound to a name
@@ -38,7 +37,7 @@ class BlockSweep:
                 self.add_to(v, seed, lasts=True)
         taken: dict[Slot, list[str]] = {}  # variables that are bound here: earlier ones get anew
         for slot, v in self.block.writes.items():
-            if slot.memory is None and slot.is_active:
+            if e.has_variable(slot):
                 if v.op.code == "read" and v.op.data is slot:
                     continue
                 if is_active(v):
@@ -52,7 +51,8 @@ class BlockSweep:
                 if slot in taken:
                     taken[slot].append(total)
                 else:
-                    self.out.add(f"{slot.name}_b += {total}")
+                    name = f"{slot.name}_b"  # an array may have other names: no `+=`
+                    self.out.add(f"{name} = {name} + {total}")
         self._rebind(taken)
 
     def _rebind(self, taken: dict[Slot, list[str]]) -> None:
@@ -74,7 +74,7 @@ class BlockSweep:
         """
         if v.op.code == "tuple":  # it would not reach the parts
             raise UnsupportedError("a tuple in the place of an array")
-        if v.memory is not None and v.memory.root().has_shadow:
+        if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 self.out.add(f"{shadow} += {text}")
@@ -100,7 +100,7 @@ class BlockSweep:
 
         It is a name, unless it is read `once`.
         """
-        if v.memory is not None and v.memory.root().has_shadow:
+        if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 return shadow
@@ -165,7 +165,7 @@ class BlockSweep:
             e.pushing[old] = old
             where = e.need(base, contents=False)
             self.out.add(f"{where}[{index}] = {old}")
-        if not memory.has_shadow:
+        if not e.has_shadow(base):
             return
         shadow = f"{e.shadow(base)}[{index}]"
         region = region_of(op)
@@ -173,7 +173,7 @@ class BlockSweep:
         if op.code == "store":
             if not is_active(value):
                 self.out.add(f"{shadow} = 0.0")
-            elif _has_shadow(value):  # which may be the same
+            elif self.e.has_shadow(value):  # which may be the same
                 self.out.add(f"w = {text}")
                 self.out.add(f"{shadow} = 0.0")
                 self.add_fitting(value, "w", region.ndim)
@@ -183,25 +183,22 @@ class BlockSweep:
         elif is_active(value):
             self.add_fitting(value, f"(-{shadow})" if op.code == "sub" else text, region.ndim)
 
-    def add_fitting(self, v: Value, text: str, ndim: int, lasts: bool = False) -> None:
-        """Add a cotangent that may have been broadcast to the cotangent of a value."""
+    def add_fitting(
+        self, v: Value, text: str, ndim: int, lasts: bool = False, fits: bool = False
+    ) -> None:
+        """Add a cotangent that may have been broadcast to the cotangent of a value.
+
+        `fits` says that arrays of as many axes have been found to have one shape.
+        """
         mine = v.kind.ndim if v.kind.is_array else 0
         if ndim == 0:
             self.add_to(v, text, lasts)
         elif mine == 0:
             self.add_to(v, f"total({text})")
-        elif mine < ndim or not self.is_sure(v):
+        elif mine < ndim or self.e.broadcasts or not (fits or self.e.notices(v)):
             self.add_to(v, f"fitted({text}, {self.e.need(v, contents=False)}.shape)")
         else:
             self.add_to(v, text, lasts)
-
-    def is_sure(self, v: Value) -> bool:
-        """Whether a cotangent of another shape could not go unnoticed."""
-        if self.e.broadcasts:
-            return False
-        if v.memory is not None and v.memory.root().has_shadow:
-            return True  # adding more elements than it has raises
-        return v.op.code == "call" and isinstance(getattr(v.op.rule, "rule", None), ScalarRule)
 
     def call(self, op: Op, g: str) -> None:
         """Pull the cotangent of a result back by the rule."""
@@ -218,7 +215,7 @@ class BlockSweep:
         rule = bound.rule
         if any(isinstance(v, Value) and is_active(v) for v in bound.options.values()):
             raise UnsupportedError("an option that depends on the variables")
-        if isinstance(rule, ScalarRule) and rule.setup is None and not rule.several:
+        if is_elementwise(op):
             self.scalar_rule(op, bound, g)
         elif isinstance(rule, LinearRule) and _is_plain(bound):
             self.linear_rule(op, bound, g)
@@ -242,9 +239,11 @@ class BlockSweep:
             g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
         if not keepdims and len(axes) < a.kind.ndim:
             g += f"[{', '.join('None' if k in axes else ':' for k in range(a.kind.ndim))}]"
-        if not _has_shadow(a):
-            g = f"spread({g}, {self.e.need(a, contents=False)})"
-        self.add_to(a, g)
+        if self.e.has_shadow(a):
+            self.add_to(a, g)
+            return
+        lasts = not op.out.kind.is_array  # type: ignore[union-attr] # a call makes a value
+        self.add_to(a, f"spread({g}, {self.e.need(a, contents=False)})", lasts)
 
     def scalar_rule(self, op: Op, bound: Bound, g: str) -> None:
         """Multiply by the partial derivatives."""
@@ -276,7 +275,7 @@ class BlockSweep:
             else:
                 term = f"{g} * {d}"
             terms.append((v, term, ndim))
-        if len(terms) > 1 and _has_shadow(out):
+        if len(terms) > 1 and self.e.has_shadow(out):
             # All are computed before any is added: a shadow may be what `g` is a view of.
             named = []
             for k, (v, term, n) in enumerate(terms):
@@ -291,8 +290,8 @@ class BlockSweep:
         lasts = not ndim and all(a.kind.is_scalar for a in bound.args if isinstance(a, Value))
         for v, term, n in terms:
             # The cotangent of an array that has no shadow is nowhere written into.
-            is_name = term == g and not _has_shadow(out) and not _has_shadow(v)
-            self.add_fitting(v, term, n, lasts or is_name)
+            is_name = term == g and not self.e.has_shadow(out) and not self.e.has_shadow(v)
+            self.add_fitting(v, term, n, lasts or is_name, fits=True)
 
     def linear_rule(self, op: Op, bound: Bound, g: str) -> None:
         """Apply the adjoints."""
@@ -328,7 +327,7 @@ class BlockSweep:
             for i, part in enumerate(v.op.args):
                 if is_active(part):
                     self.gather(part, f"part({text}, {i})")
-        elif v.memory is not None and v.memory.root().has_shadow:
+        elif self.e.has_shadow(v):
             self.out.add(f"gather({self.e.shadow(v)}, {text})")
         elif v.kind.is_array:
             self.add_to(v, f"settled({text}, {self.e.need(v, contents=False)})")
@@ -380,10 +379,6 @@ def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
 
 def _are_numbers(v: Value) -> bool:
     return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
-
-
-def _has_shadow(v: Value) -> bool:
-    return v.memory is not None and v.memory.root().has_shadow
 
 
 def _is_plain(bound: Bound) -> bool:

@@ -10,6 +10,7 @@ from autodiff.structured.ir import Op, Value
 from autodiff.structured.kinds import UnsupportedError, samples
 from autodiff.structured.known_functions import function_of
 from chainrules_core import rrule
+from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry import key_of
 
 
@@ -28,6 +29,12 @@ class Bound:
         self.rule = rule
         self.args = args  # values of the program, or constants
         self.options = options
+
+
+def is_elementwise(op: Op) -> bool:
+    """Whether the sweep multiplies by partial derivatives, element by element."""
+    rule = getattr(op.rule, "rule", None)
+    return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
 
 
 def _rule_of(op: Op) -> Any:

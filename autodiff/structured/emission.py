@@ -4,9 +4,12 @@ The forward function does what the user's does, in the same order, with the same
 At the end of each block it pushes what the backward function will read and could not compute
 again; where memory is overwritten whose contents are read again, it pushes what was there.
 
-The backward function runs the blocks in reverse order. A number has a variable for its cotangent;
-an array that is indexed, written into or read in another block has a *shadow*, an array of the same
-layout, in which cotangents are added up: the shadow of a view is the same view of the shadow.
+The backward function runs the blocks in reverse order. A number has a variable for its cotangent,
+and so has an array that is nowhere indexed or written into, if variables that hold it are bound
+anew. Other arrays that are read in several blocks have a *shadow*, an array of the same layout, in
+which cotangents are added up: the shadow of a view is the same view of the shadow. In machine code
+all arrays that are read in several blocks have one.
+
 Memory is put back to what it was as writes are passed, so that every read finds what it found.
 """
 
@@ -22,6 +25,7 @@ import numpy as np
 from autodiff.functions import SIGNS, UFUNC_OF
 from autodiff.structured.activity import is_active, written_parameters
 from autodiff.structured.block_sweep import BlockSweep
+from autodiff.structured.bound_rules import is_elementwise
 from autodiff.structured.indices import region_of
 from autodiff.structured.ir import (
     Block,
@@ -76,9 +80,14 @@ class Source:
 class Emitter:
     """Writes the forward and the backward function of a program."""
 
-    def __init__(self, program: Program, broadcasts: bool) -> None:
+    def __init__(self, program: Program, broadcasts: bool, for_machine: bool = False) -> None:
         self.program = program
         self.broadcasts = broadcasts
+        self.for_machine = for_machine  # which has no variables for cotangents of arrays
+        for slot in program.slots:
+            slot.is_stable = slot.writes == 1
+        arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
+        self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
         self.constants = Constants()
         self.written_parameters = written_parameters(program)
         self.order = Order(program.body)
@@ -90,6 +99,10 @@ class Emitter:
         self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
+        blocks = blocks_of(program.body)
+        self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
+        self.lasting.update(self.outputs)
+        self.shapes: dict[Value, Value] = {}  # of two arrays that were compared
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         # What becomes of it in machine code: lines, those of each loop, what is pushed where.
         self.forward_head: list[str] = []
@@ -104,8 +117,6 @@ class Emitter:
 
     def emit(self) -> tuple[str, dict[str, Any]]:
         """Return the source of both functions, and what it reads by name."""
-        for slot in self.program.slots:
-            slot.is_stable = slot.writes == 1
         while True:
             readers = self._count_of_readers()
             self.pushes = {}
@@ -116,6 +127,21 @@ class Emitter:
         self.backward_head = self._backward_head()
         lines = [*self.forward_head, *self.forward_lines, "", *self.backward_head]
         return "\n".join([*lines, *self.backward_lines]), self.constants.scope
+
+    def has_shadow(self, x: Value | Slot) -> bool:
+        """Whether cotangents are added up in an array of the same layout."""
+        if x.memory is None:
+            return False
+        memory = x.memory.root()
+        if memory.is_written or memory.is_indexed or not memory.is_active:
+            return memory.is_active
+        return memory.leaves_block and (self.for_machine or memory not in self.rebound)
+
+    def has_variable(self, slot: Slot) -> bool:
+        """Whether the cotangent of what a variable holds is a variable, too."""
+        if slot.memory is None:
+            return slot.is_active
+        return slot.memory.root().is_active and not self.has_shadow(slot)
 
     def _count_of_readers(self) -> int:
         memories = {
@@ -181,12 +207,22 @@ class Emitter:
         self._forward_nodes(self.program.body)
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
+        for v, out in zip(self.outputs, outs, strict=True):
+            for slot in self._arguments_that_may_be(v):
+                body.add(f"if may_share({out}, {self._initial(slot)}): raise Changed")
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
-        shadowed = [s for s in self.program.parameters if s.is_stable and _has_shadow(s)]
+        shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
         self.late = {s for s in shadowed if not re.search(rf"\b{s.name}_b\b", text)}
         body.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
         self.forward_head, self.forward_lines = self._forward_head(), body.lines
+
+    def _arguments_that_may_be(self, v: Value) -> list[Slot]:
+        """Return the arguments that a variable holds if it is not bound anew."""
+        if v.memory is None or v.op.code != "read" or v.op.data.is_stable:
+            return []
+        memory, slots = v.memory.root(), self.program.parameters
+        return [s for s in slots if s.memory is not None and s.memory.root() is memory]
 
     def _forward_head(self) -> list[str]:
         source = Source()
@@ -202,7 +238,7 @@ class Emitter:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
-            if memory.has_shadow and slot not in self.late:
+            if self.has_shadow(slot) and slot not in self.late:
                 source.add(f"{slot.name}_b = zeros_like({slot.name})")
                 if not slot.is_stable:
                     source.add(f"{slot.name}_b_in = {slot.name}_b")
@@ -235,11 +271,13 @@ class Emitter:
         for slot in self.program.slots:
             if slot.is_stable and (slot.reads or slot in self.program.parameters):
                 names[slot.name] = None
-                if _has_shadow(slot) and slot not in self.late:
+                if self.has_shadow(slot) and slot not in self.late:
                     names[f"{slot.name}_b"] = None
         for slot in self.program.parameters:
-            if _has_shadow(slot) and slot not in self.late:
+            if self.has_shadow(slot) and slot not in self.late:
                 names[self._initial_shadow(slot)] = None
+            elif slot.memory is not None and self.has_variable(slot):
+                names[self._initial(slot)] = None
         return list(names)
 
     def _forward_nodes(self, nodes: list) -> None:
@@ -331,7 +369,7 @@ class Emitter:
                 if self._is_rebound(value, block):  # what follows may read the old value
                     out.add(f"{value.name} = {op.data.name}")
                     self.renamed.add(value)
-                    if value.memory is not None and value.memory.root().has_shadow:
+                    if self.has_shadow(value):
                         out.add(f"{value.name}_b = {op.data.name}_b")
                 continue
             if value.name + "_pull" in pushes:
@@ -339,6 +377,7 @@ class Emitter:
             else:
                 text = self.operation(op, self._text)
                 if self._can_be_inlined(op, k, block, pushed, used_later):
+                    self._compare(op)
                     self.inlined[value] = text
                     continue
                 out.add(f"{value.name} = {text}")
@@ -355,7 +394,7 @@ class Emitter:
                 continue
             slots.append(slot.name)
             values.append(self._text(value))
-            if value.memory is not None and value.memory.root().has_shadow:
+            if self.has_shadow(value):
                 slots.append(f"{slot.name}_b")
                 values.append(self._shadow_forward(value))
         if slots:
@@ -366,12 +405,7 @@ class Emitter:
 
     def _makes_shadow(self, op: Op) -> bool:
         value = op.out
-        return (
-            value is not None
-            and value.memory is not None
-            and op.code in ("call", "load")
-            and value.memory.root().has_shadow
-        )
+        return value is not None and op.code in ("call", "load") and self.has_shadow(value)
 
     def _shadow_forward(self, v: Value) -> str:
         op = v.op
@@ -392,8 +426,13 @@ class Emitter:
             return False
         if value.name + "_b" in pushed or self._makes_shadow(op) or _is_checked(op):
             return False
+        if value in self._compared(op):
+            return False
         for later in block.ops[k + 1 :]:
             if value in later.args or value in later.options.values():
+                is_compared = later.code == "call" and value in self._compared(later)
+                if is_compared and self._shape(value, True) is None:
+                    return False
                 return later.out is not None or later.args[0] is not value
             if later.out is None:
                 return False
@@ -401,10 +440,11 @@ class Emitter:
 
     def _check(self, op: Op) -> None:
         """Check a result whose kind could depend on values."""
-        if not _is_checked(op):
-            return
         value = op.out
         assert value is not None
+        self._compare(op)
+        if not _is_checked(op):
+            return
         if value.kind.is_array:
             dtype = self.constants.name(value.kind.dtype)
             self.out.add(
@@ -454,6 +494,68 @@ class Emitter:
             return
         self.out.add(f"{target} {sign} {self._text(value)}")
 
+    # -- shapes ------------------------------------------------------------------------------------
+
+    def _compared(self, op: Op) -> list[Value]:
+        """Return the arrays that must be found to have one shape before an elementwise operation.
+
+        Cotangents of its arguments get the shape of its result: one that was broadcast would have
+        the wrong one. What is known to have one shape is compared once.
+        """
+        n = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+        if self.broadcasts or not n or not is_elementwise(op):
+            return []
+        arrays = [v for v in op.rule.args if isinstance(v, Value) and v.kind.ndim]
+        alike = [v for v in arrays if v.kind.ndim == n]
+        if len(arrays) < 2 or all(map(self.notices, alike)):
+            return []
+        if len(alike) < len(arrays):
+            alike.append(op.out)  # type: ignore[arg-type]
+        compared = list({self._alike(v): v for v in alike}.values())
+        return compared if len(compared) > 1 else []
+
+    def _alike(self, v: Value) -> Value:
+        """Return the value that stands for all that are known to have the shape of `v`."""
+        if v in self.shapes:
+            return self._alike(self.shapes[v])
+        if v.op.code == "call" and is_elementwise(v.op):
+            arrays = [a for a in v.op.rule.args if isinstance(a, Value) and a.kind.ndim]
+            found = {self._alike(a) for a in arrays}
+            if len(found) == 1 and all(a.kind.ndim == v.kind.ndim for a in arrays):
+                return found.pop()
+        return v
+
+    def _shape(self, v: Value, is_inlined: bool) -> str | None:
+        """Return the shape of an array as the forward function writes it, if that costs nothing."""
+        if v.op.code == "call" and is_inlined:
+            if not is_elementwise(v.op) or self._alike(v) is v:
+                return None
+            a = next(a for a in v.op.args if a.kind.ndim)
+            return self._shape(a, a in self.inlined)
+        return f"{self._text(v)}.shape"
+
+    def _compare(self, op: Op) -> None:
+        """Write the comparison of shapes that an operation needs."""
+        compared = self._compared(op)
+        texts = [self._shape(v, v in self.inlined) for v in compared]
+        for v, text in zip(compared[1:], texts[1:], strict=True):
+            self.out.add(f"if {texts[0]} != {text}: raise Broadcast")
+            self.shapes[self._alike(v)] = self._alike(compared[0])
+
+    def notices(self, v: Value) -> bool:
+        """Whether a cotangent with too many elements does no harm in the place of that of `v`.
+
+        Adding it to a shadow raises an error. A value that is read once hands it on, element by
+        element, to what it was made of; a number adds up all elements, which is right.
+        """
+        if not v.kind.is_array or not is_active(v):
+            return True
+        if self.has_shadow(v):
+            return True
+        if v.uses != 1 or v in self.lasting or v.op.code != "call" or not is_elementwise(v.op):
+            return False
+        return all(self.notices(a) for a in v.op.rule.args if isinstance(a, Value))
+
     def old_name(self, op: Op) -> str:
         """Return the name of what a write overwrites."""
         return f"old{id(op)}"
@@ -462,8 +564,7 @@ class Emitter:
 
     def _backward(self) -> list[str]:
         source = self.out = Source()
-        active = [s for s in self.program.slots if s.is_active and s.memory is None]
-        for s in active:
+        for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
         self.seeded: dict[Value, list[str]] = {}
         n = 0
@@ -477,17 +578,19 @@ class Emitter:
                 self._seed(v, f"seed{n}")
             n += 1
         for slot in self.written_parameters:
-            if slot.memory.root().has_shadow:  # type: ignore[union-attr] # an array has one
+            if self.has_shadow(slot):
                 name = self._initial_shadow(slot)
                 source.add(f"if seeds[{n}] is not None: {name} += seeds[{n}]")
             n += 1
         self._backward_nodes(self.program.body)
         results = []
         for slot in self.program.parameters:
-            if _has_shadow(slot):
+            if self.has_shadow(slot):
                 results.append(self._initial_shadow(slot))
-            elif slot.is_active and slot.memory is None:
-                results.append(f"{slot.name}_b")
+            elif self.has_variable(slot):
+                name = f"{slot.name}_b"
+                is_array = slot.memory is not None
+                results.append(f"whole({name}, {self._initial(slot)})" if is_array else name)
             else:
                 results.append("None")
         source.add(f"return ({''.join(f'{r}, ' for r in results)})")
@@ -630,10 +733,6 @@ def _may_overlap(base: Value, value: Value) -> bool:
     if value.memory is None or value.kind.ndim != 1:
         return False
     return value.memory.root() is base.memory.root()  # type: ignore[union-attr] # an array has one
-
-
-def _has_shadow(slot: Slot) -> bool:
-    return slot.memory is not None and slot.memory.root().has_shadow
 
 
 def _is_checked(op: Op) -> bool:

@@ -53,11 +53,6 @@ class Memory:
         b.is_indexed |= a.is_indexed
         b.leaves_block |= a.leaves_block
 
-    @property
-    def has_shadow(self) -> bool:
-        """Whether cotangents are added up in an array of the same layout."""
-        return self.is_active and (self.is_written or self.is_indexed or self.leaves_block)
-
 
 class Slot:
     """A variable: its name in the generated code, and the values bound to it."""

@@ -26,7 +26,12 @@ from autodiff.structured.emission import Emitter
 from autodiff.structured.ir import blocks_of, flat
 from autodiff.structured.kinds import UnsupportedError, kind_of
 from autodiff.structured.lowering import lower
-from autodiff.structured.runtime_calls import SCOPE, ChangedError, SteppedAsideError
+from autodiff.structured.runtime_calls import (
+    SCOPE,
+    BroadcastError,
+    ChangedError,
+    SteppedAsideError,
+)
 from autodiff.structured.scopes import looked_up
 from autodiff.structured.settings import Settings
 
@@ -128,7 +133,9 @@ class Structured:
 
         self.why = "it could not be compiled"  # once is enough
         try:
-            native = Native(self.emitter)
+            emitter = Emitter(self.program, self.broadcasts, for_machine=True)
+            emitter.emit()
+            native = Native(emitter)
         except UnsupportedError as error:
             self.why = str(error)
             return
@@ -142,7 +149,10 @@ class Structured:
             self.native, self.native_code, self.why = None, None, why
 
     def _same_as_argument(self, returned: Any) -> Any:
-        """Say which argument is returned; a view of one is not handled."""
+        """Say which argument is returned; a view of one is not handled.
+
+        Where arrays are nowhere indexed or written into, the code checks that it is none.
+        """
         if type(returned) is tuple:
             return tuple(map(self._same_as_argument, returned))
         kind = returned.kind
@@ -158,6 +168,8 @@ class Structured:
             if slot.memory is not None and slot.memory.root() is memory:
                 if op.code == "read" and op.data is slot and slot.writes == 1:
                     return at
+                if not (memory.is_indexed or memory.is_written) and kind.dtype.kind == "f":
+                    return None
                 raise UnsupportedError("a result that may be a view of an argument")
         if op.code == "view" or kind.dtype.kind != "f":
             raise UnsupportedError("a result that is a view, or holds integers")
@@ -197,7 +209,12 @@ class Structured:
                 backward = self.native_code[1]
             except SteppedAsideError as error:
                 self.step_aside(str(error))
-        outs, frame, tape = found or forward(*values)
+        try:
+            outs, frame, tape = found or forward(*values)
+        except BroadcastError:
+            self.with_broadcasting()
+            forward, backward = self.code
+            outs, frame, tape = forward(*values)
         self.spent += time.perf_counter() - start
         n = self.n_outputs
         return self.nest(outs[:n]), list(outs[n:]), (backward, frame, tape, outs)

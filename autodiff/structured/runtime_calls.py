@@ -19,6 +19,10 @@ class ChangedError(Exception):
     """A value is of another kind than the program was made for."""
 
 
+class BroadcastError(Exception):
+    """Arrays were broadcast against each other, which the code was not written for."""
+
+
 def total(x: Any) -> Any:
     """Return the sum of all elements; a float of Python's, with which it computes faster."""
     found = x.sum() if type(x) is np.ndarray else x
@@ -61,6 +65,15 @@ def settled(x: Any, primal: np.ndarray) -> Any:
     return x if np.shape(x) == primal.shape else unbroadcast(x, primal.shape)
 
 
+def whole(x: Any, primal: np.ndarray) -> np.ndarray:
+    """Return the cotangent of an argument, which is 0.0 if nothing has come."""
+    if type(x) is not np.ndarray:
+        return np.full_like(primal, x)
+    if x.shape != primal.shape:
+        raise ValueError("a cotangent of another shape")
+    return x.astype(primal.dtype, copy=False)
+
+
 def number(x: Any) -> Any:
     """Return what a rule has returned for a number."""
     x = unthunk(x)
@@ -83,12 +96,15 @@ SCOPE = {
     "gather": gather,
     "settled": settled,
     "spread": spread,
+    "whole": whole,
     "number": number,
     "add_at": add_at,
     "s_": np.s_,
     "zeros_like": np.zeros_like,
+    "may_share": np.may_share_memory,
     "array": np.array,
     "Changed": ChangedError,
+    "Broadcast": BroadcastError,
     "__name__": "autodiff.structured.generated",
 }
 """What generated code finds by name."""

@@ -17,7 +17,8 @@ from autodiff.structured.native.code import I1, I64, PTR, Code
 WORDS, USED, ROOM = 0, 1, 2  # the stack
 SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size
 _WORDS_OF_STATE = 9
-_PIECE = 1 << 20
+_PIECE = 1 << 20  # bytes of the first piece; each is twice as long as the one before
+_LARGEST_PIECE = 1 << 24  # but for what asks for more
 _HEAD = 64  # bytes at the beginning of a piece
 _LARGEST_POOLED = 1 << 26
 _MOST_POOLED = 2
@@ -135,6 +136,8 @@ def _define_more(module: ir.Module) -> None:
     store, n = code.function.args
     doubled = code.b.mul(code.word(store, 2), code.whole(2))
     size = code.b.select(code.less(doubled, code.whole(_PIECE)), code.whole(_PIECE), doubled)
+    most = code.whole(_LARGEST_PIECE)
+    size = code.b.select(code.less(most, size), most, size)
     least = code.b.add(n, code.whole(_HEAD))
     size = code.b.select(code.less(size, least), least, size)
     piece = code.call("structured_take", PTR, [size])

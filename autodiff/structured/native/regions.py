@@ -21,7 +21,7 @@ from autodiff.structured.native.names import Flow, Liveness, Names
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
 
-_OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed"})
+_OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 
 
 class Native:

@@ -380,6 +380,10 @@ class Statements(Expressions):
         """Read a branch."""
         if _is_check(node):
             return  # what is bound is of the kind that was expected, or not written at all
+        attribute, arrays = _compared(node.test)
+        if attribute == "shape":
+            self.elementwise.check_shape(*[self.expression(x).shape for x in arrays])
+            return
         if _is_pop(node.test):
             (word,) = memory.popped(self.code, self.state, [I64])
             test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
@@ -402,14 +406,13 @@ class Statements(Expressions):
 
     def _test(self, node: ast.expr) -> Any:
         """Read a test, one of memory layouts too."""
-        if isinstance(node, ast.Compare) and isinstance(node.left, ast.Attribute):
-            sides = (node.left, node.comparators[0])
-            if all(isinstance(s, ast.Attribute) and s.attr == "strides" for s in sides):
-                a, c = [self.expression(s.value).strides for s in sides]  # type: ignore[attr-defined]
-                differ: Any = ir.Constant(TYPES["b"], 0)
-                for m, n in zip(a, c, strict=True):
-                    differ = self.b.or_(differ, self.b.icmp_signed("!=", m, n))
-                return differ
+        attribute, arrays = _compared(node)
+        if attribute == "strides":
+            a, c = [self.expression(x).strides for x in arrays]
+            differ: Any = ir.Constant(TYPES["b"], 0)
+            for m, n in zip(a, c, strict=True):
+                differ = self.b.or_(differ, self.b.icmp_signed("!=", m, n))
+            return differ
         return self.truth(node)
 
     def _inside(self, body: list[ast.stmt]) -> None:
@@ -490,6 +493,16 @@ def _is_check(node: ast.If) -> bool:
         return False
     text = ast.unparse(node.test)
     return text.startswith("type(") or ".dtype != " in text
+
+
+def _compared(test: ast.expr) -> tuple[str, list[ast.expr]]:
+    """Return which attribute a test compares of two arrays, and the arrays."""
+    if isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+        names = {s.attr if isinstance(s, ast.Attribute) else "" for s in sides}
+        if len(names) == 1:
+            return names.pop(), [s.value for s in sides if isinstance(s, ast.Attribute)]
+    return "", []
 
 
 def _one(kind: Kind) -> Kind:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import tracemalloc
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 
 from autodiff import gradient
+from autodiff.structured import calls
 from autodiff.structured.runtime import Structured
 from tests.autodiff.structured.kernels import (
     diagonal_after_writes,
@@ -204,3 +206,88 @@ def test_sums_whose_argument_has_a_name(traced: Callable) -> None:
     found = gradient(_by_keyword, *_arguments())
     for x, y in zip(found, traced(_by_keyword, *_arguments()), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+
+
+def _row_and_matrix(a, b, m):
+    s = 0.0
+    for i in range(3):
+        y = a[i] * np.ones((1, 6))
+        s = s + np.sum(np.sin(y) + m) + np.sum(y * 2.0)
+    return s
+
+
+def _carried_rows(a, b, m):
+    g = np.mean(m, axis=0, keepdims=True)
+    e = np.tanh(m)
+    s = 0.0
+    for i in range(3):
+        g = np.sin(b[i] * g)
+        e = np.tanh(e * g + a[i])
+        s = s + np.sum(g * 2.0) + np.sum(g - e)
+    return s * np.sum(e)
+
+
+def _column_written(a, b, m):
+    u = np.zeros((6, 6))
+    s = 0.0
+    for i in range(3):
+        h = b[i] * np.ones((6, 1))
+        u[:] = h
+        s = s + np.sum(h * 0.5) + np.sum(u * m)
+    return s
+
+
+@pytest.mark.parametrize("kernel", [_row_and_matrix, _carried_rows, _column_written])
+def test_cotangents_have_the_shape_of_what_is_broadcast(kernel: Callable, runs: list[str]) -> None:
+    arguments = _arguments()
+    found = gradient(kernel, *arguments)
+    assert runs
+    for k, x in enumerate(arguments):
+        h = 1e-6
+        for at in np.ndindex(x.shape):
+            values = []
+            for step in (h, -h):
+                moved = [y.copy() for y in arguments]
+                moved[k][at] += step
+                values.append(kernel(*moved))
+            slope = (values[0] - values[1]) / (2 * h)
+            np.testing.assert_allclose(found[k][at], slope, rtol=1e-5, atol=1e-8)
+
+
+def _steps(a, b, n):
+    for _ in range(n):
+        a, b = a + 0.1 * b, b - 0.1 * np.sin(a)
+    return a, b
+
+
+@pytest.mark.parametrize("n", [3, 0])
+def test_arrays_that_are_bound_anew_may_be_results(n: int, traced: Callable) -> None:
+    def f(a, b):
+        p, q = _steps(a, b, n)
+        p *= 2.0  # without a turn these are the arguments
+        q[0] = p[1] * a[0]
+        return np.sum(p * q)
+
+    a, b, _ = _arguments()
+    for x, y in zip(gradient(f, a.copy(), b), traced(f, a.copy(), b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_a_loop_keeps_its_values_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls.Settings, "native", float("inf"))
+    x = np.linspace(0.1, 1.0, 100_000)
+
+    def f(x):
+        for _ in range(12):
+            x = np.tanh(x)
+        return np.sum(x)
+
+    gradient(f, x)
+    tracemalloc.start()
+    try:
+        gradient(f, x)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    # Twelve values, one cotangent, and what one product takes.
+    assert peak < 16 * x.nbytes

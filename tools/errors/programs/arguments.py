@@ -14,6 +14,7 @@ from autodiff import (
     cotangent_hook,
     derivative,
     explain,
+    grad,
     gradient,
     jacobian,
     jvp,
@@ -70,6 +71,16 @@ def argument_not_there() -> None:
 @argument_not_there.instead("Count from 0")
 def last_argument() -> None:
     assert gradient(lambda x, y: x * y, 3.0, 2.0, argnums=1) == 3.0
+
+
+@entry("A value in the place of a position", ArgumentError)
+def value_for_position() -> None:
+    grad(lambda x: x**2, 3.0)
+
+
+@value_for_position.instead("Give the point to the function that is returned, or use gradient")
+def value_to_the_gradient() -> None:
+    assert grad(lambda x: x**2)(3.0) == gradient(lambda x: x**2, 3.0) == 6.0
 
 
 @entry("A mistyped option", ArgumentError)

@@ -3,8 +3,9 @@
 A kernel gets traced arrays, numbers and sizes, and mixes loops (up, down, by steps, nested, with
 `break`, `continue` and `while`), branches, reads and writes of elements, rows, columns and slices
 that overlap, views kept in variables, arrays that change their names, scratch arrays, helpers that
-write into what they are given, and products and sums of parts. Its source is read at the first
-call, so that what is generated from it is compared, not the tape.
+write into what they are given, and products and sums of parts. Other arrays (a matrix, two rows and
+a column, which are broadcast against each other) are bound anew and hardly ever indexed. Its source
+is read at the first call, so that what is generated from it is compared, not the tape.
 """
 
 from __future__ import annotations
@@ -91,6 +92,10 @@ def kernel({names}, n, k):
     z = np.arange(n)
     p = (s, t)
     q = [s, 0.5 * t]
+    e = np.tanh(m * 0.5)
+    g = np.mean(m, axis=0, keepdims=True)
+    h = 0.3 * np.sum(m, axis=1, keepdims=True)
+    y = 0.5 * g
 
     def inside(x, c=0.5):
         return np.sin(c * x) + k * s * p[0]
@@ -300,11 +305,41 @@ class _Writer:
             )
         elif r < 0.72:
             self.branch()
+        elif r < 0.82:
+            self.whole()
         elif r < 0.97 and self.loops < 3:
             self.loop()
         else:
             self.add(f"s = s + 0.1 * {self.number()}")
         self.bound()
+
+    def whole(self) -> None:
+        """Bind arrays that are nowhere written into, or sum them."""
+        row = self.pick("g", "y")
+        number = self.number(0)
+        self.add(
+            self.pick(
+                f"e = np.tanh(e + {row})",
+                "e = 0.5 * e * h",
+                f"e = np.where(e > {number}, e, {row} * 1.0)",
+                "e = 0.3 * (e @ e)",
+                f"e = e + {number} * {row} - h",
+                f"e = np.sin(e) * {self.pick('e', 'h', 'g', 't')}",
+                f"{row} = {number} * g",
+                f"{row} = np.tanh({row} + y * {number})",
+                f"{row} = np.mean(e, axis=0, keepdims=True)",
+                f"{row} = np.maximum({row}, {number})",
+                "g, y = y, g",
+                "y = np.cos(y) * np.mean(y + g)",
+                "h = h - 0.1 * h * h",
+                "h = 0.2 * (e @ h)",
+                f"s = s + 0.1 * np.sum({row} * 2.0) + 0.1 * np.sum({row} + e)",
+                f"t = t + 0.1 * np.mean({row} + h) * np.sum({row})",
+                f"s = s + 0.1 * np.sum(np.hypot({row}, e)) - 0.1 * np.sum(h * {row})",
+                f"w = {number} * g.sum(axis=0)",
+                *(["u = e[0] * s", "e = e.T"] if self.rng.random() < 0.1 else []),
+            )
+        )
 
     def bound(self) -> None:
         """Keep the values small."""
@@ -318,6 +353,8 @@ class _Writer:
                     "w = np.tanh(w)",
                     "u = np.sin(u)",
                     "b[:] = np.tanh(b)",
+                    "e = np.tanh(e)",
+                    "h = np.sin(h)",
                 )
             )
 
@@ -415,7 +452,21 @@ def write(seed: int) -> str:
         writer.statement()
     names = "a, b, m"
     result = rng.choice(
-        ("s", "s + t", "w + u", "(s, w)", "(w * s, t)", "np.sum(a) * t", "w @ u + s", "(u, w, s)")
+        (
+            "s",
+            "s + t",
+            "w + u",
+            "(s, w)",
+            "(w * s, t)",
+            "np.sum(a) * t",
+            "w @ u + s",
+            "(u, w, s)",
+            "(s, e)",
+            "e + y",
+            "(y * t, s)",
+            "np.sum(e * g) + s",
+            "y",
+        )
     )
     rest = rng.choice(("0.0", "np.sum(a * C)", "np.sum(a) + np.sum(b * b)", "np.sum(m) * b[1]"))
     vector = "np.sin(np.arange(float(N)) + {})"
