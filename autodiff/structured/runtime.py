@@ -13,7 +13,18 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.activity import (
+from autodiff.structured.form.ir import blocks_of, flat
+from autodiff.structured.form.kinds import UnsupportedError, kind_of
+from autodiff.structured.reading.lowering import lower
+from autodiff.structured.reading.scopes import looked_up
+from autodiff.structured.runtime_calls import (
+    SCOPE,
+    BroadcastError,
+    ChangedError,
+    SteppedAsideError,
+)
+from autodiff.structured.settings import Settings
+from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,
     has_active_tests,
@@ -21,19 +32,8 @@ from autodiff.structured.activity import (
     mark_active,
     remove_unread,
 )
-from autodiff.structured.bound_rules import resolve_rules
-from autodiff.structured.emission import Emitter
-from autodiff.structured.ir import blocks_of, flat
-from autodiff.structured.kinds import UnsupportedError, kind_of
-from autodiff.structured.lowering import lower
-from autodiff.structured.runtime_calls import (
-    SCOPE,
-    BroadcastError,
-    ChangedError,
-    SteppedAsideError,
-)
-from autodiff.structured.scopes import looked_up
-from autodiff.structured.settings import Settings
+from autodiff.structured.writing.bound_rules import resolve_rules
+from autodiff.structured.writing.emission import Emitter
 
 _MOST_ASIDES = 3
 _LLVMLITE = (0, 45)

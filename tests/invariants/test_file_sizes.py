@@ -14,7 +14,7 @@ LONGER = {
     "autodiff/intercept/runtime/replacements.py": "one table of what is called in place of what",
     "autodiff/intercept/runtime/syntax_ops.py": "one function for each piece of syntax",
     "autodiff/numpy_api/methods.py": "one function for each method and attribute of arrays",
-    "autodiff/structured/emission.py": "both functions of one program, which share names",
+    "autodiff/structured/writing/emission.py": "both functions of one program, which share names",
     "autodiff/trace/pytree.py": "every walk over nests, which share what the classes are",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
 }

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import (
     I32,

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.form.kinds import UnsupportedError
 
 I64, I32, I8, I1 = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.IntType(1)
 F64, F32 = ir.DoubleType(), ir.FloatType()

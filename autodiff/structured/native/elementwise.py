@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import SHAPES_DIFFER, TYPES, Code, element_of
 from autodiff.structured.native.scalars import Scalars

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
-from autodiff.structured.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise, is_one

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.indices import region_of
-from autodiff.structured.ir import For, If, Memory, Program, Slot, Value, While, blocks_of
-from autodiff.structured.kinds import ANYTHING, Kind
+from autodiff.structured.form.indices import region_of
+from autodiff.structured.form.ir import For, If, Memory, Program, Slot, Value, While, blocks_of
+from autodiff.structured.form.kinds import ANYTHING, Kind
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
@@ -264,3 +264,26 @@ def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
                 found |= sources
         if len(found) == before:
             return found
+
+
+def is_pop(node: ast.expr) -> bool:
+    """Whether an expression pops from the tape."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pop"
+
+
+def is_check(node: ast.If) -> bool:
+    """Whether a statement checks the kind of a result."""
+    if not isinstance(node.body[0], ast.Raise):
+        return False
+    text = ast.unparse(node.test)
+    return text.startswith("type(") or ".dtype != " in text
+
+
+def compared(test: ast.expr) -> tuple[str, list[ast.expr]]:
+    """Return which attribute a test compares of two arrays, and the arrays."""
+    if isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+        names = {s.attr if isinstance(s, ast.Attribute) else "" for s in sides}
+        if len(names) == 1:
+            return names.pop(), [s.value for s in sides if isinstance(s, ast.Attribute)]
+    return "", []

@@ -10,9 +10,8 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.parsing import tree_of
-from autodiff.structured.emission import Emitter
-from autodiff.structured.ir import For, If, While
-from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.form.ir import For, If, While
+from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.calling import Loop, Part, enter, is_readable, leave
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.machine import Compiled
@@ -20,6 +19,7 @@ from autodiff.structured.native.memory import define_functions
 from autodiff.structured.native.names import Flow, Liveness, Names
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
+from autodiff.structured.writing.emission import Emitter
 
 _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 

@@ -21,7 +21,7 @@ from llvmlite import ir
 
 from autodiff.functions import facts_of
 from autodiff.parsing import tree_of
-from autodiff.structured.kinds import Kind, UnsupportedError, kind_of
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
 

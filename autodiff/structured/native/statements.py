@@ -8,11 +8,19 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import I64, PTR, TYPES, Code
 from autodiff.structured.native.expressions import Expressions
-from autodiff.structured.native.names import Names, escaping, loaded, stored
+from autodiff.structured.native.names import (
+    Names,
+    compared,
+    escaping,
+    is_check,
+    is_pop,
+    loaded,
+    stored,
+)
 from autodiff.structured.native.scalars import BINARY, tag_of
 from autodiff.structured.native.values import (
     TAGS,
@@ -224,7 +232,7 @@ class Statements(Expressions):
         targets = {name for t in node.targets for name in stored(t)}
         lasts = targets & (self.names.variables | self.escaping)
         self.store = memory.KEPT if lasts else memory.SCRATCH
-        if _is_pop(node.value):
+        if is_pop(node.value):
             self._popped(node.targets[0])
         else:
             value = self.expression(node.value)
@@ -378,13 +386,13 @@ class Statements(Expressions):
 
     def on_if_statement(self, node: ast.If) -> None:
         """Read a branch."""
-        if _is_check(node):
+        if is_check(node):
             return  # what is bound is of the kind that was expected, or not written at all
-        attribute, arrays = _compared(node.test)
+        attribute, arrays = compared(node.test)
         if attribute == "shape":
             self.elementwise.check_shape(*[self.expression(x).shape for x in arrays])
             return
-        if _is_pop(node.test):
+        if is_pop(node.test):
             (word,) = memory.popped(self.code, self.state, [I64])
             test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
         else:
@@ -406,7 +414,7 @@ class Statements(Expressions):
 
     def _test(self, node: ast.expr) -> Any:
         """Read a test, one of memory layouts too."""
-        attribute, arrays = _compared(node)
+        attribute, arrays = compared(node)
         if attribute == "strides":
             a, c = [self.expression(x).strides for x in arrays]
             differ: Any = ir.Constant(TYPES["b"], 0)
@@ -481,28 +489,6 @@ class Statements(Expressions):
                 bounds.insert(0, self.code.whole(0))
             return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
         return super().on_call(node)
-
-
-def _is_pop(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pop"
-
-
-def _is_check(node: ast.If) -> bool:
-    """Whether a statement checks the kind of a result."""
-    if not isinstance(node.body[0], ast.Raise):
-        return False
-    text = ast.unparse(node.test)
-    return text.startswith("type(") or ".dtype != " in text
-
-
-def _compared(test: ast.expr) -> tuple[str, list[ast.expr]]:
-    """Return which attribute a test compares of two arrays, and the arrays."""
-    if isinstance(test, ast.Compare):
-        sides = [test.left, *test.comparators]
-        names = {s.attr if isinstance(s, ast.Attribute) else "" for s in sides}
-        if len(names) == 1:
-            return names.pop(), [s.value for s in sides if isinstance(s, ast.Attribute)]
-    return "", []
 
 
 def _one(kind: Kind) -> Kind:

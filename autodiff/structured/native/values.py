@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 
 _INTEGERS = frozenset({int, np.int64, np.intp})
 _DOUBLES = frozenset({int, float, np.float64})

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autodiff.structured.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedError, join
+from autodiff.structured.form.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedError, join
 
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""

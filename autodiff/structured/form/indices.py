@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.ir import Op
-from autodiff.structured.kinds import (
+from autodiff.structured.form.ir import Op
+from autodiff.structured.form.kinds import (
     Kind,
     kind_of_result,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autodiff.structured.ir import Block, For, If, Op, While
+from autodiff.structured.form.ir import Block, For, If, Op, While
 
 
 class Order:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.ir import Op, Value
-from autodiff.structured.kinds import UnsupportedError, samples
-from autodiff.structured.known_functions import function_of
+from autodiff.structured.form.ir import Op, Value
+from autodiff.structured.form.kinds import UnsupportedError, samples
+from autodiff.structured.form.known_functions import function_of
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry import key_of

@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.activity import depends, is_active
-from autodiff.structured.bound_rules import Bound, is_elementwise
-from autodiff.structured.indices import parts_of_index, region_of
-from autodiff.structured.ir import Block, Op, Slot, Value, known
-from autodiff.structured.kinds import UnsupportedError
-from autodiff.structured.known_functions import function_of
-from autodiff.structured.partial_source import partial_source
+from autodiff.structured.form.indices import parts_of_index, region_of
+from autodiff.structured.form.ir import Block, Op, Slot, Value, known
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.writing.activity import depends, is_active
+from autodiff.structured.writing.bound_rules import Bound, is_elementwise
+from autodiff.structured.writing.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
 
 _DISPLAYS = (np.array, np.asarray)
@@ -195,7 +195,7 @@ class BlockSweep:
             self.add_to(v, text, lasts)
         elif mine == 0:
             self.add_to(v, f"total({text})")
-        elif mine < ndim or self.e.broadcasts or not (fits or self.e.notices(v)):
+        elif mine < ndim or self.e.broadcasts or not (fits or self.e.shapes.notices(v)):
             self.add_to(v, f"fitted({text}, {self.e.need(v, contents=False)}.shape)")
         else:
             self.add_to(v, text, lasts)

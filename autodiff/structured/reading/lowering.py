@@ -16,15 +16,15 @@ from typing import Any
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.structured.building import formed, parts_of
-from autodiff.structured.expressions import BINARY
-from autodiff.structured.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.ir import WRITES, Memory, Op, Program, Value, blocks_of, flat
-from autodiff.structured.jumps import always_returns, jumps, leaving, structured
-from autodiff.structured.kinds import Kind, UnsupportedError, kind_of, kind_of_result
-from autodiff.structured.loops import Loops
-from autodiff.structured.order import Order
-from autodiff.structured.scopes import Attributes, LocalFunction, Scope
+from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
+from autodiff.structured.form.ir import WRITES, Memory, Op, Program, Value, blocks_of, flat
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, kind_of_result
+from autodiff.structured.form.order import Order
+from autodiff.structured.reading.building import formed, parts_of
+from autodiff.structured.reading.expressions import BINARY
+from autodiff.structured.reading.jumps import always_returns, jumps, leaving, structured
+from autodiff.structured.reading.loops import Loops
+from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 RETURNED = ".returned"
 _MOST_INLINED = 8

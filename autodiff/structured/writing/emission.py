@@ -23,11 +23,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
-from autodiff.structured.activity import is_active, written_parameters
-from autodiff.structured.block_sweep import BlockSweep
-from autodiff.structured.bound_rules import is_elementwise
-from autodiff.structured.indices import region_of
-from autodiff.structured.ir import (
+from autodiff.structured.form.indices import region_of
+from autodiff.structured.form.ir import (
     Block,
     For,
     If,
@@ -40,9 +37,12 @@ from autodiff.structured.ir import (
     blocks_of,
     flat,
 )
-from autodiff.structured.known_functions import CALLED
-from autodiff.structured.order import Order
-from autodiff.structured.partial_source import Constants
+from autodiff.structured.form.known_functions import CALLED
+from autodiff.structured.form.order import Order
+from autodiff.structured.writing.activity import is_active, written_parameters
+from autodiff.structured.writing.block_sweep import BlockSweep
+from autodiff.structured.writing.partial_source import Constants
+from autodiff.structured.writing.shapes import Shapes
 
 SYMBOLS: dict[Any, str] = {
     **{f: SIGNS[ufunc] for f, ufunc in UFUNC_OF.items() if ufunc in SIGNS and f is not ufunc},
@@ -99,10 +99,7 @@ class Emitter:
         self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
-        blocks = blocks_of(program.body)
-        self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
-        self.lasting.update(self.outputs)
-        self.shapes: dict[Value, Value] = {}  # of two arrays that were compared
+        self.shapes = Shapes(self)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         # What becomes of it in machine code: lines, those of each loop, what is pushed where.
         self.forward_head: list[str] = []
@@ -256,7 +253,7 @@ class Emitter:
         return f"{slot.name}_b" if slot.is_stable else f"{slot.name}_b_in"
 
     def _returned(self, v: Value) -> str:
-        text = self._text(v)
+        text = self.text(v)
         if v.memory is not None and v.memory.root().is_restored:
             return f"{text}.copy('K')"
         return text
@@ -285,7 +282,7 @@ class Emitter:
             if isinstance(node, Block):
                 self._forward_block(node)
             elif isinstance(node, If):
-                test = self._text(node.test)
+                test = self.text(node.test)
                 self._turns(f"if {test}:", node.then, *self._push("True"))
                 self._turns("else:", node.otherwise, *self._push("False"))
             else:
@@ -297,7 +294,7 @@ class Emitter:
         return [] if self.is_test else [f"push({text})"]
 
     def _forward_for(self, node: For) -> None:
-        bounds = ", ".join(self._text(b) for b in node.bounds)
+        bounds = ", ".join(self.text(b) for b in node.bounds)
         n = self.fresh("r")
         self.out.add(f"{n} = range({bounds})")
         if node.broken is None:
@@ -322,7 +319,7 @@ class Emitter:
         is_test, self.is_test = self.is_test, True
         self._forward_nodes(node.before)
         self.is_test = is_test
-        self.out.add(f"if not {self._text(node.test)}: break")
+        self.out.add(f"if not {self.text(node.test)}: break")
         self._forward_nodes(node.body)
         self.out.add(f"{n} += 1")
         if node.broken is not None:
@@ -345,7 +342,7 @@ class Emitter:
         self.number += 1
         return f"{stem}_{self.number}_"
 
-    def _text(self, v: Value) -> str:
+    def text(self, v: Value) -> str:
         """Return a value as the forward function writes it."""
         if v.op.code == "const":
             return self.const(v.op.data)
@@ -375,9 +372,9 @@ class Emitter:
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
             else:
-                text = self.operation(op, self._text)
+                text = self.operation(op, self.text)
                 if self._can_be_inlined(op, k, block, pushed, used_later):
-                    self._compare(op)
+                    self.shapes.compare(op)
                     self.inlined[value] = text
                     continue
                 out.add(f"{value.name} = {text}")
@@ -393,7 +390,7 @@ class Emitter:
             if value.op.code == "read" and value.op.data is slot:
                 continue
             slots.append(slot.name)
-            values.append(self._text(value))
+            values.append(self.text(value))
             if self.has_shadow(value):
                 slots.append(f"{slot.name}_b")
                 values.append(self._shadow_forward(value))
@@ -413,7 +410,7 @@ class Emitter:
             return f"{v.name}_b" if v in self.renamed else f"{op.data.name}_b"
         if op.code == "view":
             base = self._shadow_forward(op.args[0])
-            return self.operation(op, lambda a: base if a is op.args[0] else self._text(a))
+            return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
         return f"{v.name}_b"
 
     def _can_be_inlined(
@@ -426,12 +423,12 @@ class Emitter:
             return False
         if value.name + "_b" in pushed or self._makes_shadow(op) or _is_checked(op):
             return False
-        if value in self._compared(op):
+        if value in self.shapes.compared(op):
             return False
         for later in block.ops[k + 1 :]:
             if value in later.args or value in later.options.values():
-                is_compared = later.code == "call" and value in self._compared(later)
-                if is_compared and self._shape(value, True) is None:
+                is_compared = later.code == "call" and value in self.shapes.compared(later)
+                if is_compared and self.shapes.text(value, True) is None:
                     return False
                 return later.out is not None or later.args[0] is not value
             if later.out is None:
@@ -442,7 +439,7 @@ class Emitter:
         """Check a result whose kind could depend on values."""
         value = op.out
         assert value is not None
-        self._compare(op)
+        self.shapes.compare(op)
         if not _is_checked(op):
             return
         if value.kind.is_array:
@@ -462,10 +459,10 @@ class Emitter:
         ])  # fmt: skip
         record = self.constants.name(bound.rule.record)
         args = "".join(
-            f"{self._text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
+            f"{self.text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
         )
         named = ", ".join(
-            f"{name!r}: {self._text(a) if isinstance(a, Value) else self.const(a)}"
+            f"{name!r}: {self.text(a) if isinstance(a, Value) else self.const(a)}"
             for name, a in bound.options.items()
         )
         return f"{record}(({args}), {{{named}}}, {wanted!r})"
@@ -478,83 +475,21 @@ class Emitter:
             self.out.add("raise Changed")
             return
         base, value, *at = op.args
-        target = f"{self._text(base)}[{self.index(op.data, [self._text(a) for a in at])}]"
+        target = f"{self.text(base)}[{self.index(op.data, [self.text(a) for a in at])}]"
         old = self.old_name(op)
         if old in self.pushes.get(block, {}):
             is_array = region_of(op).is_array
             self.out.add(f"{old} = {target}" + (".copy()" if is_array else ""))
         if op.code == "store" and _may_overlap(base, value):
             # NumPy writes along another direction in an order of its own, not as if it had copied.
-            text = self._text(value)
+            text = self.text(value)
             self.out.add(f"if {text}.strides != {target}.strides: raise Changed")
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
         if op.data == ("known", Ellipsis) and op.code != "store":
-            name = self._text(base)
-            self.out.add(f"{name} {sign} {self._text(value)}")
+            name = self.text(base)
+            self.out.add(f"{name} {sign} {self.text(value)}")
             return
-        self.out.add(f"{target} {sign} {self._text(value)}")
-
-    # -- shapes ------------------------------------------------------------------------------------
-
-    def _compared(self, op: Op) -> list[Value]:
-        """Return the arrays that must be found to have one shape before an elementwise operation.
-
-        Cotangents of its arguments get the shape of its result: one that was broadcast would have
-        the wrong one. What is known to have one shape is compared once.
-        """
-        n = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
-        if self.broadcasts or not n or not is_elementwise(op):
-            return []
-        arrays = [v for v in op.rule.args if isinstance(v, Value) and v.kind.ndim]
-        alike = [v for v in arrays if v.kind.ndim == n]
-        if len(arrays) < 2 or all(map(self.notices, alike)):
-            return []
-        if len(alike) < len(arrays):
-            alike.append(op.out)  # type: ignore[arg-type]
-        compared = list({self._alike(v): v for v in alike}.values())
-        return compared if len(compared) > 1 else []
-
-    def _alike(self, v: Value) -> Value:
-        """Return the value that stands for all that are known to have the shape of `v`."""
-        if v in self.shapes:
-            return self._alike(self.shapes[v])
-        if v.op.code == "call" and is_elementwise(v.op):
-            arrays = [a for a in v.op.rule.args if isinstance(a, Value) and a.kind.ndim]
-            found = {self._alike(a) for a in arrays}
-            if len(found) == 1 and all(a.kind.ndim == v.kind.ndim for a in arrays):
-                return found.pop()
-        return v
-
-    def _shape(self, v: Value, is_inlined: bool) -> str | None:
-        """Return the shape of an array as the forward function writes it, if that costs nothing."""
-        if v.op.code == "call" and is_inlined:
-            if not is_elementwise(v.op) or self._alike(v) is v:
-                return None
-            a = next(a for a in v.op.args if a.kind.ndim)
-            return self._shape(a, a in self.inlined)
-        return f"{self._text(v)}.shape"
-
-    def _compare(self, op: Op) -> None:
-        """Write the comparison of shapes that an operation needs."""
-        compared = self._compared(op)
-        texts = [self._shape(v, v in self.inlined) for v in compared]
-        for v, text in zip(compared[1:], texts[1:], strict=True):
-            self.out.add(f"if {texts[0]} != {text}: raise Broadcast")
-            self.shapes[self._alike(v)] = self._alike(compared[0])
-
-    def notices(self, v: Value) -> bool:
-        """Whether a cotangent with too many elements does no harm in the place of that of `v`.
-
-        Adding it to a shadow raises an error. A value that is read once hands it on, element by
-        element, to what it was made of; a number adds up all elements, which is right.
-        """
-        if not v.kind.is_array or not is_active(v):
-            return True
-        if self.has_shadow(v):
-            return True
-        if v.uses != 1 or v in self.lasting or v.op.code != "call" or not is_elementwise(v.op):
-            return False
-        return all(self.notices(a) for a in v.op.rule.args if isinstance(a, Value))
+        self.out.add(f"{target} {sign} {self.text(value)}")
 
     def old_name(self, op: Op) -> str:
         """Return the name of what a write overwrites."""
@@ -687,7 +622,7 @@ class Emitter:
         if isinstance(pushed, str):
             return pushed
         v, is_shadow = pushed
-        return self._shadow_forward(v) if is_shadow else self._text(v)
+        return self._shadow_forward(v) if is_shadow else self.text(v)
 
     def again(self, v: Value, depth: int = 4) -> str | None:
         """Return a value as an expression of what is at hand, or None."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from autodiff.structured.ir import (
+from autodiff.structured.form.ir import (
     WRITES,
     Block,
     If,
@@ -17,8 +17,8 @@ from autodiff.structured.ir import (
     blocks_of,
     flat,
 )
-from autodiff.structured.kinds import UnsupportedError
-from autodiff.structured.known_functions import makes_new
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.known_functions import makes_new
 from chainrules_core.rule import Rule
 
 

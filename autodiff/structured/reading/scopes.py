@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from autodiff.closures.captured_values import is_empty
-from autodiff.structured.ir import Slot
-from autodiff.structured.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.form.ir import Slot
+from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 
 
 class Scope:

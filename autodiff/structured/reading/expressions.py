@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
-from autodiff.structured.building import Builder
-from autodiff.structured.indices import has_arrays, kind_of_index
-from autodiff.structured.ir import Items, Named, Op, Value, known
-from autodiff.structured.kinds import (
+from autodiff.structured.form.indices import has_arrays, kind_of_index
+from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
     UnsupportedError,
     kind_of,
     samples,
 )
-from autodiff.structured.known_functions import (
+from autodiff.structured.form.known_functions import (
     PURE,
     is_pure,
 )
-from autodiff.structured.scopes import LocalFunction
+from autodiff.structured.reading.building import Builder
+from autodiff.structured.reading.scopes import LocalFunction
 from chainrules_core import rrule
 
 BINARY: dict[type, Callable] = {

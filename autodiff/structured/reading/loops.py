@@ -10,12 +10,12 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autodiff.structured.expressions import Expressions
-from autodiff.structured.ir import WRITES, For, Items, Named, Value, While, blocks_of, known
-from autodiff.structured.jumps import breaks, structured
-from autodiff.structured.kinds import Kind, UnsupportedError, join
-from autodiff.structured.known_functions import turns_of
-from autodiff.structured.scopes import LocalFunction
+from autodiff.structured.form.ir import WRITES, For, Items, Named, Value, While, blocks_of, known
+from autodiff.structured.form.kinds import Kind, UnsupportedError, join
+from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.reading.expressions import Expressions
+from autodiff.structured.reading.jumps import breaks, structured
+from autodiff.structured.reading.scopes import LocalFunction
 
 _INT = frozenset([int])
 _MOST_ROUNDS = 4

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
-from autodiff.structured.ir import Block, If, Items, Memory, Named, Op, Program, Slot, Value
-from autodiff.structured.kinds import (
+from autodiff.structured.form.ir import Block, If, Items, Memory, Named, Op, Program, Slot, Value
+from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
@@ -21,7 +21,7 @@ from autodiff.structured.kinds import (
     kind_of,
     kind_of_result,
 )
-from autodiff.structured.known_functions import (
+from autodiff.structured.form.known_functions import (
     CALLED,
     PURE,
     VIEWS,
@@ -29,7 +29,13 @@ from autodiff.structured.known_functions import (
     makes_new,
     ruled_entry,
 )
-from autodiff.structured.scopes import OWN_CELLS, Attributes, LocalFunction, Scope, content_of
+from autodiff.structured.reading.scopes import (
+    OWN_CELLS,
+    Attributes,
+    LocalFunction,
+    Scope,
+    content_of,
+)
 
 _MOST_CALLS = 20_000
 _OUTSIDE = (

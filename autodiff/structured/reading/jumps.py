@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from autodiff.structured.kinds import UnsupportedError
+from autodiff.structured.form.kinds import UnsupportedError
 
 _MOST_STATEMENTS = 400
 

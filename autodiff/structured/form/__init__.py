@@ -1,0 +1,1 @@
+"""The structured form: blocks of operations, loops and branches, and what is known of values."""

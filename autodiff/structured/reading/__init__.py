@@ -1,0 +1,1 @@
+"""From the source of a function to its structured form."""

@@ -1,0 +1,83 @@
+"""Which arrays must have one shape, so that each cotangent has the shape of its value.
+
+The first code of a program is written for arrays that are not broadcast against each other. The
+forward function compares shapes where a cotangent with too many elements would do harm, and raises
+an error if they differ: then code is written that sums over the axes that were broadcast.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.structured.form.ir import Op, Value, blocks_of
+from autodiff.structured.writing.activity import is_active
+from autodiff.structured.writing.bound_rules import is_elementwise
+
+
+class Shapes:
+    """Writes the comparisons of shapes of a forward function."""
+
+    def __init__(self, emitter: Any) -> None:
+        self.e = emitter
+        blocks = blocks_of(emitter.program.body)
+        self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
+        self.lasting.update(emitter.outputs)
+        self.found: dict[Value, Value] = {}  # of two arrays that were compared
+
+    def compare(self, op: Op) -> None:
+        """Write the comparison that an operation needs."""
+        compared = self.compared(op)
+        texts = [self.text(v, v in self.e.inlined) for v in compared]
+        for v, text in zip(compared[1:], texts[1:], strict=True):
+            self.e.out.add(f"if {texts[0]} != {text}: raise Broadcast")
+            self.found[self._alike(v)] = self._alike(compared[0])
+
+    def compared(self, op: Op) -> list[Value]:
+        """Return the arrays that must be found to have one shape before an elementwise operation.
+
+        Cotangents of its arguments get the shape of its result: one that was broadcast would have
+        the wrong one. What is known to have one shape is compared once.
+        """
+        n = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+        if self.e.broadcasts or not n or not is_elementwise(op):
+            return []
+        arrays = [v for v in op.rule.args if isinstance(v, Value) and v.kind.ndim]
+        alike = [v for v in arrays if v.kind.ndim == n]
+        if len(arrays) < 2 or all(map(self.notices, alike)):
+            return []
+        if len(alike) < len(arrays):
+            alike.append(op.out)  # type: ignore[arg-type]
+        compared = list({self._alike(v): v for v in alike}.values())
+        return compared if len(compared) > 1 else []
+
+    def notices(self, v: Value) -> bool:
+        """Whether a cotangent with too many elements does no harm in the place of that of `v`.
+
+        Adding it to a shadow raises an error. A value that is read once hands it on, element by
+        element, to what it was made of; a number adds up all elements, which is right.
+        """
+        if not v.kind.is_array or not is_active(v) or self.e.has_shadow(v):
+            return True
+        if v.uses != 1 or v in self.lasting or v.op.code != "call" or not is_elementwise(v.op):
+            return False
+        return all(self.notices(a) for a in v.op.rule.args if isinstance(a, Value))
+
+    def text(self, v: Value, is_inlined: bool) -> str | None:
+        """Return the shape of an array as the forward function writes it, if that costs nothing."""
+        if v.op.code == "call" and is_inlined:
+            if not is_elementwise(v.op) or self._alike(v) is v:
+                return None
+            a = next(a for a in v.op.args if a.kind.ndim)
+            return self.text(a, a in self.e.inlined)
+        return f"{self.e.text(v)}.shape"
+
+    def _alike(self, v: Value) -> Value:
+        """Return the value that stands for all that are known to have the shape of `v`."""
+        if v in self.found:
+            return self._alike(self.found[v])
+        if v.op.code == "call" and is_elementwise(v.op):
+            arrays = [a for a in v.op.rule.args if isinstance(a, Value) and a.kind.ndim]
+            found = {self._alike(a) for a in arrays}
+            if len(found) == 1 and all(a.kind.ndim == v.kind.ndim for a in arrays):
+                return found.pop()
+        return v
