@@ -139,27 +139,33 @@ class Visit:
 
     async def open_all(self, names: Iterator[str]) -> None:
         """Open pages in one tab, as long as there are any left."""
+        from playwright.async_api import Error
+
         tab = await self.new_tab()
         for name in names:
-            await self.open(tab, name)
+            tab.place = name
+            try:
+                await self.open(tab, name)
+            except Error as error:
+                tab.note(f"could not be looked at: {error.message.splitlines()[0]}")
         await tab.window.close()
 
     async def open(self, tab: Tab, name: str) -> None:
         """Open a page, look at it, and take its picture."""
-        tab.place = name
         await tab.window.goto(self.home + name)
         seen = await tab.window.evaluate(LOOK)
         if seen["wide"]:
             tab.note(f"wider than the window: {seen['wide']}")
         self.ids[self.home + name] = set(seen["ids"])
         self.links[name] = [link for link in seen["links"] if link.startswith(self.home)]
-        width, height = WIDTHS[self.kind][0], min(seen["height"], TALLEST)
-        top = {"x": 0, "y": 0, "width": width, "height": height}
+        # A window as tall as the page: a picture of more than the window takes far longer.
+        width, height = WIDTHS[self.kind]
+        tall = max(height, min(seen["height"], TALLEST))
+        await tab.window.set_viewport_size({"width": width, "height": tall})
         picture = (self.pictures / self.kind / name).with_suffix(".jpg")
         picture.parent.mkdir(parents=True, exist_ok=True)
-        await tab.window.screenshot(
-            path=picture, type="jpeg", quality=60, full_page=True, clip=top, animations="disabled"
-        )
+        await tab.window.screenshot(path=picture, type="jpeg", quality=60)
+        await tab.window.set_viewport_size({"width": width, "height": height})
 
     def check_links(self) -> None:
         """Note links that lead nowhere, when all pages have been opened."""
