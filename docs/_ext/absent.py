@@ -7,7 +7,7 @@ tables are in which a primitive has its derivatives.
 from typing import Any
 
 from sphinx.application import Sphinx
-from sphinx.ext.autodoc import mock
+from sphinx.ext.autodoc.mock import _MockObject
 
 SYSTEMS = ["autograd", "jax", "nutpie", "pytensor", "torch"]
 
@@ -18,6 +18,6 @@ def accept(self: Any, key: Any, value: Any) -> None:
 
 def setup(app: Sphinx) -> dict[str, Any]:
     """Name the systems to Sphinx."""
-    mock._MockObject.__setitem__ = accept  # type: ignore[attr-defined]
+    _MockObject.__setitem__ = accept  # type: ignore[attr-defined]
     app.config.autodoc_mock_imports = SYSTEMS
     return {"parallel_read_safe": True, "parallel_write_safe": True}
