@@ -8,7 +8,6 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
-
 DOUBLE_STRUCK = dict(zip("CNQRZ", "ℂℕℚℝℤ", strict=True))
 
 
