@@ -23,6 +23,7 @@ extensions = [
     "sphinx_gallery.gen_gallery",
     "absent",
     "constructs",
+    "coverage_map",
     "mathml",
     "measured",
 ]
