@@ -1,9 +1,9 @@
 """Open the built pages in a browser: python tools/check_browser.py docs/_build/html.
 
 Every page is opened at the width of a phone and of a desk. Nothing may be wrong on the console or
-fail to load, no page may be wider than the window, and each link on it, including those that
-scripts have made, must lead to a page and to a place that exist. The search must find `rrule`.
-Pictures of all pages are kept, of the top of very long ones.
+fail to load, nothing may be wider than the window or than the column of the text, and each link on
+the page, including those that scripts have made, must lead to a page and to a place that exist. The
+search must find `rrule`. Pictures of all pages are kept, of the top of very long ones.
 
 All pages are opened in one browser, which keeps what they share (styles, scripts, fonts) in its
 cache. Several tabs of each width load their pages at the same time.
@@ -34,11 +34,10 @@ NO_BROWSER = (
     "name the program in the environment variable CHROMIUM"
 )
 
-# What sticks out of the window, unless something around it scrolls or cuts it off.
+# What sticks out of the window, or of the column of the text, unless something around it scrolls.
 LOOK = """() => {
-    const width = document.documentElement.clientWidth;
-    const inside = element => {
-        for (let e = element; e && e !== document.body; e = e.parentElement) {
+    const inside = (element, column) => {
+        for (let e = element; e && e !== column && e !== document.body; e = e.parentElement) {
             const style = getComputedStyle(e);
             if (style.position === "fixed") return true;
             if (e !== element && style.overflowX !== "visible") return true;
@@ -46,9 +45,12 @@ LOOK = """() => {
         return false;
     };
     let wide = null;
-    if (document.documentElement.scrollWidth > width + 1) {
-        const found = [...document.body.querySelectorAll("*")].find(
-            e => e.getBoundingClientRect().right > width + 1 && !inside(e));
+    const columns = "main, .bd-article-container, .prev-next-footer";
+    for (const column of [document.documentElement, ...document.querySelectorAll(columns)]) {
+        if (wide || column.scrollWidth <= column.clientWidth + 1) continue;
+        const end = column.getBoundingClientRect().left + column.clientWidth;
+        const found = [...column.querySelectorAll("*")].find(
+            e => e.getBoundingClientRect().right > end + 1 && !inside(e, column));
         wide = found ? found.outerHTML.slice(0, 80) : "something";
     }
     return {
@@ -155,7 +157,7 @@ class Visit:
         await tab.window.goto(self.home + name)
         seen = await tab.window.evaluate(LOOK)
         if seen["wide"]:
-            tab.note(f"wider than the window: {seen['wide']}")
+            tab.note(f"wider than its column: {seen['wide']}")
         self.ids[self.home + name] = set(seen["ids"])
         self.links[name] = [link for link in seen["links"] if link.startswith(self.home)]
         # A window as tall as the page: a picture of more than the window takes far longer.
