@@ -61,6 +61,12 @@ LOOK = """() => {
     };
 }"""
 
+# Ends when the page has been drawn anew, or after a second where nothing is drawn.
+PAINTED = """() => new Promise(done => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(done, 1000);
+})"""
+
 
 def find_browser() -> str | None:
     """Return the path of a Chromium, None if there is none."""
@@ -164,6 +170,7 @@ class Visit:
         width, height = WIDTHS[self.kind]
         tall = max(height, min(seen["height"], TALLEST))
         await tab.window.set_viewport_size({"width": width, "height": tall})
+        await tab.window.evaluate(PAINTED)
         picture = (self.pictures / self.kind / name).with_suffix(".jpg")
         picture.parent.mkdir(parents=True, exist_ok=True)
         await tab.window.screenshot(path=picture, type="jpeg", quality=60)
