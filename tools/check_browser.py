@@ -107,7 +107,7 @@ class Tab:
         self.window.set_default_timeout(PATIENCE)
         self.window.on("console", self.see_message)
         self.window.on("pageerror", lambda error: self.note(f"a script failed: {error}"))
-        self.window.on("requestfailed", lambda sent: self.note(f"{sent.url} was not loaded"))
+        self.window.on("requestfailed", self.see_failure)
         self.window.on("response", self.see_response)
 
     def note(self, problem: str) -> None:
@@ -118,6 +118,11 @@ class Tab:
         """Note an error on the console."""
         if message.type == "error":
             self.note(f"error on the console: {message.text}")
+
+    def see_failure(self, sent: Any) -> None:
+        """Note what could not be loaded, unless the page was left before it came."""
+        if "ERR_ABORTED" not in (sent.failure or ""):
+            self.note(f"{sent.url} was not loaded")
 
     def see_response(self, response: Any) -> None:
         """Note what the server did not have."""
