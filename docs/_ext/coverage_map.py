@@ -42,7 +42,7 @@ def svg(table: list[tuple[str, list[int]]]) -> str:
     """Draw a bar for each module, divided as its functions are."""
     height = (len(table) + 2) * ROW
     parts = [
-        f'<svg class="coverage-map" viewBox="0 0 {NAMES + BARS + END} {height}" role="img" '
+        f'<div class="coverage-map"><svg viewBox="0 0 {NAMES + BARS + END} {height}" role="img" '
         'aria-label="For each module, the shares of functions that have a rule, are traced, are '
         'constant, or raise an error" font-size="11" fill="currentColor">'
     ]
@@ -64,7 +64,7 @@ def svg(table: list[tuple[str, list[int]]]) -> str:
                 )
                 x += width
         parts.append(f'<text x="{NAMES + BARS + 8}" y="{y + 12}">{total}</text>')
-    return "".join([*parts, "</svg>"])
+    return "".join([*parts, "</svg></div>"])
 
 
 class CoverageMap(SphinxDirective):
