@@ -17,6 +17,7 @@ PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 py
 PACKAGES := chainrules_core chainrules autodiff
 PYTEST := $(PY) -m pytest
 GALLERY := tests/examples/test_gallery.py::test_script_with_packages
+PAGES := tests/docs/test_examples.py::test_page_with_packages
 PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
@@ -51,8 +52,8 @@ oldest: $(OLDEST)/.installed ## run the tests of SciPy with the oldest versions 
 # Newer PyTensor needs other versions of numba than we do: hence an environment of its own.
 systems: export OPENBLAS_NUM_THREADS = 1
 systems: export CHAINRULES_SYSTEMS = all
-systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC
-	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop tests/docs --ignore=tests/docs/test_notebooks.py $(GALLERY) $(ARGS)
+systems: $(SYSTEMS)/.installed ## run the tests with PyTorch, JAX, HIPS autograd, PyTensor and PyMC, and the pages on packages
+	$(SYSTEMS)/bin/python -m pytest $(PARALLEL) tests/autodiff/interop $(PAGES) $(GALLERY) $(ARGS)
 
 cluster: export OPENBLAS_NUM_THREADS = 1
 cluster: export CHAINRULES_CLUSTER = 1
@@ -62,7 +63,7 @@ cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a clust
 # Some hundred megabytes of packages that the tests alone use.
 test-packages: export OPENBLAS_NUM_THREADS = 1
 test-packages: $(OTHERS)/.installed ## differentiate calls of some forty packages as they are
-	$(OTHERS)/bin/python -m pytest tests/packages 'tests/docs/test_examples.py::test_examples[docs/users/packages.md]' $(ARGS)
+	$(OTHERS)/bin/python -m pytest tests/packages $(ARGS)
 
 test-methods: export OPENBLAS_NUM_THREADS = 1
 test-methods: export CHAINRULES_METHODS = all
@@ -85,8 +86,9 @@ format: $(VENV)/.installed-dev ## repair style and format where a tool can
 types: $(VENV)/.installed-dev ## check types
 	$(PY) -m mypy $(ARGS)
 
-doctest: $(VENV)/.installed-test ## run the examples of docstrings, README and docs
-	$(PYTEST) --doctest-modules --doctest-ignore-import-errors $(PACKAGES) tests/docs $(ARGS)
+# Those of README and docs are tests: tests/docs.
+doctest: $(VENV)/.installed-test ## run the examples of docstrings
+	$(PYTEST) --doctest-modules --doctest-ignore-import-errors $(PACKAGES) $(ARGS)
 
 layers: $(VENV)/.installed-test ## check who imports whom, file sizes, import cost
 	$(PYTEST) tests/invariants $(ARGS)

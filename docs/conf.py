@@ -21,7 +21,9 @@ extensions = [
     "sphinx_copybutton",
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
+    "absent",
     "constructs",
+    "coverage_map",
     "mathml",
     "measured",
 ]

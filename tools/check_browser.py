@@ -1,12 +1,16 @@
 """Open the built pages in a browser: python tools/check_browser.py docs/_build/html.
 
 Every page is opened at the width of a phone and of a desk. Nothing may be wrong on the console or
-fail to load, no page may be wider than the window, and each link on it, those that scripts made
-too, leads to a page and to a place that exists. The search finds `rrule`. Pictures of all pages are
-kept.
+fail to load, nothing may be wider than the window or than the column of the text, and each link on
+the page, including those that scripts have made, must lead to a page and to a place that exist. The
+search must find `rrule`. Pictures of all pages are kept, of the top of very long ones.
+
+All pages are opened in one browser, which keeps what they share (styles, scripts, fonts) in its
+cache. Several tabs of each width load their pages at the same time.
 """
 
 import argparse
+import asyncio
 import functools
 import os
 import shutil
@@ -21,6 +25,8 @@ from typing import Any
 from urllib.parse import unquote, urldefrag
 
 WIDTHS = {"phone": (390, 844), "desk": (1280, 900)}
+TABS = 2  # of each width
+TALLEST = 6000  # pixels of a page on its picture: all of the longest pages would take a minute each
 PATIENCE = 120_000  # milliseconds: the machine may be busy, and some pages are long
 BROWSERS = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"]
 NO_BROWSER = (
@@ -28,11 +34,10 @@ NO_BROWSER = (
     "name the program in the environment variable CHROMIUM"
 )
 
-# What sticks out of the window, unless something around it scrolls or cuts it off.
+# What sticks out of the window, or of the column of the text, unless something around it scrolls.
 LOOK = """() => {
-    const width = document.documentElement.clientWidth;
-    const inside = element => {
-        for (let e = element; e && e !== document.body; e = e.parentElement) {
+    const inside = (element, column) => {
+        for (let e = element; e && e !== column && e !== document.body; e = e.parentElement) {
             const style = getComputedStyle(e);
             if (style.position === "fixed") return true;
             if (e !== element && style.overflowX !== "visible") return true;
@@ -40,17 +45,27 @@ LOOK = """() => {
         return false;
     };
     let wide = null;
-    if (document.documentElement.scrollWidth > width + 1) {
-        const found = [...document.body.querySelectorAll("*")].find(
-            e => e.getBoundingClientRect().right > width + 1 && !inside(e));
+    const columns = "main, .bd-article-container, .prev-next-footer";
+    for (const column of [document.documentElement, ...document.querySelectorAll(columns)]) {
+        if (wide || column.scrollWidth <= column.clientWidth + 1) continue;
+        const end = column.getBoundingClientRect().left + column.clientWidth;
+        const found = [...column.querySelectorAll("*")].find(
+            e => e.getBoundingClientRect().right > end + 1 && !inside(e, column));
         wide = found ? found.outerHTML.slice(0, 80) : "something";
     }
     return {
         wide,
+        height: document.documentElement.scrollHeight,
         ids: [...document.querySelectorAll("[id]")].map(e => e.id),
         links: [...new Set([...document.querySelectorAll("a[href]")].map(e => e.href))],
     };
 }"""
+
+# Ends when the page has been drawn anew, or after a second where nothing is drawn.
+PAINTED = """() => new Promise(done => {
+    requestAnimationFrame(() => requestAnimationFrame(done));
+    setTimeout(done, 1000);
+})"""
 
 
 def find_browser() -> str | None:
@@ -81,81 +96,131 @@ def served(site: Path) -> Iterator[str]:
 
 
 @dataclass
-class Visit:
-    """What the visits to all pages at one width have found."""
+class Tab:
+    """One tab of the browser; it notes what is wrong on the page that is open."""
 
     window: Any
-    home: str
-    problems: list[str] = field(default_factory=list)
-    ids: dict[str, set[str]] = field(default_factory=dict)
-    links: dict[str, list[str]] = field(default_factory=dict)
+    problems: dict[str, list[str]]
     place: str = ""
 
     def __post_init__(self) -> None:
+        self.window.set_default_timeout(PATIENCE)
         self.window.on("console", self.see_message)
         self.window.on("pageerror", lambda error: self.note(f"a script failed: {error}"))
-        self.window.on("requestfailed", lambda sent: self.note(f"{sent.url} was not loaded"))
+        self.window.on("requestfailed", self.see_failure)
         self.window.on("response", self.see_response)
 
     def note(self, problem: str) -> None:
         """Note what is wrong on the page that is open."""
-        self.problems.append(f"{self.place}: {problem}")
+        self.problems.setdefault(self.place, []).append(problem)
 
     def see_message(self, message: Any) -> None:
         """Note an error on the console."""
         if message.type == "error":
             self.note(f"error on the console: {message.text}")
 
+    def see_failure(self, sent: Any) -> None:
+        """Note what could not be loaded, unless the page was left before it came."""
+        if "ERR_ABORTED" not in (sent.failure or ""):
+            self.note(f"{sent.url} was not loaded")
+
     def see_response(self, response: Any) -> None:
         """Note what the server did not have."""
         if response.status >= 400:
             self.note(f"{response.url} was answered with {response.status}")
 
-    def open(self, name: str, picture: Path) -> None:
+
+@dataclass
+class Visit:
+    """The visits to all pages at one width, and what they have found."""
+
+    context: Any
+    kind: str
+    home: str
+    site: Path
+    pictures: Path
+    problems: dict[str, list[str]] = field(default_factory=dict)
+    ids: dict[str, set[str]] = field(default_factory=dict)
+    links: dict[str, list[str]] = field(default_factory=dict)
+
+    async def new_tab(self) -> Tab:
+        """Open a tab of this width."""
+        window = await self.context.new_page()
+        width, height = WIDTHS[self.kind]
+        await window.set_viewport_size({"width": width, "height": height})
+        return Tab(window, self.problems)
+
+    async def open_all(self, names: Iterator[str]) -> None:
+        """Open pages in one tab, as long as there are any left."""
+        from playwright.async_api import Error
+
+        tab = await self.new_tab()
+        for name in names:
+            tab.place = name
+            try:
+                await self.open(tab, name)
+            except Error as error:
+                tab.note(f"could not be looked at: {error.message.splitlines()[0]}")
+        await tab.window.close()
+
+    async def open(self, tab: Tab, name: str) -> None:
         """Open a page, look at it, and take its picture."""
-        self.place = name
-        self.window.goto(self.home + name)
-        seen = self.window.evaluate(LOOK)
+        await tab.window.goto(self.home + name)
+        seen = await tab.window.evaluate(LOOK)
         if seen["wide"]:
-            self.note(f"wider than the window: {seen['wide']}")
+            tab.note(f"wider than its column: {seen['wide']}")
         self.ids[self.home + name] = set(seen["ids"])
         self.links[name] = [link for link in seen["links"] if link.startswith(self.home)]
+        # A window as tall as the page: a picture of more than the window takes far longer.
+        width, height = WIDTHS[self.kind]
+        tall = max(height, min(seen["height"], TALLEST))
+        await tab.window.set_viewport_size({"width": width, "height": tall})
+        await tab.window.evaluate(PAINTED)
+        picture = (self.pictures / self.kind / name).with_suffix(".jpg")
         picture.parent.mkdir(parents=True, exist_ok=True)
-        self.window.screenshot(path=picture, type="jpeg", quality=60, full_page=True)
+        await tab.window.screenshot(path=picture, type="jpeg", quality=60)
+        await tab.window.set_viewport_size({"width": width, "height": height})
 
-    def check_links(self, site: Path) -> None:
+    def check_links(self) -> None:
         """Note links that lead nowhere, when all pages have been opened."""
         for name, links in self.links.items():
-            self.place = name
             for link in links:
                 address, fragment = urldefrag(link)
                 path = unquote(address.removeprefix(self.home).partition("?")[0])
-                if (site / path).is_dir():
+                if (self.site / path).is_dir():
                     path += "index.html"
                 ids = self.ids.get(self.home + path)
-                if not (site / path).exists():
-                    self.note(f"{link.removeprefix(self.home)} does not exist")
+                there = link.removeprefix(self.home)
+                if not (self.site / path).exists():
+                    self.problems.setdefault(name, []).append(f"{there} does not exist")
                 elif ids is not None and fragment and unquote(fragment) not in ids:
-                    self.note(f"{link.removeprefix(self.home)}: no such place on the page")
+                    self.problems.setdefault(name, []).append(f"{there}: no such place on the page")
 
-    def check_search(self, word: str) -> None:
+    async def check_search(self, word: str) -> None:
         """Search for a word as a reader does, by the keyboard, and open the first result."""
-        self.place = "search"
-        self.window.goto(self.home)
-        self.window.keyboard.press("Control+k")
-        self.window.locator("input[type=search]:focus").wait_for()
-        self.window.keyboard.type(word)
-        self.window.keyboard.press("Enter")
-        first = self.window.locator("#search-results li a", has_text=word).first
-        first.wait_for()
-        self.window.wait_for_load_state("networkidle")  # the pages found are read for extracts
-        first.click()
-        self.window.wait_for_url(lambda url: "search.html" not in url)
-        if word not in self.window.locator("main").inner_text():
-            self.note(f"{self.window.url} was found for {word!r}, which is not on it")
+        from playwright.async_api import Error
+
+        tab = await self.new_tab()
+        tab.place = "search"
+        window = tab.window
+        try:
+            await window.goto(self.home)
+            await window.keyboard.press("Control+k")
+            await window.locator("input[type=search]:focus").wait_for()
+            await window.keyboard.type(word)
+            await window.keyboard.press("Enter")
+            first = window.locator("#search-results li a", has_text=word).first
+            await first.wait_for()
+            await window.wait_for_load_state("networkidle")  # extracts of the pages are loaded
+            await first.click()
+            await window.wait_for_url(lambda url: "search.html" not in url)
+            if word not in await window.locator("main").inner_text():
+                tab.note(f"{window.url} was found for {word!r}, which is not on it")
+        except Error as error:
+            tab.note(f"does not find {word!r}: {error.message.splitlines()[0]}")
 
 
-def problems(site: Path, pictures: Path, browser: str, word: str | None) -> Iterator[str]:
+async def problems(site: Path, pictures: Path, browser: str, word: str | None) -> list[str]:
     """Open all pages of a site at each width.
 
     Parameters
@@ -169,12 +234,12 @@ def problems(site: Path, pictures: Path, browser: str, word: str | None) -> Iter
     word : str, optional
         What the search has to find, if the site has one.
 
-    Yields
-    ------
-    str
+    Returns
+    -------
+    list of str
         The width, the page and what is wrong there.
     """
-    from playwright.sync_api import Error, sync_playwright
+    from playwright.async_api import async_playwright
 
     names = [
         str(path.relative_to(site))
@@ -182,23 +247,26 @@ def problems(site: Path, pictures: Path, browser: str, word: str | None) -> Iter
         if "_static" not in path.parts
     ]
     options = ["--no-sandbox"] if os.geteuid() == 0 else []  # Chromium refuses it to root
-    with served(site) as home, sync_playwright() as play:
-        program = play.chromium.launch(executable_path=browser, args=options)
-        for kind, (width, height) in WIDTHS.items():
-            window = program.new_page(viewport={"width": width, "height": height})
-            window.set_default_timeout(PATIENCE)
-            visit = Visit(window, home)
-            for name in names:
-                visit.open(name, (pictures / kind / name).with_suffix(".jpg"))
-            visit.check_links(site)
-            if word is not None:
-                try:
-                    visit.check_search(word)
-                except Error as error:
-                    visit.note(f"does not find {word!r}: {error.message.splitlines()[0]}")
-            window.close()
-            yield from (f"{kind}: {problem}" for problem in visit.problems)
-        program.close()
+    with served(site) as home:
+        async with async_playwright() as play:
+            program = await play.chromium.launch(executable_path=browser, args=options)
+            context = await program.new_context()
+            visits = [Visit(context, kind, home, site, pictures) for kind in WIDTHS]
+            left = {visit.kind: iter(names) for visit in visits}
+            await asyncio.gather(
+                *(visit.open_all(left[visit.kind]) for visit in visits for _ in range(TABS))
+            )
+            for visit in visits:
+                visit.check_links()
+                if word is not None:
+                    await visit.check_search(word)
+            await program.close()
+    return [
+        f"{visit.kind}: {name}: {problem}"
+        for visit in visits
+        for name, found in visit.problems.items()
+        for problem in found
+    ]
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -219,7 +287,7 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"check_browser: {options.site} has no index.html; build it by make docs")
         return 1
     pictures = options.pictures or options.site.parent / "pictures"
-    found = list(problems(options.site, pictures, browser, options.search or None))
+    found = asyncio.run(problems(options.site, pictures, browser, options.search or None))
     print(*found, f"{len(found)} problems; pictures of the pages are in {pictures}", sep="\n")
     return 1 if found else 0
 

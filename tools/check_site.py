@@ -7,8 +7,9 @@ with ``--external``, not followed.
 """
 
 import argparse
+import functools
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from pathlib import Path
@@ -94,6 +95,7 @@ def problems(site: Path) -> Iterator[str]:
         The page, the line and what is wrong there.
     """
     pages = {page.path.resolve(): page for page in pages_of(site)}
+    file_of = functools.cache(file_behind)  # most links stand on each page of a folder
     for page in pages.values():
         name = page.path.relative_to(site)
         for problem in page.problems:
@@ -102,22 +104,31 @@ def problems(site: Path) -> Iterator[str]:
             if is_elsewhere(target) and not target.startswith("data:"):
                 yield f"{name}: line {line}: loads {target} from another site"
         for line, target in [*page.links, *page.loaded]:
-            if not is_elsewhere(target) and (wrong := dead(page, target, pages)):
+            if not is_elsewhere(target) and (wrong := dead(page, target, pages, file_of)):
                 yield f"{name}: line {line}: {wrong}"
 
 
-def dead(page: Page, target: str, pages: dict[Path, Page]) -> str | None:
+def dead(page: Page, target: str, pages: dict[Path, Page], file_of: Callable) -> str | None:
     """Say what is wrong with a link within the site, None if nothing is."""
     parts = urlsplit(target)
-    path = page.path.parent / unquote(parts.path) if parts.path else page.path
-    if not path.exists():
-        return f"{target} does not exist"
-    if path.is_dir():
-        path /= "index.html"
-    there = pages.get(path.resolve())
+    if not parts.path:
+        there: Page | None = page
+    else:
+        path = file_of(page.path.parent, parts.path)
+        if path is None:
+            return f"{target} does not exist"
+        there = pages.get(path)
     if parts.fragment and there is not None and unquote(parts.fragment) not in there.ids:
         return f"{target}: no such place on the page"
     return None
+
+
+def file_behind(folder: Path, link: str) -> Path | None:
+    """Return the file to which a link on a page of this folder leads, None if there is none."""
+    path = folder / unquote(link)
+    if path.is_dir():
+        path /= "index.html"
+    return path.resolve() if path.exists() else None
 
 
 def external(site: Path) -> list[str]:

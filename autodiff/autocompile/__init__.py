@@ -16,19 +16,19 @@ from autodiff.autocompile.calls import called as called
 
 
 def automatic_compile(enabled: bool) -> bool:
-    """Say whether functions that are differentiated often are compiled by themselves.
+    """Switch automatic compilation on or off, for all threads.
 
-    It is so from the beginning, unless the environment has ``AUTODIFF_COMPILE=0``.
+    It is on at the start, unless the environment has ``AUTODIFF_COMPILE=0``.
 
     Parameters
     ----------
     enabled : bool
-        Whether it is to be so from now on, in all threads.
+        Whether functions that are differentiated often may be compiled from now on.
 
     Returns
     -------
     bool
-        Whether it was so before.
+        Whether it was on before.
 
     Examples
     --------
@@ -41,7 +41,7 @@ def automatic_compile(enabled: bool) -> bool:
 
 
 def why_not(f: Callable) -> str:
-    """Say what keeps a function from being compiled by itself.
+    """Say what prevents a function from being compiled automatically.
 
     Parameters
     ----------
@@ -51,8 +51,8 @@ def why_not(f: Callable) -> str:
     Returns
     -------
     str
-        The first thing found in its code that may do something, or hang on something, that a
-        program would not notice; "" if there is none.
+        The first thing in its code that may do something, or depend on something, that a program
+        would not notice; "" if there is none.
 
     Examples
     --------

@@ -1,5 +1,6 @@
 """Formulas as MathML, made when the pages are built: they need no script and no network."""
 
+import re
 from typing import Any
 
 import latex2mathml.converter
@@ -7,10 +8,17 @@ from docutils import nodes
 from sphinx.application import Sphinx
 from sphinx.writers.html5 import HTML5Translator
 
+DOUBLE_STRUCK = dict(zip("CNQRZ", "ℂℕℚℝℤ", strict=True))
+
 
 def mathml(formula: str, display: str) -> str:
-    """Convert a formula of LaTeX to MathML."""
-    return latex2mathml.converter.convert(formula, display=display)
+    """Convert a formula of LaTeX to MathML.
+
+    Browsers do not know the attribute that makes letters double-struck, but they know the letters.
+    """
+    text = latex2mathml.converter.convert(formula, display=display)
+    pattern = r'<mi mathvariant="double-struck">(\w)</mi>'
+    return re.sub(pattern, lambda found: f"<mi>{DOUBLE_STRUCK[found[1]]}</mi>", text)
 
 
 def inline(self: HTML5Translator, node: nodes.math) -> None:

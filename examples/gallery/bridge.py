@@ -1,6 +1,6 @@
 """
-How a beam rings: the sensitivity of eigenvalues
-================================================
+How a chain of springs rings: the sensitivity of eigenvalues
+============================================================
 
 How does each spring change the lowest frequencies of a chain of masses and springs? The gradient
 of an eigenvalue says where to make the chain stiffer.

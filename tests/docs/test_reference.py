@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 import chainrules_core
-from autodiff import distributed, optimize
+from autodiff import distributed, interop, optimize
 from chainrules_core import authoring, engine, testing
 from tests.helpers import ROOT
 
@@ -37,6 +37,10 @@ def listed(page):
 )
 def test_package(page, module):
     assert listed(page) == public(module)
+
+
+def test_interop():
+    assert listed("interop") == set(interop.__all__)  # which are loaded when they are first used
 
 
 def test_autodiff():

@@ -84,10 +84,11 @@ def test_each_fault_is_found_at_each_width(check, text):
 
 
 @needs_browser
-def test_what_is_too_wide_for_a_phone_alone(check):
-    result, printed = check('<p style="width: 900px">wide</p>')
+@pytest.mark.parametrize("around", ["{}", '<main style="overflow-x: auto">{}</main>'])
+def test_what_is_too_wide_for_a_phone_alone(around, check):
+    result, printed = check(around.format('<p style="width: 900px">wide</p>'))
     assert result == 1
-    assert printed[0].startswith("phone: index.html: wider than the window: <p style=")
+    assert printed[0].startswith("phone: index.html: wider than its column: <p style=")
     assert len(printed) == 2
 
 
