@@ -7,7 +7,6 @@ these again.
 
 from __future__ import annotations
 
-import copy
 import uuid
 import weakref
 from collections.abc import Callable, Sequence
@@ -178,7 +177,7 @@ class FlatOp(Op):
 
     def outputs(self, arrays: list[np.ndarray]) -> list[np.ndarray]:
         """Return the outputs; keep the pullback if a graph has asked for it."""
-        call = copy.copy(self.call)  # another thread may run it, too
+        call = self.call.copy()  # another thread may run it, too
         if self.wanted is None:
             found = call.value(*arrays)
         else:
