@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.abstract_array import AbstractArray, elementwise_space
 from chainrules_core.config import Capability
 from chainrules_core.frame import can_be_perturbed
 from chainrules_core.noticed import mark, restore
@@ -170,8 +170,9 @@ def rules(f: Callable | None = None) -> Iterator[RuleFacts]:
 def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     """Return shape and dtype of ``f(*args, **kwargs)`` from those of the arguments.
 
-    For elementwise functions nothing is computed. A linear function is applied to zeros, which
-    takes as long as a call; what it is not linear in must be there as values.
+    For elementwise functions (a ufunc, or one whose rule is of the kind ``"scalar"``) nothing is
+    computed. A function whose rule is of the kind ``"linear"`` is applied to zeros, which takes as
+    long as a call; what it is not linear in must be there as values.
 
     Parameters
     ----------
@@ -183,8 +184,8 @@ def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     Returns
     -------
     AbstractArray, tuple of AbstractArray, or None
-        A tuple for several outputs. None where no rule can tell: there is none, it is neither
-        elementwise nor linear, or the function has refused what it was tried with.
+        A tuple for several outputs. None where no rule can tell: there is none, it is of another
+        kind (that of ``np.sum`` is written out), or the function refuses what it is tried with.
 
     Examples
     --------
@@ -197,6 +198,8 @@ def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     >>> abstract_value(np.linalg.det, AbstractArray((3, 3), np.dtype(float))) is None
     True
     """
+    if _is_elementwise(f) and kwargs.keys() <= _OPTIONS_OF_UFUNCS:
+        return elementwise_space(f, args, kwargs)
     stand_ins: dict[int, AbstractArray] = {}
     kept = []  # so that no two have the same address
 
@@ -218,6 +221,13 @@ def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     if any(id(v) in stand_ins for v in options.values()):
         return None
     return rule.output_space(tuple([stand_ins.get(id(a), a) for a in bound]), options)
+
+
+_OPTIONS_OF_UFUNCS = {"casting", "dtype", "order", "subok"}
+
+
+def _is_elementwise(f: Callable) -> bool:
+    return isinstance(f, np.ufunc) and f.signature is None
 
 
 # ------------------------------------------------------------------------------ examples of calls

@@ -18,7 +18,7 @@ Conventions, which the adapters translate where their system has others:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -98,6 +98,12 @@ class FlatCall:
         self.inputs = inputs
         self.is_named = is_named
 
+    def copy(self) -> FlatCall:
+        """Return a call that keeps outputs of its own."""
+        made = object.__new__(type(self))
+        vars(made).update(vars(self))
+        return made
+
     @property
     def name(self) -> str:
         """The name of the user's function."""
@@ -111,18 +117,20 @@ class FlatCall:
         The function may write into its arguments, so it gets copies of small arrays. Large ones are
         not copied; to write into one is an error.
         """
-        given: Sequence[np.ndarray] = arrays
-        large: list[Watched] = []
-        if self.is_untraced:
-            given = [x.copy("K") if x.nbytes <= COPIED else x for x in arrays]
-            large = [Watched(x, 0) for x in arrays if x.nbytes > COPIED]
-        outputs = self.plain(*map(_scalar, given))
+        if not self.is_untraced:
+            return own(self.plain(*map(_scalar, arrays)), arrays)
+        given, large = _lent(arrays)
+        outputs = self.plain(*given)
+        self._check_writes(large)
+        return own(outputs, arrays)
+
+    def _check_writes(self, large: list[Watched]) -> None:
+        """Raise if the function has written into a large array that is no copy."""
         if any(watched.has_changed() for watched in large):
             raise MutationError(
                 f"{self.name} has written into a large array that it was given by another system, "
                 "which does not see that. Use a copy of the array (c = c.copy())."
             )
-        return own(outputs, arrays)
 
     def recorded(
         self, arrays: Sequence[np.ndarray], wanted: tuple[int, ...], is_frozen: bool
@@ -147,13 +155,14 @@ class FlatCall:
             Takes a cotangent, or None for zero, for each output; those left out at the end are
             zero. Returns an array for each wanted input.
         """
-        scalars = tuple(map(_scalar, arrays))
+        given, large = _lent(arrays, wanted)
         if not is_frozen:
-            outputs, back = pullback(self.run, *scalars, argnums=wanted)
+            outputs, back = pullback(self.run, *given, argnums=wanted)
         else:
-            traced = Linearised(self.run, scalars, {}, wanted, at_once=True)
+            traced = Linearised(self.run, given, {}, wanted, at_once=True)
             traced.check_paths()
             outputs, back = traced.value, traced.cotangents
+        self._check_writes(large)
 
         def own_back(y_bars: Sequence[Any]) -> list[np.ndarray]:
             rest = (None,) * (len(outputs) - len(y_bars))
@@ -175,11 +184,12 @@ class FlatCall:
         dots : sequence of numpy.ndarray
             These tangents.
         """
-        scalars = tuple(map(_scalar, arrays))
-        outputs, found = Pushed(self.run, scalars, {}, perturbed).push(tuple(map(_scalar, dots)))
+        given, large = _lent(arrays, perturbed)
+        outputs, found = Pushed(self.run, given, {}, perturbed).push(tuple(map(_scalar, dots)))
+        self._check_writes(large)
         y_dots = [y_dot for y_dot in found if y_dot is not None]
-        given = [*arrays, *dots]
-        return own(outputs, given), own(y_dots, [*given, *outputs])
+        theirs = [*arrays, *dots]
+        return own(outputs, theirs), own(y_dots, [*theirs, *outputs])
 
     # -- what the engine differentiates ----------------------------------------------------------
 
@@ -399,13 +409,13 @@ class _BatchedCall(_DerivedCall):
         return self._stacked(arrays, is_plain=True)
 
     def _stacked(self, arrays: tuple, is_plain: bool) -> tuple:
+        if self.takes_rows and not self.call.is_kept_for(self.axes):
+            return self.call.over_rows(self._with_rows(arrays, 0))
         if not self.size:
             raise OutputError(
                 f"{self.name} is called for each row of a batch, and there is none: the shapes of "
                 "its results are not known."
             )
-        if self.takes_rows and not self.call.is_kept_for(self.axes):
-            return self.call.over_rows(self._with_rows(arrays, 0))
         rows = [
             [
                 x if axis is None else x[(*(slice(None),) * axis, i)]
@@ -473,6 +483,23 @@ def array_of(x: Any, convert: Callable[[Any], np.ndarray], call: FlatCall, inste
             f"{call.name} is given a {type(x).__name__} that has no NumPy array: "
             f"{str(error).partition('.')[0]}. {instead}"
         ) from error
+
+
+def _lent(arrays: Sequence[np.ndarray], traced: Container[int] = ()) -> tuple[tuple, list[Watched]]:
+    """Return what a function is given for arrays of another system, and what it must not write.
+
+    It may write into its arguments: small arrays are copied. The engine copies those at the places
+    `traced` itself.
+    """
+    given, large = [], []
+    for i, x in enumerate(arrays):
+        if i not in traced:
+            if x.nbytes <= COPIED:
+                x = x.copy("K")
+            else:
+                large.append(Watched(x, 0))
+        given.append(x if x.ndim else x[()])
+    return tuple(given), large
 
 
 def _scalar(x: np.ndarray) -> Any:

@@ -6,7 +6,6 @@ Nothing here calls JAX with values: most of it runs inside callbacks of compiled
 from __future__ import annotations
 
 import collections
-import copy
 import itertools
 import threading
 from collections.abc import Callable, Sequence
@@ -226,7 +225,7 @@ def run_call(
     """Return the outputs of a `call_p`; see there."""
 
     def run(xs: list, batch: Batch = ()) -> list[np.ndarray]:
-        mine = copy.copy(call)  # another thread may run it, too
+        mine = call.copy()  # another thread may run it, too
         whole = _of_rows(mine, batch, len(xs))
         inputs = [_ours(x) for x in xs]
         if recorded is None:
@@ -239,7 +238,7 @@ def run_call(
         if recorded is None:
             return outputs
         key = KEPT.add(recorded, back, batch)
-        return [*outputs, np.broadcast_to(key, (*batch, 2))]
+        return [*outputs, np.broadcast_to(key, (*batch, 2)) if batch else key]
 
     if levels and call.takes_rows and all(sizes(levels)):
         return run([_with_rows(x, i, levels) for i, x in enumerate(arrays)], sizes(levels))
@@ -250,7 +249,7 @@ def run_pushed(
     call: FlatCall, arrays: list, moved: tuple[int, ...], dots: list
 ) -> tuple[list[np.ndarray], list[np.ndarray]]:
     """Return the outputs and the tangents of those in floating point, from one run."""
-    mine = copy.copy(call)
+    mine = call.copy()
     inputs, tangents = ([np.asarray(_ours(x)) for x in xs] for xs in (arrays, dots))
     outputs, y_dots = mine.pushed(inputs, moved, tangents)
     check_structure(call, mine.outputs)
@@ -312,11 +311,18 @@ class Linear(NamedTuple):
         """The number of arguments in which it is not linear: those after them are moving."""
         return self.arity + self.keyed
 
-    def flat(self, kept: Pull | None = None) -> FlatCall:
+    def flat(self) -> FlatCall:
         """Return the map as a flat call of the inputs and the moving arguments."""
         if not self.forward:
-            return self.call.pullback(self.inputs, self.outputs, kept)
+            return self.call.pullback(self.inputs, self.outputs)
         return self.call.pushforward(self.inputs)
+
+    def y_bars(self, moving: Sequence[Any]) -> list[Any]:
+        """Return the moving arguments of a pullback in the places of the outputs of the call."""
+        bars: list[Any] = [None] * (1 + max(self.outputs))
+        for place, bar in zip(self.outputs, moving, strict=True):
+            bars[place] = bar
+        return bars
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -346,8 +352,11 @@ def run_linear(
 
     def run(xs: list) -> list[np.ndarray]:
         kept = KEPT.find(xs[n], linear.inputs, ()) if linear.keyed else shared
-        outputs = linear.flat(kept).plain(*map(_ours, (*xs[:n], *xs[fixed:])))
-        found = [np.asarray(outputs[k]) for k in linear.results]
+        if kept is not None and not linear.forward:
+            found = kept(linear.y_bars([_ours(x) for x in xs[fixed:]]))
+        else:
+            outputs = linear.flat().plain(*map(_ours, (*xs[:n], *xs[fixed:])))
+            found = [np.asarray(outputs[k]) for k in linear.results]
         return _fitted(found, forms, linear.call)
 
     return _over_rows(run, levels, arrays, forms)
@@ -395,9 +404,12 @@ def _linear_of_rows(
         back = whole.recorded(point, linear.inputs, is_frozen=True)[1]
     others = [k for k, flag in enumerate(reversed(is_point)) if not flag]
     front = range(len(others))
-    y_bars: list[Any] = [None] * (1 + max(linear.outputs))
-    for place, i in zip(linear.outputs, range(fixed, len(arrays)), strict=True):
-        y_bars[place] = np.moveaxis(_with_rows(arrays[i], i, levels), others, front)
+    y_bars = linear.y_bars(
+        [
+            np.moveaxis(_with_rows(arrays[i], i, levels), others, front)
+            for i in range(fixed, len(arrays))
+        ]
+    )
     count = [batch[k] for k in others]
     rows = [
         back([None if bar is None else bar[index] for bar in y_bars])

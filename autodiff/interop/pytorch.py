@@ -178,10 +178,28 @@ class _Step:
                 found = self.call.value(*arrays)
         return tuple(as_tensor(y, self.device) for y in found)
 
+    def has_kept(self, wanted: tuple[int, ...]) -> bool:
+        """Whether the pullback for these inputs is kept."""
+        return self.kept is not None and (wanted == self.wanted or set(wanted) <= set(self.wanted))
+
+    def pulled(
+        self, wanted: tuple[int, ...], given: tuple[int, ...], y_bars: Tensors
+    ) -> list[torch.Tensor]:
+        """Return the cotangents that the kept pullback makes of those of the outputs `given`."""
+        assert self.kept is not None
+        bars: list[Any] = [None] * len(y_bars)
+        for k in given:
+            bars[k] = _array(y_bars[k], self.call)
+        found = self.kept(bars)
+        if wanted != self.wanted:
+            found = [found[self.wanted.index(i)] for i in wanted]
+        return [as_tensor(bar, self.device) for bar in found]
+
     def pullback(self, wanted: tuple[int, ...], given: tuple[int, ...]) -> _Step:
         """Return the application of the pullback."""
         kept = None
-        if self.kept is not None and set(wanted) <= set(self.wanted):
+        if self.has_kept(wanted):
+            assert self.kept is not None
             kept = functools.partial(_chosen, self.kept, [self.wanted.index(i) for i in wanted])
         step = _Step(self.call.pullback(wanted, given, kept), self.device)
         step.source = self, wanted, given
@@ -205,13 +223,24 @@ def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
     return [bars[i] for i in places]
 
 
+def _is_recorded() -> bool:
+    """Whether torch may differentiate, or make batches of, what is computed now."""
+    return (
+        torch.is_grad_enabled()
+        or torch._C._are_functorch_transforms_active()
+        or forward_ad._current_level >= 0
+    )
+
+
 def _apply(step: _Step, tensors: Tensors) -> tuple[torch.Tensor, ...]:
     """Apply a step; where torch would not record it, without torch."""
-    is_dual = forward_ad._current_level >= 0
-    if not (torch.is_grad_enabled() or torch._C._are_functorch_transforms_active() or is_dual):
+    if not _is_recorded():
         return step.outputs(tensors)
-    duals = _duals(tensors) if is_dual else None
-    return _Function.apply(step, *tensors) if duals is None else step.pushed(duals)
+    duals = _duals(tensors) if forward_ad._current_level >= 0 else None
+    if duals is not None:
+        return step.pushed(duals)
+    is_func = torch._C._are_functorch_transforms_active()
+    return (_Function if is_func else _PlainFunction).apply(step, *tensors)
 
 
 class _Duals(NamedTuple):
@@ -255,6 +284,65 @@ def _without_level(t: torch.Tensor, top: Any) -> torch.Tensor | None:
     return None if functorch.is_functorch_wrapped_tensor(t) or t._is_zerotensor() else t
 
 
+def _keep(ctx: Any, step: _Step, tensors: Tensors, outputs: Tensors) -> None:
+    """Keep what the derivatives of an application need."""
+    ctx.step = step
+    ctx.inputs, ctx.outputs = len(tensors), len(outputs)
+    ctx.given = tuple([k for k, y in enumerate(outputs) if is_inexact(y)])
+    if len(ctx.given) < len(outputs):
+        ctx.mark_non_differentiable(*(y for y in outputs if not is_inexact(y)))
+    # The pullback that is kept needs its outputs, too: torch sees to it that nobody writes.
+    ctx.save_for_backward(*tensors, *(outputs if step.wanted else ()))
+    ctx.save_for_forward(*tensors)
+
+
+@torch.compiler.disable  # a compiled program may hold the backward pass
+def _pulled(ctx: Any, *y_bars: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+    """Return the cotangents of the inputs: the `backward` of an application."""
+    tensors = ctx.saved_tensors[: ctx.inputs]
+    wanted = tuple(
+        [i for i, t in enumerate(tensors) if ctx.needs_input_grad[i + 1] and is_inexact(t)]
+    )
+    step: _Step = ctx.step
+    if step.has_kept(wanted) and not _is_recorded():
+        bars: Tensors = step.pulled(wanted, ctx.given, y_bars)
+    else:
+        given = [*tensors, *(y_bars[k] for k in ctx.given)]
+        bars = _apply(step.pullback(wanted, ctx.given), given)
+    x_bars: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
+    for i, bar in zip(wanted, bars, strict=True):
+        x_bars[i + 1] = bar
+    return tuple(x_bars)
+
+
+@torch.compiler.disable
+def _pushed(ctx: Any, _: None, *dots: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
+    """Return the tangents of the outputs: the `jvp` of an application."""
+    tensors = ctx.saved_tensors[: ctx.inputs]
+    perturbed = tuple(
+        i
+        for i, (t, dot) in enumerate(zip(tensors, dots, strict=True))
+        if dot is not None and is_inexact(t)
+    )
+    step = _Step(ctx.step.call.pushforward(perturbed), ctx.step.device)
+    given: list[Any] = [*tensors, *(dots[i] for i in perturbed)]
+    found = iter(_apply(step, given))
+    return tuple(next(found) if k in ctx.given else None for k in range(ctx.outputs))
+
+
+class _PlainFunction(torch.autograd.Function):
+    """A flat call as torch sees it outside of ``torch.func``, in the form that costs least."""
+
+    @staticmethod
+    def forward(ctx: Any, step: _Step, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        outputs = step.outputs(tensors)
+        _keep(ctx, step, tensors, outputs)
+        return outputs
+
+    backward = staticmethod(_pulled)
+    jvp = staticmethod(_pushed)
+
+
 # What torch would make of `forward` anew at each call, in 30 µs.
 def _with_signature(f: Any) -> Any:
     f.__signature__ = inspect.signature(f)
@@ -262,7 +350,7 @@ def _with_signature(f: Any) -> Any:
 
 
 class _Function(torch.autograd.Function):
-    """A flat call as torch sees it."""
+    """A flat call as ``torch.func`` sees it."""
 
     @staticmethod
     @_with_signature
@@ -271,41 +359,14 @@ class _Function(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple) -> None:
-        ctx.step, *tensors = inputs
-        ctx.inputs, ctx.outputs = len(tensors), len(output)
-        ctx.given = tuple(k for k, y in enumerate(output) if is_inexact(y))
-        ctx.mark_non_differentiable(*(y for y in output if not is_inexact(y)))
-        # The pullback that is kept needs its outputs, too: torch sees to it that nobody writes.
-        ctx.save_for_backward(*tensors, *(output if ctx.step.wanted else ()))
-        ctx.save_for_forward(*tensors)
+        step, *tensors = inputs
+        _keep(ctx, step, tensors, output)
+
+    backward = staticmethod(_pulled)
+    jvp = staticmethod(_pushed)
 
     @staticmethod
-    def backward(ctx: Any, *y_bars: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        tensors = ctx.saved_tensors[: ctx.inputs]
-        wanted = tuple(
-            i for i, t in enumerate(tensors) if ctx.needs_input_grad[i + 1] and is_inexact(t)
-        )
-        x_bars: list[torch.Tensor | None] = [None] * (ctx.inputs + 1)
-        step = ctx.step.pullback(wanted, ctx.given)
-        bars = _apply(step, [*tensors, *(y_bars[k] for k in ctx.given)])
-        for i, bar in zip(wanted, bars, strict=True):
-            x_bars[i + 1] = bar
-        return tuple(x_bars)
-
-    @staticmethod
-    def jvp(ctx: Any, _: None, *dots: torch.Tensor | None) -> tuple[torch.Tensor | None, ...]:
-        tensors = ctx.saved_tensors[: ctx.inputs]
-        perturbed = tuple(
-            i
-            for i, (t, dot) in enumerate(zip(tensors, dots, strict=True))
-            if dot is not None and is_inexact(t)
-        )
-        step = _Step(ctx.step.call.pushforward(perturbed), ctx.step.device)
-        given: list[Any] = [*tensors, *(dots[i] for i in perturbed)]
-        found = iter(_apply(step, given))
-        return tuple(next(found) if k in ctx.given else None for k in range(ctx.outputs))
-
-    @staticmethod
+    @torch.compiler.disable
     def vmap(info: Any, in_dims: tuple, step: _Step, *tensors: torch.Tensor) -> tuple[Any, Any]:
         dims = in_dims[1:]
         found = _pulled_by_kept(step, dims, info.batch_size, tensors)

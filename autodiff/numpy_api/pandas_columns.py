@@ -17,10 +17,11 @@ import pandas as pd
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 from pandas.api.indexers import check_array_indexer
 
+from autodiff.closures.captured_values import Hole
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.dispatch.call import as_array
-from autodiff.errors import DifferentiationError, lost_value
+from autodiff.errors import ArgumentError, DifferentiationError, lost_value
 from autodiff.numpy_api.array_subclasses import CONVERTED
 from autodiff.trace.tables import TABLES, Table
 from autodiff.trace.tape import CONSTANT
@@ -461,6 +462,12 @@ def _series_with(x: pd.Series, parts: list) -> pd.Series:
 
 
 def _held(values: Any) -> Any:
+    if type(values) is Hole:
+        raise ArgumentError(
+            "a Series or DataFrame of pandas is an argument or a result of a function that another "
+            "system calls, and which has arrays for its values. Give and return its numbers: "
+            "s.to_numpy()."
+        )
     return TracedColumn(values) if is_tracer(values) else values
 
 

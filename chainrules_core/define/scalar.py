@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.abstract_array import elementwise_space
 from chainrules_core.arithmetic import is_zero
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
@@ -28,8 +28,6 @@ from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTange
 from chainrules_core.tangents.missing import NotImplementedTangent
 
 _SPECIAL = (AbstractZero, NotImplementedTangent)
-# Numbers of a given form, at one of which nearly every function of numbers is defined.
-_NUMBERS = tuple([lambda a, value=value: a.dtype.type(value).item() for value in (0.5, 1.5)])
 # Keywords of ufuncs that leave the derivative as it is.
 _UFUNC_OPTIONS = frozenset({"casting", "dtype", "order", "subok"})
 
@@ -204,28 +202,7 @@ class ScalarRule(Rule):
 
         A function of numbers alone (`math.sin`) is called once, at a number.
         """
-        shapes = [a.shape if isinstance(a, AbstractArray) else np.shape(a) for a in args]
-        shape = np.broadcast_shapes(*shapes)
-        for example in (AbstractArray.empty, *_NUMBERS):
-            probes = [
-                example(a)
-                if isinstance(a, AbstractArray)
-                else AbstractArray.of(a).empty()
-                if isinstance(a, np.ndarray)
-                else a
-                for a in args
-            ]
-            try:
-                with np.errstate(all="ignore"):
-                    found = AbstractArray.of(self.f(*probes, **options))
-            except Exception:  # it is a probe: what it does not take is no error of the user's
-                continue
-            if found is None:
-                continue
-            if self.several:
-                return tuple([AbstractArray(shape, one.dtype) for one in found])
-            return AbstractArray(shape, found.dtype)
-        return None
+        return elementwise_space(self.f, args, options)
 
     def push(
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None

@@ -141,6 +141,14 @@ def test_forms_that_no_rule_can_tell(every_other):
     )
 
 
+def test_forms_of_ufuncs_that_have_no_derivative():
+    x = AbstractArray((5, 1), np.dtype("float32"))
+    assert abstract_value(np.greater, x, np.ones(3)) == AbstractArray((5, 3), np.dtype(bool))
+    assert abstract_value(np.floor, x) == x
+    with pytest.raises(ValueError, match="broadcast"):
+        abstract_value(np.greater, x, np.ones((4, 1)))
+
+
 def test_functions_of_numbers_alone():
     def number(x):
         return float(x) ** 2

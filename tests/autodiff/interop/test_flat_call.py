@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import MutationError, OutputError
+from autodiff import ArgumentError, MutationError, OutputError
 from autodiff.interop.flat_call import flat_call
 
 
@@ -169,3 +169,45 @@ def test_an_output_never_shares_memory_with_an_input():
     arrays, call = flat_call(lambda x: (x, x[1:]), (x,), {})
     for found in (call.value(*arrays), call.recorded(arrays, (0,), is_frozen=True)[0]):
         assert not any(np.may_share_memory(y, x) for y in found)
+
+
+@pytest.mark.parametrize("make", ["series", "frame", "part"])
+def test_tables_of_pandas_are_no_arrays(make):
+    pandas = pytest.importorskip("pandas")
+    made = {
+        "series": lambda x: pandas.Series(x),
+        "frame": lambda x: pandas.DataFrame({"a": x}),
+        "part": lambda x: {"y": x, "s": [pandas.Series(x)]},
+    }[make]
+    x = np.ones(3)
+    (array,), call = flat_call(lambda x: made(2 * x), (x,), {})
+    with pytest.raises(ArgumentError, match="a Series or DataFrame of pandas"):
+        call.value(array)
+    with pytest.raises(ArgumentError, match="a Series or DataFrame of pandas"):
+        call.recorded([array], (0,), is_frozen=True)
+    with pytest.raises(ArgumentError, match="a Series or DataFrame of pandas"):
+        flat_call(np.sum, (made(x),), {})
+    boxes, call = flat_call(lambda s, x: x, (made(x), "x"), {}, lambda leaf: isinstance(leaf, str))
+    assert len(boxes) == 1  # the numbers of another system alone are taken out
+
+
+def test_arrays_that_are_not_differentiated_are_lent():
+    def f(x, c):
+        c[:] = 2.0
+        return np.sum(x * c)
+
+    for n in (3, 20_000):
+        x, c = np.ones(n), np.ones(n)
+        _, call = flat_call(f, (x, c), {})
+        runs = (
+            lambda call=call, x=x, c=c: call.recorded([x, c], (0,), is_frozen=True)[1]([1.0])[0],
+            lambda call=call, x=x, c=c: call.pushed([x, c], (0,), [x])[1][0] / len(x),
+        )
+        for run in runs:
+            if n == 3:
+                np.testing.assert_array_equal(run(), 2.0)
+                np.testing.assert_array_equal(c, 1.0)
+            else:
+                c[:] = 1.0
+                with pytest.raises(MutationError, match="written into a large array"):
+                    run()

@@ -7,7 +7,7 @@ import pytest
 import scipy
 from scipy import integrate, optimize
 
-from autodiff import ArgumentError, gradient
+from autodiff import ArgumentError, MutationError, OutputError, gradient
 from autodiff.interop import flat_call
 from tests.autodiff.interop.functions import FUNCTIONS
 
@@ -238,6 +238,58 @@ def test_in_a_compiled_program(torch, to_torch):
     torch.testing.assert_close(
         torch.autograd.grad(compiled, (a, x)), torch.autograd.grad(f(a, x), (a, x))
     )
+
+
+@pytest.mark.filterwarnings("ignore")  # of the compiler
+@pytest.mark.parametrize("transform", ["grad", "hessian", "vmap"])
+def test_transformations_in_a_compiled_program(torch, to_torch, transform):
+    x = torch.linspace(-1, 1, 5, dtype=torch.float64)
+    transformed = getattr(torch.func, transform)
+    f, g = (np.tanh, torch.tanh) if transform == "vmap" else (weighed, weighed_by_torch(torch))
+    compiled = torch.compile(transformed(to_torch(f)), backend="eager")
+    torch.testing.assert_close(compiled(x), transformed(g)(x))
+
+
+def test_a_batch_without_rows(torch, to_torch):
+    rows = torch.zeros(0, 3, dtype=torch.float64)
+    assert torch.func.vmap(to_torch(np.tanh))(rows).shape == (0, 3)
+    with pytest.raises(OutputError, match="for each row of a batch, and there is none"):
+        torch.func.vmap(to_torch(weighed))(rows)
+
+
+@pytest.mark.parametrize("forward", [False, True])
+@pytest.mark.parametrize("n", [3, 20_000])
+def test_a_write_into_a_tensor_that_is_not_differentiated(torch, to_torch, n, forward):
+    def f(x, c):
+        c[0] = 7.0
+        return np.sum(x * c)
+
+    x, c = torch.ones(n, dtype=torch.float64), torch.ones(n, dtype=torch.float64)
+
+    def slope():
+        if forward:
+            return torch.func.jvp(lambda x: to_torch(f)(x, c), (x,), (x,))[1]
+        y = to_torch(f)(x.requires_grad_(), c)
+        return torch.autograd.grad(y, x)[0].sum()
+
+    if n == 3:  # it gets a copy
+        assert slope() == n + 6
+        assert c[0] == 1
+    else:
+        with pytest.raises(MutationError, match="written into a large array"):
+            slope()
+
+
+def test_some_of_the_gradients_that_the_forward_pass_has_kept(torch, to_torch):
+    x, c, unused = doubles(torch, np.ones(3), np.arange(3.0), np.ones(2))
+    total, places, squares = to_torch(lambda x, c, u: (np.sum(x * c), np.argsort(c), c**2))(
+        x, c, unused
+    )
+    assert places.dtype == torch.int64
+    bars = torch.autograd.grad(squares.sum() + 3 * total, (c,), retain_graph=True)
+    torch.testing.assert_close(bars[0], 3 * x + 2 * c)
+    bars = torch.autograd.grad(total, (unused, x))
+    torch.testing.assert_close(bars, (torch.zeros_like(unused), c.detach()))
 
 
 def test_vmap_inside_and_outside(torch, to_torch):
