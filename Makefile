@@ -31,6 +31,8 @@ help: ## show this list
 
 venv: $(VENV)/.installed-dev ## install everything a developer needs into .venv
 
+# The matrices are small, and the workers share the processors.
+demo: export OPENBLAS_NUM_THREADS = 1
 demo: $(VENV)/.installed-demo ## train two models on real data
 	@$(PY) examples/demo.py $(ARGS)
 

@@ -96,10 +96,10 @@ def parse(arguments):
     parser.add_argument(
         "--memory",
         type=int,
-        default=64,
+        default=32,
         metavar="MB",
         help="what each process may take beyond its imports; the table is four times as large "
-        "(default: 64)",
+        "(default: 32)",
     )
     options = parser.parse_args(arguments)
     if options.shards is None:

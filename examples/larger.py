@@ -55,6 +55,8 @@ def prepare_worker(megabytes):
 @contextlib.contextmanager
 def limited_here(megabytes):
     """Limit the memory of this process for a while; tell whether that was possible."""
+    # OpenBLAS takes 32 MB at the first use of the solver, and asks for ever if it gets none.
+    minimize(lambda x: (x - 1.0) ** 2, 0.0, method="L-BFGS-B")
     before = limited(megabytes)
     try:
         yield before is not None
@@ -102,23 +104,22 @@ def fit(folder, *, shards, workers, memory, console):
     rows = LARGER * memory * 2**20 // (shards * (WIDTH + 1) * 8)
     if rows < 1:
         raise DataError(f"--shards {shards} are too many for --memory {memory}")
-    pool = functools.partial(
-        ProcessPoolExecutor, workers, mp_context=multiprocessing.get_context("spawn"),
-        initializer=prepare_worker, initargs=(memory,),
-    )  # fmt: skip
-    begin = time.perf_counter()
-    with pool() as executor:
-        list(executor.map(functools.partial(write, folder, rows), range(shards)))
-    written = time.perf_counter() - begin
     paths = [Path(folder) / f"{seed}.npy" for seed in range(shards)]
-    size = sum(path.stat().st_size for path in paths) / 2**20
     start = {"weights": np.zeros(WIDTH), "offset": 0.0, "model": "logistic"}
-    begin = time.perf_counter()
-    with limited_here(memory) as kept:
-        result = minimize(
-            loss, start, shards=paths, executor=Workers(pool, count=workers), method="L-BFGS-B",
-            progress=console, options={"ftol": 1e-6},
-        )  # fmt: skip
+    with ProcessPoolExecutor(
+        workers, mp_context=multiprocessing.get_context("spawn"),
+        initializer=prepare_worker, initargs=(memory,),
+    ) as pool:  # fmt: skip
+        begin = time.perf_counter()
+        list(pool.map(functools.partial(write, folder, rows), range(shards)))
+        written = time.perf_counter() - begin
+        size = sum(path.stat().st_size for path in paths) / 2**20
+        begin = time.perf_counter()
+        with limited_here(memory) as kept:
+            result = minimize(
+                loss, start, shards=paths, executor=Workers(pool, count=workers),
+                method="L-BFGS-B", progress=console, options={"ftol": 1e-6},
+            )  # fmt: skip
     values, count = result.history.values, shards * rows
     seconds = time.perf_counter() - begin
     return [

@@ -12,7 +12,7 @@ from training import Fit, gradient_difference, train
 
 HELD_OUT = 0.25  # the part of the rows that is kept for the test
 FEWEST_ROWS = {"logistic": 10, "gp": 20}
-MOST_POINTS, MOST_POINTS_QUICK = 600, 150  # a Gaussian process costs the cube of this
+MOST_POINTS, MOST_POINTS_QUICK = 200, 150  # a Gaussian process costs the cube of this
 MOST_PREDICTIONS = 2000
 
 

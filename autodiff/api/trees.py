@@ -7,9 +7,10 @@ work on traced values.
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,11 @@ from autodiff.trace.pytree import (
 )
 from autodiff.trace.trace_stack import is_differentiating
 from autodiff.trace.tracer import bare, is_tracer, shape_of, untraced
+
+_FLOAT = np.dtype(float)
+_FLOATS = (float, np.float64)
+_KINDS = (np.ndarray, *_FLOATS)
+_DEEPEST = 50
 
 
 class Ravelling:
@@ -54,8 +60,26 @@ class Ravelling:
             length = math.prod(shape) * (2 if real and dtype.kind == "c" else 1)
             self.places.append(slice(self.size, self.size + length))
             self.size += length
-        dtypes = [dtype for _, dtype, _ in self.forms]
-        self.dtype = np.result_type(*dtypes) if dtypes and not real else np.dtype(float)
+        dtypes = {dtype for _, dtype, _ in self.forms}
+        self.dtype = _FLOAT if real or not dtypes else np.result_type(*dtypes)
+        self._set_short_ways()
+
+    def _set_short_ways(self) -> None:
+        """Prepare what makes a plain nest in float64, and takes it apart, in each evaluation."""
+        self._make = self._write = None
+        if all(dtype == _FLOAT and kind in _KINDS for _, dtype, kind in self.forms):
+            leaves = zip(self.places, self.forms, strict=True)
+            with contextlib.suppress(_OtherFormError):
+                self._make, self._write = _ways(self.like, leaves, set(), _DEEPEST)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the functions, which cannot be pickled."""
+        return {**vars(self), "_make": None, "_write": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Prepare them anew."""
+        vars(self).update(state)
+        self._set_short_ways()
 
     def without_numbers(self) -> Ravelling:
         """Return the same for other workers: with the structure, and not the values."""
@@ -67,6 +91,14 @@ class Ravelling:
 
     def vector(self, params: Any) -> Any:
         """Return the variables of a nest of this form as a vector, in their order."""
+        if self._write is not None:
+            whole = np.empty(self.size)
+            try:
+                self._write(params, whole)
+            except _OtherFormError:
+                pass
+            else:
+                return whole
         leaves = variables_of(params)
         shapes = [leaf.shape if type(leaf) is np.ndarray else shape_of(leaf) for leaf in leaves]
         if shapes != self.shapes:
@@ -111,11 +143,14 @@ class Ravelling:
         """
         if type(vector) is not np.ndarray and not is_tracer(vector):
             vector = np.asarray(vector)
-        if shape_of(vector) != (self.size,):
+        shape = vector.shape if type(vector) is np.ndarray else shape_of(vector)
+        if shape != (self.size,):
             raise ArgumentError(
-                f"the vector has the shape {shape_of(vector)}; the nest is made of {self.size} "
+                f"the vector has the shape {shape}; the nest is made of {self.size} "
                 f"numbers, so it takes one of shape ({self.size},)."
             )
+        if self._make is not None and type(vector) is np.ndarray and vector.dtype == _FLOAT:
+            return self._make(vector)
         made = map(self._leaf, self.places, self.forms, [vector] * len(self.forms))
         if is_perturbable(self.like):
             return next(made)
@@ -148,8 +183,109 @@ class Ravelling:
         return part[0] if is_tracer(part) else kind(part[0])
 
 
+class _OtherFormError(Exception):
+    """A nest takes a closer look: it holds traced values, or has not the form that is expected."""
+
+
+def _ways(part: Any, leaves: Iterator, seen: set[int], depth: int) -> tuple[Callable, Callable]:
+    """Return what makes a part of a plain nest from a vector, and what writes it into one.
+
+    Plain are dicts, lists and tuples; others, and what is in two places, raise _OtherFormError.
+    """
+    kind = type(part)
+    if kind is dict or kind is list or kind is tuple:
+        if not depth or (kind is not tuple and id(part) in seen):
+            raise _OtherFormError
+        seen.add(id(part))
+        pieces = part.values() if kind is dict else part
+        ways = [_ways(piece, leaves, seen, depth - 1) for piece in pieces]
+        return _ways_of_dict(list(part), ways) if kind is dict else _ways_of_sequence(kind, ways)
+    if is_perturbable(part):
+        place, (shape, _, kind) = next(leaves)
+        is_array = kind is np.ndarray
+        return _ways_of_array(place, shape) if is_array else _ways_of_float(place.start, kind)
+    if parts_of(part) is not None:
+        raise _OtherFormError
+    return _ways_of_constant(part)
+
+
+def _ways_of_dict(keys: list, ways: list) -> tuple[Callable, Callable]:
+    makers = [(key, make) for key, (make, _) in zip(keys, ways, strict=True)]
+    writers = [(key, write) for key, (_, write) in zip(keys, ways, strict=True)]
+
+    def make(vector: np.ndarray) -> dict:
+        return {key: make(vector) for key, make in makers}
+
+    def write(part: Any, vector: np.ndarray) -> None:
+        if type(part) is not dict or list(part) != keys:
+            raise _OtherFormError
+        for key, write in writers:
+            write(part[key], vector)
+
+    return make, write
+
+
+def _ways_of_sequence(kind: type, ways: list) -> tuple[Callable, Callable]:
+    makers, writers = [make for make, _ in ways], [write for _, write in ways]
+
+    def make(vector: np.ndarray) -> Any:
+        made = [make(vector) for make in makers]
+        return made if kind is list else tuple(made)
+
+    def write(part: Any, vector: np.ndarray) -> None:
+        if type(part) is not kind or len(part) != len(writers):
+            raise _OtherFormError
+        for write, piece in zip(writers, part, strict=True):
+            write(piece, vector)
+
+    return make, write
+
+
+def _ways_of_array(place: slice, shape: tuple[int, ...]) -> tuple[Callable, Callable]:
+    is_vector = len(shape) == 1
+
+    def make(vector: np.ndarray) -> np.ndarray:
+        # A copy: who writes into a leaf does not write into the vector.
+        leaf = vector[place]
+        return leaf.copy() if is_vector else leaf.reshape(shape).copy()
+
+    def write(leaf: Any, vector: np.ndarray) -> None:
+        if type(leaf) is not np.ndarray or leaf.shape != shape or leaf.dtype != _FLOAT:
+            raise _OtherFormError
+        vector[place] = leaf if is_vector else leaf.reshape(-1)
+
+    return make, write
+
+
+def _ways_of_float(place: int, kind: type) -> tuple[Callable, Callable]:
+    def make(vector: np.ndarray) -> Any:
+        return vector.item(place) if kind is float else vector[place]
+
+    def write(leaf: Any, vector: np.ndarray) -> None:
+        if type(leaf) not in _FLOATS:
+            raise _OtherFormError
+        vector[place] = leaf
+
+    return make, write
+
+
+def _ways_of_constant(constant: Any) -> tuple[Callable, Callable]:
+    def make(vector: np.ndarray) -> Any:
+        return constant
+
+    def write(leaf: Any, vector: np.ndarray) -> None:
+        if leaf is not None and is_perturbable(leaf):
+            raise _OtherFormError
+
+    return make, write
+
+
 def _form(leaf: Any) -> tuple[tuple[int, ...], np.dtype, type]:
     """Return shape, dtype and class of a variable; the class is that of its plain value."""
+    if type(leaf) is np.ndarray:
+        return leaf.shape, leaf.dtype, np.ndarray
+    if type(leaf) is float:
+        return (), _FLOAT, float
     plain = bare(leaf)
     kind = np.ndarray if isinstance(plain, np.ndarray) else type(plain)
     if kind is not np.ndarray and not issubclass(kind, np.generic):

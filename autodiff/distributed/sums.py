@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import queue
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from typing import Any
 
@@ -262,6 +262,14 @@ def _checked(shards: Any) -> list:
     listed = list(shards)
     if not listed:
         raise ArgumentError("there are no shards: give a list of at least one.")
+    for number, shard in enumerate(listed):
+        for part in shard if isinstance(shard, tuple) else (shard,):
+            if isinstance(part, Iterator):
+                raise ArgumentError(
+                    f"shard {number} holds a {type(part).__name__}, which can be read only once, "
+                    "and a shard is read in each evaluation. Give a list, or a function that "
+                    "makes it."
+                )
     return listed
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -148,14 +149,40 @@ def minimize(
         if is_differentiating():
             jac = of_vector(gradient_at) if has_gradient else None
             return _traced(given, posed, solve, of_vector(value_at), jac=jac)
-        evaluate = of_vector(pair_at if has_gradient else number_at)
-        return run.solve(
-            solve,
-            run.watched(evaluate, _value_and_norm if has_gradient else _value),
-            posed.start,
-            jac=has_gradient or None,
-            callback=run.callback,
-        )
+        if has_gradient:
+            pair = _Pair(run.watched(of_vector(pair_at), _value_and_norm))
+            value, slope = pair.value, pair.slope
+        else:
+            value, slope = run.watched(of_vector(number_at), _value), None
+        return run.solve(solve, value, posed.start, jac=slope, callback=run.callback)
+
+
+class _Pair:
+    """Value and gradient from one pass, as SciPy asks for them: one after the other.
+
+    SciPy does the same for ``jac=True``, but what it spends on comparing points is as much as a
+    small function takes.
+    """
+
+    def __init__(self, function: Callable) -> None:
+        self._function = function
+        self._at: bytes | None = None
+        self._found: Any = None
+
+    def value(self, x: np.ndarray) -> Any:
+        """Return the value at a point."""
+        return self._pair(x)[0]
+
+    def slope(self, x: np.ndarray) -> Any:
+        """Return the gradient at a point."""
+        return self._pair(x)[1]
+
+    def _pair(self, x: np.ndarray) -> Any:
+        at = x.tobytes()
+        if at != self._at:
+            self._found = self._function(x)
+            self._at = at
+        return self._found
 
 
 @contextlib.contextmanager
@@ -179,7 +206,7 @@ def _value(y: Any) -> tuple[Any, float]:
 
 
 def _value_and_norm(y: Any) -> tuple[Any, Any]:
-    return y[0], np.sqrt(np.dot(y[1], y[1]))
+    return y[0], math.sqrt(np.dot(y[1], y[1]))
 
 
 def _cost(y: Any) -> tuple[Any, float]:

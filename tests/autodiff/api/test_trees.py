@@ -1,6 +1,7 @@
 """Parameters in nests: ravel, tree_map, tree_add, tree_scale."""
 
 import math
+import pickle
 import types
 
 import numpy as np
@@ -8,6 +9,8 @@ import pytest
 
 import autodiff
 from autodiff import ArgumentError, gradient, hvp, jacobian, ravel, tree_add, tree_map, tree_scale
+from autodiff.api.trees import Ravelling
+from autodiff.trace.pytree import leaves_of
 from tests.helpers import Data, Pair, differences
 
 
@@ -119,6 +122,83 @@ def test_an_object_in_two_places_remains_one():
     assert vector.size == 3
     first, second = nest(2 * vector)
     assert first is second
+
+
+PLAIN = {
+    "array": lambda: np.arange(6.0).reshape(2, 3),
+    "float of NumPy": lambda: [np.float64(1.0), 2.0],
+    "array without axes": lambda: {"a": np.array(2.0), "b": np.zeros((0, 3))},
+    "constants": lambda: {"a": 1.0, "n": 3, "deep": ("x", [None, np.ones(2)]), "empty": {}},
+    "tuple in two places": lambda: [(pair := (1.0, 2.0)), pair],
+    "list in two places": lambda: {"a": (row := [1.0, 2.0]), "b": row},
+    "linked list": lambda: linked(200),
+    "itself inside": lambda: [1.0, (ring := [np.ones(2)]).append(ring) or ring],
+}
+
+
+def linked(length):
+    """A long chain of lists."""
+    chain = []
+    for i in range(length):
+        chain = [float(i), chain]
+    return chain
+
+
+def by_the_long_way(ravelling):
+    """A ravelling that walks through nests anew each time."""
+    other = Ravelling(ravelling.like, ravelling.is_real)
+    other._make = other._write = None
+    return other
+
+
+@pytest.mark.parametrize("name", PLAIN)
+@pytest.mark.parametrize("again", [lambda r: r, lambda r: pickle.loads(pickle.dumps(r))])
+def test_the_short_way_of_plain_nests_is_the_long_one(name, again):
+    params = PLAIN[name]()
+    short = again(Ravelling(params, real=True))
+    long = by_the_long_way(short)
+    vector = short.vector(params)
+    np.testing.assert_array_equal(vector, long.vector(params))
+    made, expected = short.nest(vector + 0.5), long.nest(vector + 0.5)
+    if name != "itself inside":
+        assert plain(made) == plain(expected)
+    assert all(
+        type(a) is type(b) for a, b in zip(leaves_of(made), leaves_of(expected), strict=True)
+    )
+    assert all(leaf.flags.owndata for leaf in leaves_of(made) if isinstance(leaf, np.ndarray))
+
+
+@pytest.mark.parametrize(
+    "like", [{"a": np.ones(2, np.float32)}, {"a": 1j}, {"a": np.ones(2, complex), "b": 1.0}]
+)
+def test_without_numbers_other_kinds_of_numbers_are_kept(like):
+    small = Ravelling(like, real=True).without_numbers()
+    vector = np.arange(1.0, small.size + 1)
+    (leaf, *_) = small.nest(vector).values()
+    assert np.result_type(leaf) == np.result_type(like["a"])
+    assert plain(small.nest(vector)) == plain(Ravelling(like, real=True).nest(vector))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"a": 1.0, "n": 3.0, "b": np.ones(2)},
+        {"a": 1.0, "n": 3, "b": None},
+        {"a": 1.0, "n": 3, "b": np.ones(3)},
+        {"a": 1.0, "n": 3, "b": np.ones(2), "c": 1.0},
+        {"a": 1.0, "b": [1.0, 1.0]},
+    ],
+)
+def test_a_nest_of_another_form_is_no_vector(other):
+    ravelling = Ravelling({"a": 1.0, "n": 3, "b": np.ones(2)})
+    with pytest.raises(ArgumentError, match="does not have the form"):
+        ravelling.vector(other)
+
+
+def test_numbers_of_other_kinds_in_a_nest_go_into_the_vector():
+    ravelling = Ravelling({"a": 1.0, "b": np.ones(2)})
+    found = ravelling.vector({"a": np.float32(2.0), "b": np.array([3.0, 4.0], np.float32)})
+    np.testing.assert_array_equal(found, [2.0, 3.0, 4.0])
 
 
 def test_a_vector_that_does_not_fit():

@@ -216,6 +216,8 @@ def test_progress():
         ([], "there are no shards"),
         (np.ones((3, 3)), r"shards is one ndarray. Give a list.*np.array_split"),
         ("x.npy", "shards is one str"),
+        ([np.ones(2), iter([1.0])], "shard 1 holds a list_iterator, which can be read only once"),
+        ([(np.ones(2), (x for x in [1.0]))], "shard 0 holds a generator, which can be read only"),
         (["x.csv"], r"'x.csv' is a file of a kind that is not known: '.csv' is none of .npy, .par"),
     ],
 )

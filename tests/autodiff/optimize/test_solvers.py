@@ -407,3 +407,32 @@ def test_the_arguments_of_a_constraint():
         assert minimize(lambda p: p["x"] ** 2, {"x": 3.0}, constraints=least).params["x"] == (
             pytest.approx(2.0)
         )
+
+
+@pytest.mark.parametrize("method", ["BFGS", "L-BFGS-B", "CG", "Newton-CG", "SLSQP", "trust-constr"])
+def test_value_and_gradient_of_a_point_are_computed_once(method):
+    points = []
+
+    def loss(p):
+        return np.sum((p["a"] - 1) ** 4) + p["b"] ** 2
+
+    def seen(p):
+        points.append((*p["a"], p["b"]))
+        return loss(p)
+
+    start = {"a": np.zeros(2), "b": 1.0}
+    result = minimize(seen, start, method=method)
+    assert len(result.history) <= result.nfev + 1
+    if method not in ("Newton-CG", "trust-constr"):  # which take products of the Hessian, too
+        assert len(points) == len(result.history)
+    by_scipy = optimize.minimize(
+        lambda v: (
+            loss({"a": v[:2], "b": v[2]}),
+            np.append(4 * (v[:2] - 1) ** 3, 2 * v[2]),
+        ),
+        [0.0, 0.0, 1.0], jac=True, method=method,
+        **({"hessp": lambda v, w: np.append(12 * (v[:2] - 1) ** 2, 2.0) * w}
+           if method in ("Newton-CG", "trust-constr") else {}),
+    )  # fmt: skip
+    assert (result.nfev, result.nit) == (by_scipy.nfev, by_scipy.nit)
+    np.testing.assert_allclose(result.x, by_scipy.x, rtol=1e-9)

@@ -52,6 +52,20 @@ def one_shard() -> None:
     value_and_gradient(loss, 1.0, SHARDS[:1], THREADS)
 
 
+def summed(a, numbers):
+    return sum((a * x - 1) ** 2 for x in numbers)
+
+
+@entry("A generator as a shard", ArgumentError)
+def generator_as_shard() -> None:
+    value_and_gradient(summed, 1.0, [(float(x) for x in range(3))], THREADS)
+
+
+@generator_as_shard.instead("Give a function that makes it")
+def function_as_shard() -> None:
+    value_and_gradient(summed, 1.0, [lambda: (float(x) for x in range(3))], THREADS)
+
+
 @entry("A file of a kind that is not known", ArgumentError)
 def unknown_file() -> None:
     value_and_gradient(loss, 1.0, ["rows.csv"], THREADS)
