@@ -131,6 +131,7 @@ LOOKED_UP = {
 
 IMPORTED = (
     ("bottleneck", "bottleneck"),
+    ("mpmath", "mpmath"),
     ("numpy.fft", "transforms.fourier"),
     ("numpy.random", "random"),
     ("numpy.polynomial", "calculus.polynomial_families"),

@@ -489,3 +489,13 @@ TABLES[pd.Series] = Table(_series_parts, _series_with)
 TABLES[pd.DataFrame] = Table(_frame_parts, _frame_with)
 CONVERTED[pd.Series] = CONVERTED[pd.DataFrame] = array_of
 CONVERTED[TracedColumn] = lambda column: column.values if is_tracer(column.values) else None
+
+
+def python_engine(check: Callable) -> Callable:
+    """Have texts (``df.eval``) computed by pandas, not by numexpr, which has no derivatives."""
+
+    def checked(engine: str | None) -> str:
+        found = check(engine)
+        return "python" if found == "numexpr" else found
+
+    return checked
