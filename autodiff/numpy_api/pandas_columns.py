@@ -378,6 +378,11 @@ def sanitize_array(body: Callable) -> Callable:
             return body(plain, index, dtype, *args, **kwargs)
         if np.ndim(bare(values)) == 0:
             values = np.broadcast_to(values, (1 if index is None else len(index),))
+        if np.ndim(bare(values)) > 1 and isinstance(data, (list, tuple)):
+            cells = np.empty(len(data), object)  # pandas makes a column of objects of arrays
+            for i, cell in enumerate(data):
+                cells[i] = cell
+            return body(cells, index, dtype, *args, **kwargs)
         if np.ndim(bare(values)) != 1:
             raise ValueError("Data must be 1-dimensional")
         if isinstance(dtype, np.dtype) and dtype != bare(values).dtype:
