@@ -208,13 +208,13 @@ def text_of_a_loop(x):
     return interpreter.symtable["s"]
 
 
-@call(formulaic, V)
+@call(formulaic, V, "traced column of pandas")
 def matrix_of_a_model(x):
     matrix = formulaic.model_matrix("x + I(x**2)", pandas.DataFrame({"x": x}))
     return (np.asarray(matrix) ** 2).sum()
 
 
-@call(formulaic, V)
+@call(formulaic, V, "traced column of pandas")
 def logarithm_in_a_model(x):
     formula = formulaic.Formula("0 + log(x)")
     return formula.get_model_matrix(pandas.DataFrame({"x": x})).sum().sum()

@@ -41,6 +41,12 @@ ON_A_GRID = (
 AGREEMENT = 1e-6
 
 
+def check(follows: Any, name: str) -> None:
+    """Raise unless what FITPACK has found follows from the data."""
+    if not follows:
+        raise RefusedError(f"scipy.interpolate.{name}", KNOTS)
+
+
 def scaled_jumps(t: Any, k: int) -> Any:
     """The jumps of the k-th derivatives, as FITPACK scales them, free of units."""
     mean = (t[-k - 1] - t[k]) / (np.shape(t)[0] - 2 * k - 1)
@@ -202,14 +208,11 @@ def chosen(space: Plane, z: Any, w: Any, known: tuple, name: str) -> tuple:
         A, _ = in_free(space, knots, w)
         squares = (z - np.matmul(A, np.linalg.lstsq(A, z)[0])) ** 2
         axis, at = further_knot(space, inner, squares, sizes)
-        if axis < 0:
-            raise RefusedError(f"scipy.interpolate.{name}", KNOTS)
+        check(axis >= 0, name)
         inner[axis] = space.added(inner[axis], axis, at)
-    if not all(
-        np.allclose(ignore_derivatives(t), was, rtol=0, atol=AGREEMENT * (was[-1] - was[0]))
-        for t, was in zip(knots, known, strict=True)
-    ):
-        raise RefusedError(f"scipy.interpolate.{name}", KNOTS)
+    for t, was in zip(knots, known, strict=True):
+        away = np.max(np.abs(ignore_derivatives(t) - was))
+        check(away <= AGREEMENT * (was[-1] - was[0]), name)
     return tuple([with_value(was, t) for t, was in zip(knots, known, strict=True)])
 
 
@@ -217,8 +220,7 @@ def smoothed(
     space: Plane, z: Any, w: Any, s: Any, known: tuple, c: Any, ier: int, name: str
 ) -> tuple[tuple, Any, Any]:
     """Return the knots, the coefficients and the sum of squares of what FITPACK has found."""
-    if ier not in (0, -1, -2):
-        raise RefusedError(f"scipy.interpolate.{name}", KNOTS)
+    check(ier in (0, -1, -2), name)
     z = z * w
     knots = chosen(space, z, w, known, name)
     A, T = in_free(space, knots, w)
@@ -236,8 +238,7 @@ def least_squares(A: Any, T: Any, z: Any, known: Any, name: str) -> tuple[Any, A
     d = np.linalg.lstsq(A, z)[0]
     c = times(T, d)
     away = np.abs(ignore_derivatives(c) - known)
-    if np.max(away) > AGREEMENT * np.max(np.abs(known)):
-        raise RefusedError(f"scipy.interpolate.{name}", KNOTS)
+    check(np.max(away) <= AGREEMENT * np.max(np.abs(known)), name)
     return with_value(known, c), np.sum((z - np.matmul(A, d)) ** 2)
 
 
@@ -289,8 +290,7 @@ def spherfit_lsq_body(teta, phi, r, tt, tp, w=None, eps=1e-16, overwrite_tt=0, o
         plainly, _dfitpack.spherfit_lsq, *map(ignore_derivatives, (teta, phi, r, tt, tp)),
         w=ignore_derivatives(w), eps=eps,
     )  # fmt: skip
-    if ier != 0:
-        raise RefusedError(f"scipy.interpolate.{name}", KNOTS)
+    check(ier == 0, name)
     space = Sphere(teta, phi)
     knots = space.knots(tt[4:-4], 0), space.knots(tp[4:-4], 1)
     A, T = in_free(space, knots, w)

@@ -65,6 +65,12 @@ class Grid:
         return np.where(self.edge[chosen] < 0, self.at[chosen], moved)
 
 
+def check(are_told_apart: Any) -> None:
+    """Raise unless the extremals are those of the filter, and no more."""
+    if not are_told_apart:
+        raise RefusedError("scipy.signal.remez", RIPPLES)
+
+
 def amplitudes(f: Any, numtaps: int, turned: bool) -> Any:
     """Return the matrix that makes amplitudes at frequencies of the first half of the taps."""
     n = np.arange((numtaps + 1 - turned) // 2)
@@ -90,8 +96,7 @@ def extremals(error: np.ndarray, count: int) -> np.ndarray:
     tops = np.array([run[np.argmax(np.abs(error[run]))] for run in runs])
     sizes = np.abs(error[tops])
     tops = tops[sizes > (1 - AGREEMENT) * np.max(sizes)]
-    if tops.size != count or np.any(np.diff(np.sign(error[tops])) == 0):
-        raise RefusedError("scipy.signal.remez", RIPPLES)
+    check(tops.size == count and np.all(np.diff(np.sign(error[tops])) != 0))
     return tops
 
 
@@ -124,8 +129,8 @@ def remez_body(
     ripple = (-1.0) ** np.arange(half + 1) / importance
     matrix = np.column_stack([sign * amplitudes(f, numtaps, turned), ripple])
     taps = np.linalg.solve(matrix, goal)[:half]
-    if np.max(np.abs(ignore_derivatives(taps) - known[:half])) > AGREEMENT * np.max(np.abs(known)):
-        raise RefusedError("scipy.signal.remez", RIPPLES)
+    away = np.max(np.abs(ignore_derivatives(taps) - known[:half]))
+    check(away <= AGREEMENT * np.max(np.abs(known)))
     taps = with_value(known[:half], taps)
     if turned:
         return np.concatenate([taps, np.zeros(numtaps % 2), -taps[::-1]])
