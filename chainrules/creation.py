@@ -163,8 +163,8 @@ def register_complex(f: Callable) -> None:
         return y, f(real_dot + 1j * natural(dots[1], imag))
 
 
-# NumPy's number types are casts when called.
-for _type in dict.fromkeys(np.sctypeDict.values()):
+# NumPy's number types are casts when called. Other packages put what is no class into its table.
+for _type in dict.fromkeys(t for t in np.sctypeDict.values() if isinstance(t, type)):
     if issubclass(_type, np.inexact):
         if issubclass(_type, np.complexfloating):
             register_complex(_type)

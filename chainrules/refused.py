@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import sys
+import time
 from collections.abc import Callable, Iterable
 from typing import Any, NoReturn
 
@@ -146,6 +147,13 @@ refuse(
     datetime.timedelta,
     "a span of time is a whole number of microseconds. Compute with its seconds as a number.",
 )
+refuse(
+    (
+        datetime.datetime.fromtimestamp, datetime.datetime.utcfromtimestamp,
+        datetime.date.fromtimestamp, time.gmtime, time.localtime, time.ctime,
+    ),
+    "a date is a whole number of microseconds. Compute with the seconds as a number.",
+)  # fmt: skip
 refuse((memoryview, bytes, bytearray), MEMORY, Array)
 refuse(
     (np.matrix, np.asmatrix, np.bmat),

@@ -14,6 +14,7 @@ import functools
 import itertools
 import math
 import operator
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -131,6 +132,7 @@ LOOKED_UP = {
 
 IMPORTED = (
     ("bottleneck", "bottleneck"),
+    ("mpmath", "mpmath"),
     ("numpy.fft", "transforms.fourier"),
     ("numpy.random", "random"),
     ("numpy.polynomial", "calculus.polynomial_families"),
@@ -160,7 +162,8 @@ def more_functions(module: str) -> list[Callable]:
     Of types, constants and the like there may be others among them, which have no rules.
     """
     if module == "builtins.numbers":
-        return [f for f in (*vars(math).values(), *vars(cmath).values()) if callable(f)]
+        known = (*vars(math).values(), *vars(cmath).values(), time.sleep)
+        return [f for f in known if callable(f)]
     if module == "creation":
         return [t for t in vars(np).values() if isinstance(t, type) and issubclass(t, np.generic)]
     if module == "reductions.ufunc_methods":

@@ -244,11 +244,12 @@ class ProjectToNumber:
 
 _REALS = frozenset({int, float, np.float16, np.float32, np.float64, np.longdouble})
 
-# NumPy's types of numbers; to NumPy, a span of time is an integer.
+# NumPy's types of numbers; to NumPy, a span of time is an integer. Other packages put what is no
+# class into its table.
 _NUMBERS = [
     cls
     for cls in set(np.sctypeDict.values())
-    if issubclass(cls, np.number) and not issubclass(cls, np.timedelta64)
+    if isinstance(cls, type) and issubclass(cls, np.number) and not issubclass(cls, np.timedelta64)
 ]
 
 

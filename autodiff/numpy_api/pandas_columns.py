@@ -379,6 +379,11 @@ def sanitize_array(body: Callable) -> Callable:
             return body(plain, index, dtype, *args, **kwargs)
         if np.ndim(bare(values)) == 0:
             values = np.broadcast_to(values, (1 if index is None else len(index),))
+        if np.ndim(bare(values)) > 1 and isinstance(data, (list, tuple)):
+            cells = np.empty(len(data), object)  # pandas makes a column of objects of arrays
+            for i, cell in enumerate(data):
+                cells[i] = cell
+            return body(cells, index, dtype, *args, **kwargs)
         if np.ndim(bare(values)) != 1:
             raise ValueError("Data must be 1-dimensional")
         if isinstance(dtype, np.dtype) and dtype != bare(values).dtype:
@@ -496,3 +501,13 @@ TABLES[pd.Series] = Table(_series_parts, _series_with)
 TABLES[pd.DataFrame] = Table(_frame_parts, _frame_with)
 CONVERTED[pd.Series] = CONVERTED[pd.DataFrame] = array_of
 CONVERTED[TracedColumn] = lambda column: column.values if is_tracer(column.values) else None
+
+
+def python_engine(check: Callable) -> Callable:
+    """Have texts (``df.eval``) computed by pandas, not by numexpr, which has no derivatives."""
+
+    def checked(engine: str | None) -> str:
+        found = check(engine)
+        return "python" if found == "numexpr" else found
+
+    return checked

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import cmath
 import math
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -302,4 +303,4 @@ as_numpy(pow, np.power, types=(NUMERIC, NUMERIC))
 scalar_rule(float, 1, types=(NUMERIC,))
 scalar_rule(complex, 1, types=(NUMERIC,))
 scalar_rule(complex, 1, 1j, types=(NUMERIC, NUMERIC))
-non_differentiable((int, bool, round))
+non_differentiable((int, bool, round, time.sleep))

@@ -151,7 +151,10 @@ def dict_of(x: Any) -> dict[str, Any]:
     >>> dict_of(Proxy())
     {}
     """
-    return _dict_reader(type(x))(x)
+    try:
+        return _dict_reader(type(x))(x)
+    except (AttributeError, ValueError):  # of a wrapper made in C that holds nothing yet
+        return {}
 
 
 def slot_values(x: Any) -> dict[str, Any]:

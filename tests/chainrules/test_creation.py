@@ -1,3 +1,5 @@
+import subprocess
+import sys
 from collections import namedtuple
 
 import numpy as np
@@ -162,3 +164,14 @@ def test_the_cotangent_of_a_list_is_in_its_nesting():
 )
 def test_engine(f, check_engine):
     check_engine(f, X)
+
+
+def test_types_that_other_packages_put_into_the_table_of_numpy():
+    """numpy-quaternion puts a dtype there, which is no class."""
+    program = (
+        "import numpy as np; np.sctypeDict['strange'] = np.dtype(float)\n"
+        "from autodiff import gradient\n"
+        "print(gradient(lambda x: np.float64(x) * np.ones(1)[0], 2.0))"
+    )
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert run.stdout.strip() == "1.0", run.stderr

@@ -1,4 +1,5 @@
 import datetime
+import time
 
 import numpy as np
 import pytest
@@ -43,6 +44,8 @@ def test_a_traced_argument_is_refused_however_it_is_passed(call):
     "f, name",
     [
         (lambda x: datetime.timedelta(seconds=x).total_seconds(), r"datetime\.timedelta"),
+        (lambda x: datetime.datetime.fromtimestamp(x).second, r"datetime\.datetime\.fromtimestamp"),
+        (lambda x: time.gmtime(x).tm_sec, r"time\.gmtime"),
         (lambda x: np.random.default_rng(0).wald(x, 1.0), r"numpy\.random\.Generator\.wald"),
         (lambda x: optimize.bracket(lambda t: (t - x) ** 2)[0], r"scipy\.optimize\.bracket"),
         (
@@ -170,3 +173,7 @@ def test_matrices_are_refused_by_the_engine(f):
 def test_a_matrix_is_no_argument(x):
     with pytest.raises(autodiff.ArgumentError, match=r"np\.matrix"):
         autodiff.gradient(lambda x: 1.0, x)
+
+
+def test_a_pause_is_no_derivative():
+    assert autodiff.gradient(lambda x: time.sleep(x * 1e-3) or x * x, 1.5) == 3.0

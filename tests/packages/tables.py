@@ -232,3 +232,30 @@ def array_of_data_by_parameter(p):
 def float_of(a):
     """The value of a DataArray without axes."""
     return a.values
+
+
+@call(pd, V)
+def column_of_a_text(x):
+    return pd.DataFrame({"a": x, "b": V}).eval("c = a * b**2")["c"].sum()
+
+
+@call(pd, 2.0)
+def variable_in_a_text(x):
+    return pd.DataFrame({"a": V}).eval("a * @x ** 2").sum()
+
+
+@call(pd, 1.1)
+def variable_in_a_query(x):
+    frame = pd.DataFrame({"a": V})
+    return (frame.query("a < @x")["a"] * x).sum()
+
+
+@call(pd, 2.0)
+def text_of_variables(x):
+    return pd.eval("x * x")
+
+
+@call(pd, V)
+def arrays_in_cells(x):
+    frame = pd.DataFrame({"all": [x, x**2], "sum": [x.sum(), 1.0]})
+    return frame["all"].iloc[1].sum() * frame["sum"].iloc[0]

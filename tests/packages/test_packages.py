@@ -18,6 +18,7 @@ from tests.packages import (  # noqa: F401 - each fills the table
     compiled,
     earth,
     engineering,
+    further,
     geography,
     learning,
     money,

@@ -23,6 +23,7 @@ joblib = imported("joblib")
 tqdm = imported("tqdm")
 glom = imported("glom")
 simpy = imported("simpy")
+numexpr = imported("numexpr")
 
 if beartype is not None:
 
@@ -33,6 +34,18 @@ if beartype is not None:
     @beartype.beartype
     def checked_array(x: np.ndarray) -> np.ndarray:
         return np.sin(x) ** 2
+
+    @beartype.beartype
+    class Checked:
+        def __init__(self, a: float):
+            self.a = a
+
+        def scaled(self, x: float) -> float:
+            return self.a * x**2
+
+    @beartype.beartype
+    def summed(numbers: list[float]) -> float:
+        return sum(v * v for v in numbers)
 
 
 if typeguard is not None:
@@ -65,6 +78,11 @@ if deprecated is not None:
     def old(x):
         return math.sin(x)
 
+    @deprecated.deprecated(reason="use another", action="ignore")
+    class Old:
+        def __init__(self, x):
+            self.x = x
+
 
 if decorator is not None:
 
@@ -87,6 +105,13 @@ if pydantic is not None:
         a: float
         b: float = 2.0
 
+    @pydantic.validate_call(config={"arbitrary_types_allowed": True})
+    def squares(x: np.ndarray) -> float:
+        return (x**2).sum()
+
+    class Strict(pydantic.BaseModel, validate_assignment=True):
+        a: float = 1.0
+
     @pydantic.dataclasses.dataclass
     class Point:
         a: float
@@ -94,6 +119,14 @@ if pydantic is not None:
 
 
 if cachetools is not None:
+
+    class Remembering:
+        def __init__(self):
+            self.cache = cachetools.LRUCache(4)
+
+        @cachetools.cachedmethod(lambda self: self.cache)
+        def cube(self, x):
+            return x**3
 
     @cachetools.cached(cachetools.LRUCache(8))
     def cached(x):
@@ -168,6 +201,94 @@ def pydantic_dataclass(x):
 @call(cachetools, 0.7)
 def cachetools_function(x):
     return cached(x)
+
+
+@call(cachetools, 0.7)
+def cachetools_method(x):
+    return Remembering().cube(x)
+
+
+@call(cachetools, 0.7)
+def cachetools_cache(x):
+    cache = cachetools.LRUCache(4)
+    cache["a"] = x
+    return cache["a"] ** 2
+
+
+@call(beartype, 0.7)
+def beartype_class(x):
+    return Checked(x).scaled(x)
+
+
+@call(beartype, 0.7)
+def beartype_containers(x):
+    return summed([x, x * x])
+
+
+@call(typeguard, 0.7)
+def typeguard_check(x):
+    return typeguard.check_type(x, float) ** 2
+
+
+@call(wrapt, 0.7)
+def wrapt_proxy(x):
+    return wrapt.ObjectProxy(x) * wrapt.ObjectProxy({"a": x})["a"]
+
+
+@call(deprecated, 0.7)
+def deprecated_class(x):
+    return Old(x).x ** 2
+
+
+@call(pydantic, V)
+def pydantic_arrays(x):
+    return squares(x)
+
+
+@call(pydantic, 0.7)
+def pydantic_assignment(x):
+    model = Model(a=1.0)
+    model.a = x
+    return model.a * model.model_copy(update={"b": x}).b
+
+
+@call(pydantic, 0.7, "validate_assignment")
+def pydantic_validated_assignment(x):
+    model = Strict()
+    model.a = x
+    return model.a**2
+
+
+@call(numexpr, V, r"numexpr\.necompiler")
+def numexpr_text(x):
+    return numexpr.evaluate("x**2 + 1").sum()
+
+
+@call(numexpr, V, r"numexpr\.necompiler")
+def numexpr_variables(x):
+    return numexpr.evaluate("sin(y)*k", local_dict={"y": x, "k": 2.0}).sum()
+
+
+class Degrees(float):
+    """A subclass of float."""
+
+    def radians(self):
+        return self * math.pi / 180
+
+
+@call(functools, 0.7, "float\\(\\)")
+def subclass_of_float(x):
+    return Degrees(x).radians()
+
+
+@call(functools, 0.7)
+def constant_of_a_subclass(x):
+    return Degrees(2.0) * x + Degrees(1.0).radians() * x**2
+
+
+@call(functools, Degrees(0.7))
+def argument_of_a_subclass(x):
+    return x * x
 
 
 @call(toolz, 0.7)

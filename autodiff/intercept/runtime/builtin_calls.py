@@ -41,6 +41,11 @@ def type_of_value(*args: Any, **kwargs: Any) -> Any:
     return args[0].__class__ if issubclass(kind, _SHOWING_ANOTHER) and len(args) == 1 else kind
 
 
+def _is_read_by_numpy(kind: type) -> bool:
+    """Whether ``float`` of an array of a class is that of the element."""
+    return kind.__float__ is np.ndarray.__float__
+
+
 def by_method(builtin: Any, as_before: Callable) -> Callable:
     """Return a builtin of one value that asks the value's class first."""
     method = f"__{builtin.__name__}__"
@@ -56,6 +61,8 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
             if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
                 return args[0]  # float(v) is v
         kind = type(args[0]) if args else type(None)
+        if is_float and kind is Instance and _is_read_by_numpy(type(args[0]._shell)):
+            return ask(args[0].item())
         if kind is Instance or (args and not syntax_ops.is_plain(kind)):
             defined = syntax_ops.special(kind, method)
             if defined is not None:

@@ -53,9 +53,11 @@ def remembering(g: Any, kind: type) -> Callable | None:
     A call is made once for one traced value, as it is for one plain value. Two traced values are
     not the same where they are equal: their derivatives differ.
     """
-    function = getattr(g, "__wrapped__", None)
+    function: Any = getattr(g, "__wrapped__", None)
     if function is None:
         return None
+    if kind.__module__ == "cachetools._cachedmethod":  # of an object, which is in its key
+        function = types.MethodType(function, g.cache_key.args[0])
     parameters: dict[str, Any] = getattr(g, "cache_parameters", dict)()
     # Caches of packages may have keys of their own, for arrays too.
     none = (_NoKeyError,) if parameters else (_NoKeyError, TypeError)

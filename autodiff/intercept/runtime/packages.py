@@ -23,6 +23,7 @@ _INSTEAD: dict[tuple[str, str], tuple[str, str, tuple]] = {
     ("pandas.core.frame", "DataFrame.to_numpy"): (_COLUMNS, "as_plain_array", ()),
     ("pandas.core.base", "IndexOpsMixin.to_numpy"): (_COLUMNS, "as_plain_array", ()),
     ("pandas.core.series", "Series.dtype"): (_COLUMNS, "dtype", ()),
+    ("pandas.core.computation.eval", "_check_engine"): (_COLUMNS, "python_engine", ()),
     ("pandas.core.frame", "DataFrame.corr"): (_WINDOWS, "frame_covariance", (True,)),
     ("pandas.core.frame", "DataFrame.cov"): (_WINDOWS, "frame_covariance", (False,)),
     ("pandas.core.series", "Series.corr"): (_WINDOWS, "series_covariance", (True,)),

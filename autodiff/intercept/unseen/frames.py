@@ -75,9 +75,20 @@ if hasattr(sys, "_getframemodulename"):  # since Python 3.12
     REPLACED[sys._getframemodulename] = module_at
 
 
+# Functions that read the variables of their caller for a text, by way of other modules; these hold
+# what they have read in many objects.
+_READING = ("DataFrame.eval", "DataFrame.query")
+_READERS = "pandas.core.computation."
+
+
 def looks_at_frames(g: types.FunctionType) -> bool:
     """Whether a function looks at its caller's frame, or calls one of its module that does."""
-    return g.__name__ in _looking_in(g.__globals__) or _names_it(g.__code__)
+    return (
+        g.__name__ in _looking_in(g.__globals__)
+        or _names_it(g.__code__)
+        or (g.__qualname__ in _READING and g.__module__ == "pandas.core.frame")
+        or g.__module__.startswith(_READERS)
+    )
 
 
 def _names_it(code: types.CodeType) -> bool:

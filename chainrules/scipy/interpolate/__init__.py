@@ -13,6 +13,7 @@ from chainrules.scipy.interpolate import (
     penalties as penalties,
     piecewise as piecewise,
     scattered as scattered,
+    scattered_smoothing as scattered_smoothing,
     selections as selections,
     surfaces as surfaces,
 )

@@ -65,10 +65,27 @@ def smoothing(
     """
     columns = np.reshape(y, (np.shape(x)[0], -1))
     found = np.reshape(known, (np.shape(known)[0], -1))
-    z = columns * w[:, None]
-    B = design(t, k, x) * w[:, None]
+    c, left = balanced(
+        design(t, k, x) * w[:, None], jumps(t, k), columns * w[:, None], s, found, name
+    )
+    return np.reshape(c, np.shape(known)), left
+
+
+def balanced(B: Any, D: Any, z: Any, s: Any, found: Any, name: str) -> tuple[Any, Any]:
+    """Return coefficients that were found, and the sum of squares that is left.
+
+    Parameters
+    ----------
+    B, D : Any
+        The matrix of the B-splines, and that of what is to be small.
+    z, s : Any
+        The data, a column for each spline, and the smoothing factor.
+    found : array
+        The coefficients.
+    name : str
+        The function, for errors.
+    """
     normal, right = np.matmul(B.T, B), np.matmul(B.T, z)
-    D = jumps(t, k)
     penalty = np.matmul(D.T, D)
 
     def fit(penalty_factor: Any) -> tuple[Any, Any]:
@@ -88,4 +105,4 @@ def smoothing(
     for _ in range(NEWTON_STEPS):
         factor = factor - (fit(factor)[1] - target) / slope
     c, left = fit(factor)
-    return np.reshape(with_value(found, c), np.shape(known)), left
+    return with_value(found, c), left

@@ -31,9 +31,10 @@ from chainrules.scipy.interpolate.fitpack import (
     solved,
     with_ends,
 )
-from chainrules.scipy.interpolate.kernels import kernel
+from chainrules.scipy.interpolate.kernels import kernel, plainly
+from chainrules.scipy.interpolate.scattered_smoothing import Plane, smoothed
 from chainrules.scipy.private import Private
-from chainrules_core import ignore_derivatives
+from chainrules_core import ignore_derivatives, natively
 
 _dfitpack = Private("interpolate._dfitpack")
 _fitpack = Private("interpolate._fitpack")
@@ -49,28 +50,18 @@ ON_THE_SPHERE = (
     "or RectBivariateSpline."
 )
 SMOOTH = "scipy.interpolate.SmoothBivariateSpline"
-if _fitpack.has("surfit_smth"):
-    ON_SPHERES = {
-        "sphere": "(Smooth|LSQ)SphereBivariateSpline",
-        "spgrid": "RectSphereBivariateSpline",
-    }
+if _fitpack.has("surfit_smth"):  # in C, since SciPy 1.18
     refuse(_fitpack.surfit_smth, SURFACES_SMOOTHED, name=SMOOTH)
     refuse(
         _fitpack.surfit,
         "it has no rule. Use LSQBivariateSpline, or RectBivariateSpline.",
         name="scipy.interpolate.bisplrep",
     )
-    _module: Any = _fitpack
-else:
-    ON_SPHERES = {
-        "spherfit_smth": "SmoothSphereBivariateSpline",
-        "spherfit_lsq": "LSQSphereBivariateSpline",
-        "regrid_smth_spher": "RectSphereBivariateSpline",
-    }
-    refuse(_dfitpack.surfit_smth, SURFACES_SMOOTHED, name=SMOOTH)
-    _module = _dfitpack
-for _name, _public in ON_SPHERES.items():
-    refuse(getattr(_module, _name), ON_THE_SPHERE, name=f"scipy.interpolate.{_public}")
+    for _name, _public in {
+        "sphere": "(Smooth|LSQ)SphereBivariateSpline",
+        "spgrid": "RectSphereBivariateSpline",
+    }.items():
+        refuse(getattr(_fitpack, _name), ON_THE_SPHERE, name=f"scipy.interpolate.{_public}")
 
 
 def as_matrix(c: Any, tx: Any, ty: Any, kx: int, ky: int) -> Any:
@@ -219,11 +210,21 @@ def surfit_lsq_in_c_body(
 def surfit_body(
     x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, nxest, nyest, wrk, lwrk1, lwrk2
 ):
-    if task != -1:
+    if task == 1:
         raise RefusedError(
             "scipy.interpolate.bisplrep",
-            "it chooses its knots. Give them: bisplrep(..., task=-1, tx=..., ty=...).",
+            "with task=1 it goes on from the knots of the call before. Use task=0 or task=-1.",
         )
+    if task == 0:
+        args = (x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, nxest, nyest)
+        known_tx, known_ty, known, more = natively(
+            plainly, _fitpack._surfit, *ignore_derivatives(args), wrk, lwrk1, lwrk2
+        )
+        space = Plane((x, y), (kx, ky), ((xb, xe), (yb, ye)))
+        knots, c, fp = smoothed(
+            space, z, w, s, (known_tx, known_ty), known, more["ier"], "bisplrep"
+        )
+        return *knots, c, more | {"fp": fp}
     tx = with_ends(tx[kx + 1 : np.shape(tx)[0] - kx - 1], kx, xb, xe)
     ty = with_ends(ty[ky + 1 : np.shape(ty)[0] - ky - 1], ky, yb, ye)
     c, fp = scattered(x, y, z, w, tx, ty, kx, ky)

@@ -7,7 +7,8 @@ At a vertex of A_ub x ≤ b_ub, A_eq x = b_eq, l ≤ x ≤ u the active constrai
 whatever the cost c, as long as the vertex remains optimal: with respect to c the derivative is
 zero, and that of the value c·x is x. With respect to b_ub and b_eq it is the dual solution. Where
 equations are redundant (in a transport problem the sums over rows and columns are) d moves so that
-they stay consistent, and B is solved in the sense of least squares.
+they stay consistent, and B is solved in the sense of least squares. The multipliers themselves, the
+marginals of a result, are B⁻ᵀ c.
 
 Not everything is smooth. Where other points are optimal as well, the vertex is not a function of
 the data, and the value has a kink with respect to c and A. Where more constraints are active than
@@ -24,6 +25,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize
 
+from chainrules.scipy.found import with_value
 from chainrules.scipy.optimize.active import sides_of
 from chainrules.scipy.optimize.implicit import (
     UnconvergedError,
@@ -31,7 +33,14 @@ from chainrules.scipy.optimize.implicit import (
     with_fields,
     with_others,
 )
-from chainrules_core import NoTangent, ZeroTangent, non_differentiable, not_implemented, pair_rule
+from chainrules_core import (
+    NoTangent,
+    ZeroTangent,
+    ignore_derivatives,
+    non_differentiable,
+    not_implemented,
+    pair_rule,
+)
 
 ON = 1e-8
 
@@ -187,12 +196,39 @@ def chosen(side: tuple, places: Any) -> Any:
     return np.array([side[i] for i in places], dtype=np.float64)
 
 
-def moving(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple) -> tuple[Any, Any]:
-    """Return an optimum `x` and its value as they move with their program."""
+def moving(name: str, c: Any, x: Any, rows: tuple, lower: tuple, upper: tuple) -> tuple:
+    """Return an optimum `x` and its value as they move with their program, and its vertex."""
     vertex = vertex_of(name, c, x, rows, lower, upper)
     b, d = system(vertex, rows, chosen(lower, vertex.at_lower), chosen(upper, vertex.at_upper))
     x = optimum(vertex, c, b, d, x)
-    return x, optimal_value(vertex, c, b, d, x)
+    return x, optimal_value(vertex, c, b, d, x), (vertex, b)
+
+
+def with_multipliers(found: Any, known: Any, c: Any, vertex: Vertex, b: Any) -> Any:
+    """Return a result whose multipliers move with the program: B⁻ᵀ c for active constraints.
+
+    They are left as they are, not differentiated, where they are not the only ones, or not those
+    that SciPy has.
+    """
+    n = len(c)
+    if not (vertex.is_unique and vertex.is_simple and np.shape(b) == (n, n)):
+        return found
+    dual = np.linalg.solve(np.transpose(b), c)
+    sizes = {"eqlin": len(known.eqlin.marginals), "ineqlin": len(vertex.rows)}
+    sizes |= {"lower": len(vertex.at_lower), "upper": len(vertex.at_upper)}
+    places = {"eqlin": None, "ineqlin": vertex.rows}
+    places |= {"lower": vertex.at_lower, "upper": vertex.at_upper}
+    start, fields = 0, {}
+    for name, size in sizes.items():
+        part, at = dual[start : start + size], places[name]
+        start += size
+        marginals = known[name].marginals
+        if at is not None:
+            part = np.matmul(np.eye(len(marginals))[:, at], part)
+        if not np.allclose(ignore_derivatives(part), marginals, rtol=ON, atol=ON):
+            return found
+        fields[name] = with_fields(found[name], marginals=with_value(marginals, part))
+    return with_fields(found, **fields)
 
 
 def check(name: str, result: Any) -> None:
@@ -215,9 +251,11 @@ def linprog_body(call, result):
     rows = a_ub, b_ub, matrix(call["A_eq"], n), vector(call["b_eq"])
     lower, upper = bounds_of(call["bounds"], n)
     lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
-    x, y = moving(name, c, result.x, rows, lower, upper)
+    x, y, at = moving(name, c, result.x, rows, lower, upper)
     # The multipliers move with the prices even where the vertex does not.
     found = with_others(result, np.concatenate([x, c]), name, ("x", "fun", "slack", "con"))
+    if call["integrality"] is None:
+        found = with_multipliers(found, result, c, *at)
     return with_fields(found, x=x, fun=y, slack=b_ub - np.matmul(a_ub, x))
 
 
@@ -255,7 +293,7 @@ def milp_body(call, result):
             bounds = optimize.Bounds(*bounds)
         lower, upper = sides_of(bounds, n)
     lower, upper = with_integers(call["integrality"], n, result.x, lower, upper)
-    x, y = moving(name, c, result.x, rows_of(call["constraints"], n), lower, upper)
+    x, y, _ = moving(name, c, result.x, rows_of(call["constraints"], n), lower, upper)
     return with_fields(result, x=x, fun=y)
 
 

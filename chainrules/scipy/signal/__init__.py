@@ -9,6 +9,7 @@ from chainrules.scipy.signal import (
     analytic as analytic,
     cascades as cascades,
     convolution as convolution,
+    equiripple as equiripple,
     filtering as filtering,
     frequencies as frequencies,
     peaks as peaks,

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from scipy import signal
 
-from chainrules.refused import refuse
 from chainrules.scipy.delegated import both, trace_body
 from chainrules.scipy.private import Private
 from chainrules_core import decompose, non_differentiable
@@ -40,12 +39,6 @@ for _module in (_ltisys, _czt, _short_time_fft):
     trace_methods(_module.module(), but=("stft_detrend",))  # see segments
 for _name in FUNCTIONS.split():
     trace_body(*both(getattr(signal, _name)))
-
-refuse(
-    both(signal.remez),
-    "the exchange algorithm by which it finds the best filter has no rule. Use firls or firwin2, "
-    "or wrap the argument in autodiff.ignore_derivatives(...).",
-)
 
 
 @non_differentiable

@@ -14,9 +14,15 @@ import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.csgraph as graphs
 
-from chainrules.refused import refuse
 from chainrules.scipy.sparse.construction import coo_of
-from chainrules.scipy.sparse.entries import natively, places_of, vector_of, weighed
+from chainrules.scipy.sparse.entries import (
+    as_format,
+    from_places,
+    natively,
+    places_of,
+    vector_of,
+    weighed,
+)
 from chainrules_core import Array, decompose, ignore_derivatives, non_differentiable, pair_rule
 
 _CONSTANT = (
@@ -26,10 +32,6 @@ _CONSTANT = (
     "structural_rank",
 )  # fmt: skip
 non_differentiable(tuple([getattr(graphs, n) for n in _CONSTANT]))
-refuse(
-    [graphs.csgraph_from_masked, graphs.csgraph_masked_from_dense, graphs.csgraph_to_masked],
-    "masked arrays hold no derivative. Use csgraph_from_dense and csgraph_to_dense.",
-)
 
 
 def edges_on_paths(
@@ -211,6 +213,39 @@ def csgraph_to_dense_body(csgraph, null_value=0):
     table[keys], is_edge[keys] = numbers, True
     found = np.where(is_edge, vector_of(graph)[table], null_value)
     return np.reshape(found, graph.shape)
+
+
+def _masked(graph: Any, plain: Any) -> Any:
+    """Return a graph as the masked array that SciPy makes of its plain values."""
+    made = np.ma.masked_array(graph, np.ma.getmaskarray(plain))
+    made.fill_value = plain.fill_value
+    return made
+
+
+@decompose(graphs.csgraph_masked_from_dense)
+def csgraph_masked_from_dense_body(
+    graph, null_value=0, nan_null=True, infinity_null=True, copy=True
+):
+    graph = np.asarray(graph)
+    plain = natively(
+        graphs.csgraph_masked_from_dense, ignore_derivatives(graph), null_value, nan_null,
+        infinity_null,
+    )  # fmt: skip
+    return _masked(graph, plain)
+
+
+@decompose(graphs.csgraph_to_masked)
+def csgraph_to_masked_body(csgraph):
+    plain = natively(graphs.csgraph_to_masked, ignore_derivatives(csgraph))
+    return _masked(csgraph_to_dense_body(csgraph), plain)
+
+
+@decompose(graphs.csgraph_from_masked)
+def csgraph_from_masked_body(graph):
+    if np.ndim(graph) != 2 or np.shape(graph)[0] != np.shape(graph)[1]:
+        raise ValueError("graph should be a square matrix")
+    places = np.nonzero(~np.ma.getmaskarray(graph))
+    return as_format(from_places(np.asarray(graph.data)[places], places, np.shape(graph)), "csr")
 
 
 def _summed_on_paths(csgraph: Any, before: Any, sources: Any, directed: bool, plain: Any) -> Any:

@@ -165,3 +165,8 @@ class Doubled(np.ndarray):
 def test_numbers_of_the_class_are_compared() -> None:
     with pytest.raises(DifferentiationError, match="gives other numbers"):
         gradient(lambda x: np.sum(x.view(Doubled) * x), X)
+
+
+def test_the_number_of_one_element():
+    found = gradient(lambda x: float(Length(x) * 2.0) + float(Length(x**2, "km").to("m")), 1.5)
+    np.testing.assert_allclose(found, 2.0 + 2000.0 * 1.5)

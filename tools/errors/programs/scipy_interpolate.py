@@ -136,10 +136,24 @@ def all_poles() -> None:
     assert np.isclose(g, np.exp(0.3))
 
 
-@entry("Scattered points that are fitted with a smoothing factor", RefusedError)
+@entry("Scattered points, fitted with a smoothing factor that is too small", RefusedError)
 def scattered_points_smoothed() -> None:
     x, y = np.random.default_rng(0).random((2, 40))
-    gradient(lambda z: interpolate.SmoothBivariateSpline(x, y, z)(0.4, 0.4)[0, 0], x * y)
+
+    def f(z):
+        return interpolate.SmoothBivariateSpline(x, y, z, s=1e-9)(0.4, 0.4)[0, 0]
+
+    gradient(f, np.cos(9 * x * y))
+
+
+@scattered_points_smoothed.instead("Raise s")
+def scattered_points_smoother() -> None:
+    x, y = np.random.default_rng(0).random((2, 40))
+
+    def f(z):
+        return interpolate.SmoothBivariateSpline(x, y, z, s=1.0)(0.4, 0.4)[0, 0]
+
+    assert np.isclose(np.sum(gradient(f, np.cos(9 * x * y))), 1.0)
 
 
 @scattered_points_smoothed.instead("Give the knots")
@@ -167,10 +181,25 @@ def grid_interpolated() -> None:
     assert np.isclose(np.sum(g), 1.0)
 
 
-@entry("bisplrep that chooses its knots", RefusedError)
+@entry("bisplrep that goes on with the knots of another call", RefusedError)
 def surface_with_chosen_knots() -> None:
     x, y = np.random.default_rng(0).random((2, 40))
-    gradient(lambda z: interpolate.bisplev(0.4, 0.4, interpolate.bisplrep(x, y, z)) * 1.0, x * y)
+    interpolate.bisplrep(x, y, x * y)
+
+    def f(z):
+        return interpolate.bisplev(0.4, 0.4, interpolate.bisplrep(x, y, z, task=1)) * 1.0
+
+    gradient(f, x * y)
+
+
+@surface_with_chosen_knots.instead("Begin with none")
+def surface_with_new_knots() -> None:
+    x, y = np.random.default_rng(0).random((2, 40))
+
+    def f(z):
+        return interpolate.bisplev(0.4, 0.4, interpolate.bisplrep(x, y, z)) * 1.0
+
+    assert np.isclose(np.sum(gradient(f, x * y)), 1.0)
 
 
 @surface_with_chosen_knots.instead("Give the knots")
@@ -184,28 +213,35 @@ def surface_with_given_knots() -> None:
     assert np.isclose(np.sum(gradient(f, x * y)), 1.0)
 
 
-@entry("A spline on the sphere", RefusedError)
-def spline_on_the_sphere() -> None:
-    theta, phi = np.meshgrid(np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8))
-    t, p = np.linspace(0.8, 2.2, 2), np.linspace(1.5, 5.0, 3)
+@entry("Smoothing on a grid on the sphere", RefusedError)
+def smoothing_on_the_sphere() -> None:
+    theta, phi = np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8)
 
     def f(r):
-        made = interpolate.LSQSphereBivariateSpline(theta.ravel(), phi.ravel(), r, t, p)
-        return made(1.0, 1.0)[0, 0]
+        return interpolate.RectSphereBivariateSpline(theta, phi, r, s=0.1)(1.0, 1.0)[0, 0]
 
-    gradient(f, np.cos(theta.ravel()))
+    gradient(f, np.outer(np.sin(theta), np.cos(phi)))
 
 
-@spline_on_the_sphere.instead("Fit a spline in the two angles")
-def spline_in_two_angles() -> None:
-    theta, phi = np.meshgrid(np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8))
-    t, p = np.linspace(0.8, 2.2, 2), np.linspace(1.5, 5.0, 3)
+@smoothing_on_the_sphere.instead("Interpolate")
+def grid_on_the_sphere() -> None:
+    theta, phi = np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8)
 
     def f(r):
-        made = interpolate.LSQBivariateSpline(theta.ravel(), phi.ravel(), r, t, p)
-        return made(1.0, 1.0)[0, 0]
+        return interpolate.RectSphereBivariateSpline(theta, phi, r)(1.0, 1.0)[0, 0]
 
-    assert np.isclose(np.sum(gradient(f, np.cos(theta.ravel()))), 1.0)
+    assert np.isclose(np.sum(gradient(f, np.outer(np.sin(theta), np.cos(phi)))), 1.0)
+
+
+@smoothing_on_the_sphere.instead("Smooth the points of the grid")
+def points_on_the_sphere() -> None:
+    theta, phi = np.meshgrid(np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8))
+    theta, phi = theta.ravel(), phi.ravel()
+
+    def f(r):
+        return interpolate.SmoothSphereBivariateSpline(theta, phi, r, s=1.0)(1.0, 1.0)[0, 0]
+
+    assert np.isclose(np.sum(gradient(f, np.cos(theta) + np.sin(3 * phi))), 1.0)
 
 
 @entry("CloughTocher2DInterpolator by the points", RefusedError)

@@ -27,9 +27,10 @@ def constant_parameter() -> None:
     assert np.isclose(gradient(f, 0.5), np.exp(0.5))
 
 
-@entry("The design of a filter by exchange", RefusedError)
+@entry("A filter by exchange with more extremals than it needs", RefusedError)
 def filter_by_exchange() -> None:
-    gradient(lambda x: np.sum(signal.remez(7, [0, x, 0.3, 0.5], [1, 0]) ** 2), 0.15)
+    bands = [0.0, 0.1, 0.4, 0.5]
+    gradient(lambda d: np.sum(signal.remez(3, bands, np.stack([d, 0.0])) ** 2), 1.0)
 
 
 @filter_by_exchange.instead("Use firls")
@@ -38,3 +39,15 @@ def filter_by_least_squares() -> None:
         return np.sum(signal.firls(7, np.stack([0.0, x, 0.3, 0.5]), [1, 1, 0, 0], fs=1.0) ** 2)
 
     gradient(f, 0.15)
+
+
+@entry("A recursive filter that SciPy does not start by its formula", RefusedError)
+def start_of_a_filter() -> None:
+    x = np.sqrt(np.arange(60.0))
+    gradient(lambda r: np.sum(signal.symiirorder2(x, r, np.pi)), 0.3)
+
+
+@start_of_a_filter.instead("Take another angle")
+def start_of_another_filter() -> None:
+    x = np.sqrt(np.arange(60.0))
+    gradient(lambda r: np.sum(signal.symiirorder2(x, r, 3.0)), 0.3)

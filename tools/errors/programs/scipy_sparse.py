@@ -5,7 +5,6 @@ import itertools
 import numpy as np
 import scipy.sparse as sp
 import scipy.sparse.linalg as spl
-from scipy.sparse import csgraph
 
 from autodiff import gradient, ignore_derivatives
 from chainrules.refused import RefusedError
@@ -136,24 +135,6 @@ def norm_of_the_gradient() -> None:
     gradient(f, np.array([1.0, 2.0, 4.0]))
 
 
-@entry("The factors of splu", RefusedError)
-def factors_of_splu() -> None:
-    gradient(lambda a: spl.splu(a).L.sum(), sp.csc_array([[4.0, 1.0], [1.0, 3.0]]))
-
-
-@factors_of_splu.instead("Use its solve")
-def solution_of_splu() -> None:
-    b = np.array([1.0, 2.0])
-    gradient(lambda a: np.sum(spl.splu(a).solve(b)), sp.csc_array([[4.0, 1.0], [1.0, 3.0]]))
-
-
-@factors_of_splu.instead("Factorise the dense matrix")
-def factors_of_the_dense_matrix() -> None:
-    from scipy import linalg
-
-    gradient(lambda a: linalg.lu(a.toarray())[1].sum(), sp.csc_array([[4.0, 1.0], [1.0, 3.0]]))
-
-
 @entry("An incomplete factorisation", RefusedError)
 def incomplete_factorisation() -> None:
     b = np.array([1.0, 2.0])
@@ -248,16 +229,3 @@ def lobpcg_of_a_matrix() -> None:
         return spl.lobpcg(sp.diags_array(d), start, maxiter=100, tol=1e-9)[0][0]
 
     assert np.allclose(gradient(f, np.arange(1.0, 7.0)), np.eye(6)[5], atol=1e-6)
-
-
-@entry("A graph made a masked array", RefusedError)
-def masked_graph() -> None:
-    gradient(lambda a: csgraph.csgraph_to_masked(a).sum(), sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))
-
-
-@masked_graph.instead("Use csgraph_to_dense")
-def dense_graph() -> None:
-    def f(a):
-        return np.sum(csgraph.csgraph_to_dense(a))
-
-    gradient(f, sp.csr_array([[0.0, 2.0], [1.0, 0.0]]))

@@ -1,17 +1,33 @@
-"""Factorisations that are kept to solve several systems: splu, factorized."""
+"""Factorisations that are kept to solve several systems: splu, factorized.
+
+The derivatives of the factors themselves are computed by dense matrices.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg as spl
 
 from chainrules.refused import refuse
-from chainrules.scipy.sparse.entries import refused
+from chainrules.scipy.linalg.lu import lu_adjoint, lu_tangent
+from chainrules.scipy.sparse.entries import as_format, from_places
 from chainrules.scipy.sparse.linalg.solving import System
-from chainrules_core import NoTangent, decompose, frule, ignore_derivatives, natively, rrule
+from chainrules_core import (
+    Array,
+    NoTangent,
+    Tangent,
+    decompose,
+    frule,
+    ignore_derivatives,
+    natively,
+    pair_rule,
+    primitive,
+    rrule,
+)
+from chainrules_core.authoring import part
 
 
 class Factorisation:
@@ -47,21 +63,61 @@ class Factorisation:
         """The permutation of the columns."""
         return self._plain().perm_c
 
-    @property
-    def L(self) -> NoReturn:  # noqa: N802 - SciPy's name
-        """The lower factor, which is not differentiated."""
-        refused("scipy.sparse.linalg.SuperLU.L", _FACTORS)
+    def _factors(self) -> tuple[Any, Any]:
+        """L and U: those of the matrix with its rows and columns exchanged."""
+        plain, pattern = self._plain(), self.system.solver.pattern
+        rows, columns = plain.perm_r[pattern.rows], plain.perm_c[pattern.indices]
+        turned = from_places(self.system.entries, (rows, columns), self.shape)
+        stored = natively(_filled, rows, columns, self.shape[0])
+        known = natively(plain.L.toarray), natively(plain.U.toarray)
+        return tuple(
+            as_format(from_places(factor[places], places, self.shape), "csc")
+            for factor, places in zip(
+                _unpivoted(turned.toarray(), known=known), stored, strict=True
+            )
+        )
 
     @property
-    def U(self) -> NoReturn:  # noqa: N802 - SciPy's name
-        """The upper factor, which is not differentiated."""
-        refused("scipy.sparse.linalg.SuperLU.U", _FACTORS)
+    def L(self) -> Any:  # noqa: N802 - SciPy's name
+        """The lower factor."""
+        return self._factors()[0]
+
+    @property
+    def U(self) -> Any:  # noqa: N802 - SciPy's name
+        """The upper factor."""
+        return self._factors()[1]
 
 
-_FACTORS = (
-    "the factors have no rule, only its solve has one. Use that, or scipy.linalg.lu of the dense "
-    "matrix."
-)
+def _filled(rows: np.ndarray, columns: np.ndarray, n: int) -> tuple[tuple, tuple]:
+    """Return where L and U may have entries: elimination fills a matrix, whatever its numbers.
+
+    SciPy leaves out elements that happen to be 0, but these have derivatives.
+    """
+    holds = np.eye(n, dtype=bool)
+    holds[rows, columns] = True
+    for k in range(n):
+        below, beside = np.nonzero(holds[k + 1 :, k])[0], np.nonzero(holds[k, k + 1 :])[0]
+        holds[np.ix_(k + 1 + below, k + 1 + beside)] = True
+    return np.nonzero(np.tril(holds)), np.nonzero(np.triu(holds))
+
+
+@primitive
+def _unpivoted(matrix: Any, *, known: tuple) -> tuple[Any, Any]:
+    """Return the factors L and U of a dense matrix, which are known."""
+    return known
+
+
+@pair_rule(_unpivoted, Array)
+def unpivoted_rule(matrix: Any, *, known: tuple) -> Any:
+    lower, upper = _unpivoted(matrix, known=known)
+
+    def unpivoted_pushforward(matrix_dot: Any) -> Any:
+        return Tangent[tuple](*lu_tangent(lower, upper, matrix_dot))
+
+    def unpivoted_pullback(y_bar: Any) -> Any:
+        return lu_adjoint(lower, upper, part(y_bar, 0), part(y_bar, 1))
+
+    return (lower, upper), unpivoted_pushforward, unpivoted_pullback
 
 
 @decompose(spl.splu)

@@ -114,6 +114,7 @@ def factors(m):
 
 SUPER_LU = [
     ("solve", lambda cls, call, m, x: call(factors(m), x), M, X),
+    ("L U", lambda cls, call, m: call(factors(m)).toarray(), M),
 ]
 
 

@@ -132,9 +132,11 @@ def test_cubic_on_triangles_twice():
     "f",
     [
         lambda q: interpolate.CloughTocher2DInterpolator(SITES + np.sum(q), VALUES)(INSIDE),
-        lambda q: interpolate.SmoothBivariateSpline(FX, FY, np.sum(q) * FX).fp,
+        lambda q: interpolate.SmoothBivariateSpline(FX, FY, np.sum(q) * Z.ravel(), s=1e-9).fp,
+        lambda q: interpolate.RectSphereBivariateSpline(
+            GX + 0.1, GY, Z * np.sum(q), s=0.1)(1.0, 1.0),
         lambda q: interpolate.RectBivariateSpline(GX, GY, Z * np.sum(q), s=0.1)(PX, PY),
-        lambda q: interpolate.bisplrep(SX.ravel(), SY.ravel(), Z.ravel() * np.sum(q))[2],
+        lambda q: interpolate.bisplrep(FX, FY, Z.ravel() * np.sum(q), task=1)[2],
     ],
 )  # fmt: skip
 def test_refused(f):

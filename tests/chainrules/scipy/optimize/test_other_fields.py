@@ -30,7 +30,7 @@ def root(k):
 
 
 def program(k):
-    return optimize.linprog([-k, -1.0], a_ub(), [4.0, 5.0])
+    return optimize.linprog([-k, -1.0], [[1.0, 1.0], [1.0, 1.0]], [4.0, 4.0])
 
 
 def a_ub():

@@ -24,6 +24,11 @@ def mixed(x, constraints, bounds):
     return milp(c, integrality=[1, 1, 0], constraints=constraints, bounds=bounds).fun
 
 
+def all_marginals(result):
+    parts = [result.eqlin, result.ineqlin, result.lower, result.upper]
+    return sum(np.sum(np.sin(i + 1) * p.marginals[:2] ** 2) for i, p in enumerate(parts))
+
+
 PROGRAMS = {
     "cost": lambda x: linprog(C * x[0], A, B).fun,
     "everything": lambda x: linprog(C * x[0], A * (1 + 0.1 * x[1]), B + x[1]).fun,
@@ -38,6 +43,12 @@ PROGRAMS = {
     "costs of transport": lambda x: linprog(
         np.ravel(COST * x[0] + x[1] * np.sqrt(COST)), A_eq=SUMS, b_eq=[0.4, 0.6, 0.3, 0.3, 0.4]
     ).fun,
+    "marginals": lambda x: np.sum(
+        W * linprog(C * x[0], A * (1 + 0.1 * x[1] * np.eye(3)), B + x[1]).ineqlin.marginals
+    ),
+    "all marginals": lambda x: all_marginals(linprog(
+        C * x[0], [[1.0, x[1], 2.0]], [5.0], [[1.0, 1.0, x[0]]], [3.0], bounds=(0.1, 2)
+    )),
     "integers": lambda x: linprog(C * x[0], A, B + x[1], integrality=[1, 0, 0]).fun,
     "milp": lambda x: mixed(
         x, optimize.LinearConstraint(A, -np.inf, B + 0.1 * x[1]), optimize.Bounds(0, 3)

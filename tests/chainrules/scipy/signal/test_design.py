@@ -91,6 +91,50 @@ def test_twice_through_design_and_filter(check_engine):
     check_engine(lambda w: signal.sosfilt(signal.butter(4, w, output="sos"), np.ones(5)), 0.3)
 
 
-def test_what_has_no_derivative_says_so():
-    with pytest.raises(RefusedError, match="remez"):
-        autodiff.gradient(lambda x: np.sum(signal.remez(7, [0, x, 0.3, 0.5], [1, 0])), 0.15)
+REMEZ = [
+    case("low pass", lambda e, d, w: signal.remez(21, [0, *e, 0.49], d, weight=w),
+         np.array([0.1, 0.2]), np.array([1.0, 0.2]), np.array([1.0, 3.0])),
+    case("even", lambda e: signal.remez(22, [0.01, *e], [1, 0], grid_density=20),
+         np.array([0.1, 0.2, 0.4])),
+    case("fs", lambda e, fs: signal.remez(24, [0, *e, 46.0], [1, 0.2], fs=fs),
+         np.array([10.0, 20.0]), 100.0),
+    case("hilbert", lambda e: signal.remez(21, [0.07, e], [1.0], type="hilbert"), 0.4),
+    case("hilbert from the first point", lambda e, d: signal.remez(
+        22, [0.003, e], [d], type="hilbert"), 0.4, 1.2),
+    case("differentiator", lambda e, d: signal.remez(22, [0, e], [d], type="differentiator"),
+         0.4, 1.2),
+    case("odd differentiator", lambda e: signal.remez(21, [0.02, e], [1.0], type="differentiator"),
+         0.41),
+    case("a band of zeros", lambda e, d: signal.remez(
+        26, [0, e, 0.2, 0.46], [d, 0.0], type="differentiator"), 0.1, 1.0),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f, xs", REMEZ)
+def test_remez(f, xs, check_traced):
+    check_traced(f, *xs, step=1e-6, rtol=1e-5)
+
+
+def test_a_filter_with_more_ripples_than_needed_is_refused():
+    with pytest.raises(RefusedError, match="extremals"):
+        autodiff.gradient(lambda d: signal.remez(3, BAND, np.stack([d, 0.0]))[1], 1.0)
+
+
+BAND = [0, 0.1, 0.4, 0.5]
+SIGNAL = np.sqrt(np.arange(60.0))
+
+
+@pytest.mark.parametrize("omega", [0.4, 2.2])
+def test_recursive_filters_by_their_parameters(omega, check_traced):
+    check_traced(lambda z, c: signal.symiirorder1(SIGNAL, c, z, 1e-8), 0.3, 0.7)
+    check_traced(
+        lambda r, o: signal.symiirorder2(SIGNAL, r, o, 1e-8), 0.35, omega, step=1e-5, rtol=1e-4
+    )
+    planes = np.stack([SIGNAL, SIGNAL[::-1]])
+    check_traced(lambda r, x: signal.symiirorder2(x, r, omega), 0.35, planes, step=1e-4, rtol=1e-4)
+
+
+def test_a_recursive_filter_at_the_ends(check_traced):
+    check_traced(lambda r: signal.symiirorder2(SIGNAL, r, 0.0, 1e-8), 0.35, step=1e-5)
+    with pytest.raises(RefusedError, match="symiirorder2"):
+        autodiff.gradient(lambda r: np.sum(signal.symiirorder2(SIGNAL, r, np.pi)), 0.35)

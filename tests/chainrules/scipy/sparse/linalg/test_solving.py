@@ -24,6 +24,11 @@ def tall(a):
     return sp.vstack([a, a * 0.3 + sp.eye_array(4)])
 
 
+def dense_factors(a, **options):
+    lu = spl.splu(a.tocsc(), **options)
+    return lu.L.toarray(), lu.U.toarray()
+
+
 CASES = {
     "spsolve": lambda a: spl.spsolve(a, B),
     "spsolve matrix": lambda a: spl.spsolve(a, C),
@@ -34,6 +39,9 @@ CASES = {
     "splu": lambda a: spl.splu(a.tocsc()).solve(B),
     "splu T": lambda a: spl.splu(a.tocsc()).solve(C, "T"),
     "splu H": lambda a: spl.splu(a.tocsc()).solve(B, trans="H"),
+    "splu factors": lambda a: dense_factors(a),
+    "splu factors by columns": lambda a: dense_factors(a, permc_spec="COLAMD"),
+    "splu determinant": lambda a: np.log(np.abs(spl.splu(a.tocsc()).U.diagonal())),
     "factorized": lambda a: spl.factorized(a.tocsc())(B),
     "lower": lambda a: spl.spsolve_triangular(sp.tril(a, format="csr"), B),
     "upper": lambda a: spl.spsolve_triangular(sp.triu(a, format="csc"), C, lower=False),
@@ -173,7 +181,6 @@ def test_complex_systems(matrix):
 def refused_cases(a):
     return {
         "spilu": lambda: spl.spilu(a).solve(B),
-        "splu factors": lambda: spl.splu(a).L,
         "not converged": lambda: spl.cg(a + a.T, B, maxiter=1)[0],
         "an estimate": lambda: np.add(spl.lsqr(a, B)[5], 1.0),
         "equal eigenvalues": lambda: spl.eigsh(a * 0.0 + sp.eye_array(4), k=2)[0],
@@ -290,3 +297,17 @@ def test_a_zero_of_an_exponential():
     assert f(entries) == 6.0  # c + b d / 2 is 0 in the corner
     with pytest.raises(NotImplementedTangentError, match="exactly 0"):
         autodiff.gradient(f, entries)
+
+
+def test_factors_in_which_an_element_happens_to_be_zero():
+    """SciPy does not store it, but it changes with the matrix."""
+    a = np.array([[4.0, 4.0, 4.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
+
+    def upper(a):
+        return spl.splu(sp.csc_array(a), permc_spec="NATURAL").U.toarray()[1, 2]
+
+    assert upper(a) == 0.0
+    step = np.zeros((3, 3))
+    step[1, 2] = 1e-6
+    found = autodiff.gradient(upper, a)
+    np.testing.assert_allclose(found[1, 2], (upper(a + step) - upper(a - step)) / 2e-6)
