@@ -28,7 +28,7 @@ from chainrules.scipy.sparse.entries import (
     with_new,
 )
 from chainrules.scipy.sparse.merging import added_up
-from chainrules_core import decompose, natively
+from chainrules_core import decompose, ignore_derivatives, natively
 from chainrules_core.authoring import entries_of, with_entries
 
 
@@ -89,15 +89,29 @@ class _InPlace(Exception):  # noqa: N818 - not an error: a question is answered
     """SciPy is about to change an array in place; the argument is the method."""
 
 
-_SIMPLE = frozenset({int, float, bool, str, slice, type, type(None), type(Ellipsis), np.dtype})
+_SIMPLE = frozenset(
+    {
+        int,
+        float,
+        complex,
+        bool,
+        np.float64,
+        str,
+        slice,
+        type,
+        type(None),
+        type(Ellipsis),
+        np.dtype,
+    }
+)
 
 
-def _changes_in_place(x: Any, name: str, args: tuple, kwargs: dict) -> str:
+def _changes_in_place(x: Any, name: str, args: list, kwargs: dict) -> str:
     """Return the method by which SciPy puts the entries of an array in order in place, or nothing.
 
     It does so in many methods, as the first step. An array of numbers that answers instead tells.
     """
-    if _is_in_order(x) or not _are_simple((*args, *kwargs.values())):
+    if not _are_simple((*args, *kwargs.values())):
         return ""
     probe = with_new(x, entries_of(numbered(x)))
     call = functools.partial(getattr(probe, name), *args, **kwargs)
@@ -141,13 +155,16 @@ def _in_order_first(name: str, body: Callable) -> Callable:
     """Return the body of a method, before which is done in place what SciPy does in place."""
 
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if name not in ("sort_indices", "sum_duplicates"):
-            change = natively(_changes_in_place, self, name, args, kwargs)
-            if change == "sort_indices":
-                changed(self, method("sort_indices"))
-                change = natively(_changes_in_place, self, name, args, kwargs)
-            if change == "sum_duplicates":
-                sum_duplicates(self)
+        if name in ("sort_indices", "sum_duplicates") or natively(_is_in_order, self):
+            return body(self, *args, **kwargs)
+        given = [ignore_derivatives(a) for a in args]
+        named = {key: ignore_derivatives(a) for key, a in kwargs.items()}
+        change = natively(_changes_in_place, self, name, given, named)
+        if change == "sort_indices":
+            changed(self, method("sort_indices"))
+            change = natively(_changes_in_place, self, name, given, named)
+        if change == "sum_duplicates":
+            sum_duplicates(self)
         return body(self, *args, **kwargs)
 
     return called
