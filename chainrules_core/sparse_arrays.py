@@ -46,13 +46,19 @@ def coords_of(x: Any) -> tuple[np.ndarray, ...]:
     return tuple([a[order] for a in coords])
 
 
-def with_entries(x: Any, entries: Any) -> Any:
-    """Return a sparse array of the class and pattern of `x` that stores other entries."""
+def with_entries(x: Any, entries: Any, *, alone: bool = False) -> Any:
+    """Return a sparse array of the class and pattern of `x` that stores other entries.
+
+    It shares the arrays of places with `x`; with `alone` it has its own, where SciPy might put them
+    in order.
+    """
     kind: Any = type(x)
     new = kind.__new__(kind)
     if x.format not in ("lil", "dok"):
         vars(new).update(vars(x))
         new.data = entries
+        if alone and not _is_in_order(x):
+            own_places(new)
         return new
     coords = coords_of(x)
     if type(entries) is np.ndarray:
@@ -68,6 +74,21 @@ def with_entries(x: Any, entries: Any) -> Any:
         keep[_KEYS] = _keys_of(x)
     vars(new).update(keep, **{_PLACES: coords, _ENTRIES: entries, "dtype": entries.dtype})
     return new
+
+
+def _is_in_order(x: Any) -> bool:
+    """Whether it is known that SciPy has no reason to change the arrays of places of an array."""
+    return x.format in ("dia", "coo") or bool(vars(x).get("_has_canonical_format"))
+
+
+def own_places(x: Any) -> None:
+    """Give a sparse array copies of the arrays of its places."""
+    for name in ("indices", "indptr", "offsets", "coords"):
+        places = vars(x).get(name)
+        if type(places) is tuple:
+            setattr(x, name, tuple([a.copy() for a in places]))
+        elif places is not None:
+            setattr(x, name, places.copy())
 
 
 def _keys_of(x: Any) -> tuple:

@@ -13,6 +13,7 @@ from autodiff.mutation.memory_layout import laid_like
 from autodiff.trace.jvp_trace import dot_of, pushed, with_tangent
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import unthunk
+from chainrules_core.quiet import is_mild
 from chainrules_core.rule import Rule
 
 _TRACED = frozenset({Tracer, FloatTracer})
@@ -45,6 +46,8 @@ class ForwardPlan(Plan):
     def run(self, values: tuple, plain: list, tape: Any, nested: bool) -> Any:
         """Call the function, and compute the tangent."""
         tape.check_open()
+        if not is_mild():
+            return NO_RULE  # `push` tells the errors of the function from those of its derivative
         bound = self.bound(values)
         options = self.given(plain)
         dots = self._dots(bound, tape)

@@ -181,7 +181,8 @@ def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
     It is `NOT_HERE` if that is no value.
     """
     if partials[0].function is None and (len(partials) == 1 or partials[1].function is None):
-        return _sum_of_products([p.constant for p in partials], dots, plain_product)
+        with quiet():  # the errors of a derivative are not those of the program
+            return _sum_of_products([p.constant for p in partials], dots, plain_product)
     with quiet():
         slopes = [partial(*values) for partial in partials]
         total = _sum_of_products(slopes, dots, plain_product)

@@ -165,6 +165,14 @@ class TracedBytes(bytes):
     __float__ = TracedText.__float__
     __int__ = TracedText.__int__
 
+    def __iter__(self) -> NoReturn:
+        raise number_of_text("a loop over the bytes of a text")
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, slice):
+            raise number_of_text("bytes[index]")
+        return TracedBytes(super().__getitem__(key))
+
     def decode(self, *args: Any, **kwargs: Any) -> str:
         """Return the decoded string."""
         return TracedText(super().decode(*args, **kwargs))

@@ -6,13 +6,22 @@ of its pullback, which is linear in the cotangent.
 
 from __future__ import annotations
 
+import functools
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.dispatch import call as calls
-from autodiff.dispatch.arguments import PLAIN, Stripped, innermost, is_constant, of_level
+from autodiff.dispatch.arguments import (
+    PLAIN,
+    Stripped,
+    innermost,
+    is_constant,
+    of_level,
+    without,
+)
 from autodiff.dispatch.call import (
     CONFIG,
     NESTED,
@@ -66,6 +75,7 @@ from chainrules_core import (
 from chainrules_core.define import DecomposeRule
 from chainrules_core.noticed import mark, noticing, restore
 from chainrules_core.places import say_where
+from chainrules_core.quiet import is_mild, quiet
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
@@ -86,7 +96,13 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
             return constant_call(rule, given, options, tape)
         check_functions(rule, bound, options)
         options = checked_options(rule, given, options, tape)
-        result = by(rule, given, bound, options, tape)
+        if is_mild() or not _can_be_repeated(rule, given.primals):
+            result = by(rule, given, bound, options, tape)
+        else:
+            # A rule computes both together; what is reported are the errors of the function.
+            calls.call(key, *_stripped(args, kwargs, tape))
+            with quiet():
+                result = by(rule, given, bound, options, tape)
         if result is None:
             continue
         y, y_dot = result
@@ -95,6 +111,27 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
         given_args = bound if kwargs else bound[: len(args)]  # without defaults
         return note_shared(made, given_args, rule.f, _again(rule, options))
     return NO_RULE
+
+
+_NOT_REPEATED = (
+    np.random.Generator, np.random.RandomState, types.FunctionType, types.MethodType,
+    functools.partial,
+)  # fmt: skip
+
+
+def _can_be_repeated(rule: Rule, primals: tuple) -> bool:
+    """Whether a function may be called twice: NumPy's and SciPy's, unless they call or draw."""
+    home = getattr(rule.f, "__objclass__", rule.f)
+    package = (getattr(home, "__module__", None) or "").partition(".")[0]
+    if not isinstance(rule.f, np.ufunc) and package not in ("numpy", "scipy", "_operator"):
+        return False
+    return not any(type(p) in _NOT_REPEATED for p in primals)
+
+
+def _stripped(args: tuple, kwargs: dict[str, Any], tape: Forward) -> tuple[tuple, dict[str, Any]]:
+    """Return the arguments of a call on the level beneath."""
+    plain = tuple([without(without(a, CONSTANT), tape) for a in args])
+    return plain, {name: without(without(a, CONSTANT), tape) for name, a in kwargs.items()}
 
 
 def _again(rule: Rule, options: dict[str, Any]) -> Callable[[tuple], Any]:

@@ -220,7 +220,7 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
     """Return a pytree like `x` with other parts, without calling a constructor."""
     kind = type(x)
     if is_sparse(kind):
-        return with_entries(x, parts[0])
+        return with_entries(x, parts[0], alone=True)
     if kind in TABLES:
         return TABLES[kind].rebuilt(x, parts)
     if issubclass(kind, tuple):

@@ -362,8 +362,9 @@ def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
         if x.dtype is _FLOAT64 and x.flags.forc:
-            # One pass, which of Inf makes no NaN.
-            total = x.dot(x) if x.ndim == 1 else np.vdot(x, x)
+            # One pass, which of Inf makes no NaN; that it overflows is no error of the program.
+            with quiet():
+                total = x.dot(x) if x.ndim == 1 else np.vdot(x, x)
             return bool(total != total)
         return bool(np.logical_or.reduce(np.isnan(x), axis=None))
     total = x if np.ndim(x) == 0 else np.sum(x)

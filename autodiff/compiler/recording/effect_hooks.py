@@ -10,6 +10,7 @@ import numpy as np
 from autodiff.compiler.compile_errors import CompileError, NotRecordedError
 from autodiff.compiler.recording.function_effects import (
     IMPURE_OWNERS,
+    goes_on,
     impurity,
     is_iterative,
     is_message,
@@ -28,7 +29,7 @@ def watched(g: Any) -> Callable | None:
     """Return what is to be called in place of an impure function; None for others."""
     if g is print:
         return _printing
-    if is_message(g) or is_setting(g) or is_iterative(g):
+    if is_message(g) or is_setting(g) or is_iterative(g) or goes_on(g):
         return _told(g)
     why = impurity(g)
     return _refusing(g, why) if why else None

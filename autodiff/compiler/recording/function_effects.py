@@ -172,6 +172,17 @@ def is_iterative(g: Any) -> bool:
     return is_function and (g.__module__ or "").startswith(_SPARSE_EIGENVALUES)
 
 
+def goes_on(g: Any) -> bool:
+    """Whether a function integrates from where an object of `scipy.integrate.ode` stands.
+
+    What it stands for is kept in memory of its own, in which a program would find the end of the
+    run before.
+    """
+    function = getattr(g, "__func__", g)
+    is_of_ode = getattr(function, "__module__", None) == "scipy.integrate._ode"
+    return is_of_ode and function.__name__ in ("integrate", "run", "step", "run_relax")
+
+
 def _module(g: Callable) -> str:
     return (getattr(g, "__module__", None) or "").partition(".")[0].lstrip("_")
 

@@ -8,7 +8,6 @@ one, because which zero wins over Inf and NaN depends on each of them.
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -230,11 +229,8 @@ class OnLevels(OfArrays):
         ]
 
     def tangents(self) -> None:
-        """Write the tangents of all steps; without functions to call they neither fail nor warn."""
+        """Write the tangents of all steps, whose errors are not those of the program."""
         parts = [self.tangent(k, plan) for k, plan in self.plans.items()]
-        if not any(p.function for plan in self.plans.values() for p in plan.partials):
-            self.lines += textwrap.dedent("".join(parts)).splitlines()
-            return
         self.lines += ["try:", "    with quiet():"]
         self.lines += "".join(parts).splitlines()
         self.lines += ["except ARITHMETIC:", f"    return {self.again}"]

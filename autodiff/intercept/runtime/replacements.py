@@ -301,6 +301,8 @@ def _seen(g: types.FunctionType) -> Callable:
                 look(args, kwargs)
                 if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
                     return with_copies(g, args, kwargs, OUTPUTS)
+                if look.is_trusted and look.is_told_to_write(args, kwargs):
+                    return with_copies(g, args, kwargs)
                 found = compiled_callbacks.calling_back(g, args, kwargs)
                 if TracedText in kinds or TracedBytes in kinds:
                     return text_calls.of_texts(found, values, g)

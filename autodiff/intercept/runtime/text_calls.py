@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import binascii
+import bz2
 import codecs
 import csv
 import datetime
@@ -18,6 +19,7 @@ import fractions
 import functools
 import io
 import json
+import lzma
 import os
 import pathlib
 import re
@@ -151,7 +153,8 @@ def _handing_on(g: Callable) -> Callable:
 _MAKING_TEXTS = frozenset({"__add__", "__mod__", "format", "format_map", "replace"})
 _STREAMS = (io.StringIO, io.BytesIO, io.TextIOWrapper, io.BufferedWriter, io.BufferedReader)
 C_METHOD = type(re.compile("").sub)  # another type than other methods made in C have
-OWNERS = frozenset({str, re.Pattern, re.Match, *_STREAMS})
+_COMPRESSING = (type(zlib.compressobj()), bz2.BZ2Compressor, lzma.LZMACompressor)
+OWNERS = frozenset({str, re.Pattern, re.Match, *_STREAMS, *_COMPRESSING})
 """The classes whose methods make texts of texts, or keep some."""
 
 
@@ -164,6 +167,8 @@ def of_method(g: Any) -> Callable | None:
         return _keeping(g) if name in _MAKING_TEXTS else None
     if type(owner) is re.Pattern:
         return _keeping(g)
+    if type(owner) in _COMPRESSING:
+        return reading(g) if name == "compress" else None  # what comes out later is not known
     if type(owner) is re.Match:
         return (lambda *args: marked(g(*args))) if holds_traced_text(owner.string) else None
     return _of_stream(g)
@@ -226,7 +231,8 @@ def _was_written(x: Any) -> bool:
 
 def _lines(stream: Any) -> Any:
     """Return what a loop over a file goes through."""
-    return map(marked, stream) if stream in _written else stream
+    is_known = stream in _written or _was_written(getattr(stream, "name", None))
+    return map(marked, stream) if is_known else stream
 
 
 syntax_ops.ITERATED.update(dict.fromkeys(_STREAMS, _lines))
@@ -270,7 +276,7 @@ def _of_stream(g: Any) -> Callable | None:
             return g(text)
 
         return write
-    if name in _READING and stream in _written:
+    if name in _READING and (stream in _written or _was_written(getattr(stream, "name", None))):
         return lambda *args: marked(g(*args))
     return None
 

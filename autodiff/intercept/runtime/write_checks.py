@@ -20,9 +20,11 @@ from autodiff import caches
 from autodiff.dispatch.arguments import is_constant, place_of_out
 from autodiff.mutation.assignment import assign_item, root_and_path
 from autodiff.mutation.memory_layout import copy_of
+from autodiff.mutation.views import refuse
 from autodiff.numpy_api.out_arguments import WRITERS
+from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import check_free, watch_held
-from autodiff.trace.tracer import Tracer
+from autodiff.trace.tracer import Tracer, note_view
 
 TRUSTED = frozenset({"numpy", "scipy"})
 """Packages whose functions write into nothing but what their parameters say."""
@@ -146,7 +148,15 @@ class Copies:
         for root, copy in self._of_roots:
             if copy.tobytes() != root._value.tobytes():
                 assign_item(root, ..., copy)
-        return next((a for a, copy in self._copies.values() if copy is y), y)
+        same = next((a for a, copy in self._copies.values() if copy is y), None)
+        if same is not None or type(y) is not np.ndarray:
+            return y if same is None else same
+        for a, copy in self._copies.values():
+            if np.may_share_memory(y, copy):
+                view = Tracer(y, CONSTANT, -1)
+                note_view(view, a, refuse)  # a write into one of them could not be followed
+                return view
+        return y
 
 
 OUTPUTS = frozenset({"out", "output"})
@@ -199,6 +209,12 @@ class Looking:
         if self.is_trusted:
             return len(args) <= self.place and not self.shuffles
         return self.is_of_python and _HOLD_NOTHING.issuperset(map(type, args))
+
+    def is_told_to_write(self, args: tuple, kwargs: dict[str, Any]) -> bool:
+        """Whether a call is given an array of the traced function and told to overwrite one."""
+        if len(args) <= self.place and not any(map(_is_written, kwargs)):
+            return False
+        return any(map(is_constant, (*args, *kwargs.values())))
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> None:
         """Look at a call: raise, or note that it may write."""

@@ -15,7 +15,6 @@ import scipy.sparse as sp
 from chainrules.dropped import without
 from chainrules.scipy.sparse.entries import (
     CLASSES,
-    as_format,
     canonical,
     compressed,
     followed,
@@ -25,6 +24,7 @@ from chainrules.scipy.sparse.entries import (
     vector_of,
 )
 from chainrules.scipy.sparse.products import coo_of
+from chainrules.scipy.sparse.structure import moved
 from chainrules_core import decompose, natively
 from chainrules_core.authoring import entries_of, with_entries
 
@@ -45,13 +45,13 @@ def _constructor(cls: type) -> Callable:
         if blocksize is not None:
             options["blocksize"] = blocksize
         if is_sparse(arg1):
-            x = arg1 if arg1.format == name else as_format(arg1, name)
-            made = followed(cls, x, **options)
+            x = arg1 if arg1.format == name else getattr(arg1, f"to{name}")(copy=copy)
+            made = followed(cls, x, copy=copy, **options)
         elif isinstance(arg1, tuple) and len(arg1) in (2, 3) and _is_entries(arg1):
-            made = _from_entries(cls, name, np.asarray(arg1[0]), arg1[1:], options)
+            made = _from_entries(cls, name, np.asarray(arg1[0]), arg1[1:], copy, options)
         else:
             made = _from_dense(cls, name, np.asarray(arg1), options)
-        return made if dtype is None else made.astype(dtype)
+        return made if dtype is None else made.astype(dtype, copy=False)
 
     return construct
 
@@ -60,7 +60,7 @@ def _is_entries(given: tuple) -> bool:
     return np.ndim(given[0]) > 0 or np.ndim(given[1]) > 0
 
 
-def _from_entries(cls: type, name: str, data: Any, places: tuple, options: dict) -> Any:
+def _from_entries(cls: type, name: str, data: Any, places: tuple, copy: Any, options: dict) -> Any:
     entries = np.reshape(data, (-1,))
     numbers = natively(_numbers_like, data)
     if name in ("csr", "csc", "lil", "dok", "bsr") and len(places) == 1:
@@ -71,7 +71,9 @@ def _from_entries(cls: type, name: str, data: Any, places: tuple, options: dict)
             return compressed(coo, entries, name)
         rest = {n: v for n, v in options.items() if n != "shape"}
         return followed(cls, canonical(gathered(coo, entries)), **rest)
-    return gathered(natively(cls, (numbers, *places), **options), entries)
+    made = natively(cls, (numbers, *places), copy=copy, **options)
+    is_as_given = np.shape(data) == np.shape(entries_of(made))
+    return gathered(made, data if is_as_given else entries, numbers)
 
 
 def _numbers_like(data: Any) -> np.ndarray:
@@ -107,15 +109,18 @@ for _cls in CLASSES:
 # -- from blocks ----------------------------------------------------------------------------------
 
 
-def _numbered_blocks(blocks: Any, entries: list, keep: bool) -> Any:
-    """Return a nest of blocks with the numbers of their entries, which are appended to a list."""
+def _numbered_blocks(blocks: Any, entries: list, keep: bool, alone: bool = True) -> Any:
+    """Return a nest of blocks with the numbers of their entries, which are appended to a list.
+
+    With `alone` each element of a sparse block is stored once.
+    """
     if isinstance(blocks, (list, tuple)) and not _is_numbers(blocks):
-        return [_numbered_blocks(b, entries, keep) for b in blocks]
+        return [_numbered_blocks(b, entries, keep, alone) for b in blocks]
     if blocks is None:
         return None
     start = 1 + sum(np.size(e) for e in entries)
     if is_sparse(blocks):
-        x = canonical(blocks)
+        x = canonical(blocks) if alone else blocks
         entries.append(vector_of(x))
         return numbered(x, start)
     x = np.asarray(blocks)
@@ -137,8 +142,12 @@ def _assembling(f: Callable, keep: bool = False) -> Callable:
         entries: list[Any] = []
         if not isinstance(blocks, (list, tuple)):
             blocks = list(blocks)
-        numbers = _numbered_blocks(blocks, entries, keep)
+        numbers = _numbered_blocks(blocks, entries, keep, alone=False)
         made = natively(f, numbers, *args, **kwargs)
+        if made.format != "coo":  # another format adds up what is stored twice
+            entries = []
+            numbers = _numbered_blocks(blocks, entries, keep)
+            made = natively(f, numbers, *args, **kwargs)
         common = np.result_type(*entries)
         whole = np.concatenate([e.astype(common) for e in entries])
         made = gathered(made, whole)
@@ -222,7 +231,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = N
     """Return a sparse matrix whose diagonals are the rows of an array."""
     entries: list[Any] = []
     numbers = _numbered_blocks(np.asarray(data), entries, True)
-    return gathered(natively(sp.spdiags, numbers, diags, m, n, format), entries[0])
+    return gathered(natively(sp.spdiags, numbers, diags, m, n, format), entries[0], numbers)
 
 
 # -- parts ----------------------------------------------------------------------------------------
@@ -230,7 +239,7 @@ def spdiags(data: Any, diags: Any, m: Any = None, n: Any = None, format: Any = N
 
 def _part(f: Callable) -> Callable:
     def body(A: Any, k: Any = 0, format: Any = None) -> Any:
-        return followed(f, canonical(A) if is_sparse(A) else coo_of(A), k=k, format=format)
+        return moved(lambda x: f(x, k=k, format=format), A if is_sparse(A) else coo_of(A))
 
     return body
 
@@ -251,7 +260,7 @@ def find(A: Any) -> tuple:
 
 def _moving(f: Callable) -> Callable:
     def body(A: Any, *args: Any, **kwargs: Any) -> Any:
-        return followed(f, canonical(A), *args, **kwargs)
+        return moved(lambda x: f(x, *args, **kwargs), A)
 
     return body
 

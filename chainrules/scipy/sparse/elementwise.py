@@ -19,8 +19,6 @@ from chainrules.scipy.sparse.entries import (
     MATRIX_RESULT,
     as_format,
     become,
-    canonical,
-    decompose_method,
     from_places,
     is_matrix,
     is_sparse,
@@ -28,15 +26,22 @@ from chainrules.scipy.sparse.entries import (
     places_of,
     refused,
     vector_of,
+    with_new,
 )
+from chainrules.scipy.sparse.in_place import decompose_method, deduplicated
 from chainrules_core import decompose
 from chainrules_core.authoring import entries_of, with_entries
 
 
 def mapped(f: Callable, x: Any) -> Any:
     """Return a sparse array with a function of each entry."""
-    x = canonical(x)
-    return with_entries(x, f(entries_of(x)))
+    x = in_arrays(x)
+    return with_new(x, f(entries_of(deduplicated(x))))
+
+
+def in_arrays(x: Any) -> Any:
+    """Return a sparse array in a format that has an array of entries, as SciPy does."""
+    return as_format(x, "csr") if x.format in ("lil", "dok") else x
 
 
 def _each(f: Callable) -> Callable:
@@ -46,21 +51,35 @@ def _each(f: Callable) -> Callable:
     return body
 
 
+def _each_stored(f: Callable) -> Callable:
+    """Return the body of a linear method, for which elements may be stored twice."""
+
+    def body(self: Any) -> Any:
+        x = in_arrays(self)
+        return with_new(x, f(entries_of(x)))
+
+    return body
+
+
 decompose_method("__abs__", _each(np.abs))
-decompose_method("__neg__", _each(np.negative))
+decompose_method("__neg__", _each_stored(np.negative))
 for _name in (
     "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "rint", "sign",
     "expm1", "log1p", "deg2rad", "rad2deg", "floor", "ceil", "trunc", "sqrt",
 ):  # fmt: skip
     decompose_method(_name, _each(getattr(np, _name)))
 for _getter in {_cls.real.fget for _cls in CLASSES}:
-    decompose(_getter)(_each(np.real))
+    decompose(_getter)(_each_stored(np.real))
 for _getter in {_cls.imag.fget for _cls in CLASSES}:
-    decompose(_getter)(_each(np.imag))
+    decompose(_getter)(_each_stored(np.imag))
 
 
 def _conjugate(self: Any, copy: Any = True) -> Any:
-    return mapped(np.conj, self)
+    if self.format in ("lil", "dok"):
+        return _conjugate(self.tocsr(copy=copy), False)
+    if np.iscomplexobj(entries_of(self)):
+        return with_new(self, np.conj(entries_of(self)))
+    return self.copy() if copy else self
 
 
 def _round(self: Any, ndigits: Any = 0) -> Any:
@@ -68,7 +87,9 @@ def _round(self: Any, ndigits: Any = 0) -> Any:
 
 
 def _astype(self: Any, dtype: Any, casting: Any = "unsafe", copy: Any = True) -> Any:
-    return with_entries(self, entries_of(self).astype(dtype))
+    if np.dtype(dtype) == self.dtype:
+        return self.copy() if copy else self
+    return deduplicated(with_new(self, entries_of(self).astype(dtype, casting=casting)))
 
 
 def _power(self: Any, n: Any, dtype: Any = None) -> Any:
@@ -165,7 +186,7 @@ decompose_method("__rsub__", _plus(np.subtract, True))
 
 def scaled(x: Any, factor: Any) -> Any:
     """Return a sparse array times a number."""
-    return with_entries(x, entries_of(x) * factor)
+    return with_new(x, entries_of(x) * factor)
 
 
 def times(x: Any, y: Any) -> Any:
@@ -233,7 +254,7 @@ def _divided(self: Any, other: Any) -> Any:
         # Where neither stores anything, SciPy has 0/0.
         return dense(self) / dense(other)
     if _is_number(other):
-        return with_entries(self, entries_of(self) / other)
+        return with_new(self, entries_of(self) / other)
     other = np.asarray(other)
     if np.broadcast_shapes(self.shape, np.shape(other)) != self.shape:
         return _divided(_spread(self, np.broadcast_shapes(self.shape, np.shape(other))), other)
@@ -254,11 +275,16 @@ def _changed_by(f: Callable) -> Callable:
 
 
 def _times_number(self: Any, other: Any) -> Any:
-    return become(self, scaled(self, other)) if _is_number(other) else NotImplemented
+    if not _is_number(other):
+        return NotImplemented
+    if self.format in ("lil", "dok"):
+        return become(self, scaled(self, other))
+    self.data *= other
+    return self
 
 
 def _over_number(self: Any, other: Any) -> Any:
-    return become(self, scaled(self, 1 / other)) if _is_number(other) else NotImplemented
+    return _times_number(self, 1.0 / other) if _is_number(other) else NotImplemented
 
 
 decompose_method("__imul__", _times_number)

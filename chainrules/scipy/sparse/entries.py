@@ -4,6 +4,10 @@ What moves entries about without computing with them (a change of format, a slic
 stack) is done by SciPy itself to an array of the same pattern that holds the numbers 1, 2, 3, … in
 place of the entries. Where each number ends up says which entry stands there; a 0 stands where
 none does. The result is one gather, which has rules for both modes at all orders.
+
+So do the numbers say what shares memory. Where the result shares that of the numbers it was given,
+the result holds a view of the entries, and a copy of them otherwise. Where SciPy has written into
+the numbers, the entries are written into likewise.
 """
 
 from __future__ import annotations
@@ -16,14 +20,16 @@ import scipy.sparse as sp
 
 from chainrules.refused import RefusedError
 from chainrules.scipy.sparse.merging import added_up
-from chainrules_core import decompose, linear_rule, natively, primitive
+from chainrules_core import linear_rule, natively, primitive
 from chainrules_core.authoring import coords_of, entries_of, with_entries
+from chainrules_core.sparse_arrays import own_places
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 ARRAYS = tuple(getattr(sp, f"{name}_array") for name in FORMATS)
 MATRICES = tuple(getattr(sp, f"{name}_matrix") for name in FORMATS)
 CLASSES = ARRAYS + MATRICES
 _FILL = "_chainrules_fill"
+_PLACES = ("_shape", "indices", "indptr", "offsets", "coords")
 MATRIX_RESULT = (
     "its result is an np.matrix, whose operators are not those of arrays. Use sparse arrays "
     "(csr_array for csr_matrix), or toarray()."
@@ -63,24 +69,72 @@ def numbered(x: Any, start: int = 1) -> Any:
     return with_entries(x, numbers if fill is None else np.where(fill, 0, numbers))
 
 
-def gathered(numbers: Any, entries: Any) -> Any:
-    """Return what stands in place of numbers: in an array or number, or in a sparse array."""
+def gathered(numbers: Any, entries: Any, given: np.ndarray | None = None) -> Any:
+    """Return what stands in place of numbers: in an array or number, or in a sparse array.
+
+    Parameters
+    ----------
+    numbers : Any
+        What SciPy has made of numbers.
+    entries : array_like
+        The entries that they stand for, as a vector.
+    given : np.ndarray, optional
+        The array of numbers that SciPy was given. Where the result shares its memory, it shares
+        that of the entries.
+    """
     if isinstance(numbers, np.matrix):
         refused("indexing a sparse matrix by lists of rows and columns", MATRIX_RESULT)
     if not is_sparse(numbers):
-        return _picked(entries, np.asarray(numbers))
-    made = with_entries(numbers, _picked(entries, entries_of(numbers)))
+        numbers = np.asarray(numbers)
+        if given is not None and natively(np.may_share_memory, numbers, given):
+            return as_view(entries, given, numbers)  # a diagonal of an array in DIA is a view
+        return _picked(entries, numbers)
+    places = entries_of(numbers)
+    if given is not None and natively(share_memory, numbers, given):
+        made = with_entries(numbers, as_view(entries, given, places))
+    else:
+        made = with_entries(numbers, _picked(entries, places))
     if made.format == "dia":
         # Other formats leave out what stands in DIA for nothing; entries that are zero they keep.
-        setattr(made, _FILL, entries_of(numbers) == 0)
+        setattr(made, _FILL, places == 0)
     return made
+
+
+def share_memory(made: Any, given: Any) -> bool:
+    """Whether the entries of a sparse array lie in the memory of an array."""
+    return made.format not in ("lil", "dok") and np.may_share_memory(made.data, given)
+
+
+def as_view(entries: Any, given: np.ndarray, made: np.ndarray) -> Any:
+    """Return the view of entries that lies in them as one array lies in another."""
+    first, shape, axes = natively(_layout, given, made)
+    if first == 0 and axes is None and shape == np.shape(entries):
+        return entries
+    flat = np.reshape(entries, (-1,))
+    view = np.reshape(flat[first : first + made.size], shape)
+    return view if axes is None else np.transpose(view, axes)
+
+
+def _layout(given: np.ndarray, made: np.ndarray) -> tuple[int, tuple, tuple | None]:
+    """Return how an array lies in another: from which element on, in which shape, which axes."""
+    order = sorted(range(made.ndim), key=lambda axis: -made.strides[axis])
+    shape = tuple([made.shape[axis] for axis in order])
+    first = (made.ctypes.data - given.ctypes.data) // given.itemsize
+    whole = made.transpose(order)
+    if not (given.flags.c_contiguous and whole.flags.c_contiguous):
+        refused(
+            "a sparse array whose entries share memory with others at a distance",
+            "a write into one of them could not be followed. Make the array of a copy.",
+        )
+    in_order = order == list(range(made.ndim))
+    return first, shape, None if in_order else tuple(map(int, np.argsort(order)))
 
 
 def _picked(entries: Any, numbers: np.ndarray) -> Any:
     places, padded = natively(_places_in, numbers, np.size(entries))
     if padded:
         entries = np.concatenate([np.zeros(1, entries.dtype), entries])
-    return entries if places is None else entries[places]
+    return np.array(entries) if places is None else entries[places]
 
 
 def _places_in(numbers: np.ndarray, n: int) -> tuple[np.ndarray | None, bool]:
@@ -99,8 +153,89 @@ def _places_in(numbers: np.ndarray, n: int) -> tuple[np.ndarray | None, bool]:
 
 def followed(f: Callable, x: Any, *args: Any, **kwargs: Any) -> Any:
     """Return ``f(x, …)`` for a function that only moves the entries of a sparse array."""
-    made = natively(f, numbered(x), *args, **kwargs)
-    return gathered(made, vector_of(x))
+    plain = numbered(x)
+    numbers = Numbers(plain)
+    made = natively(f, plain, *args, **kwargs)
+    if made is plain:
+        made = x
+    elif is_sparse(made) and natively(_is_one_object, made, plain):
+        made.__dict__ = vars(x)  # what is stored in one of them by keys is stored in the other
+    else:
+        made = gathered(made, vector_of(x), numbers.given)
+    if natively(numbers.has_changed, plain):
+        _take_over(x, plain, numbers, vector_of(x))
+    return made
+
+
+class Numbers:
+    """The state of an array of numbers before SciPy works on it.
+
+    Attributes
+    ----------
+    given : np.ndarray
+        The numbers, which may change.
+    before : np.ndarray
+        A copy of them.
+    """
+
+    def __init__(self, plain: Any) -> None:
+        self.given = entries_of(plain)
+        self.before = self.given.copy()
+        self._places = {name: vars(plain).get(name) for name in _PLACES}
+
+    def has_changed(self, plain: Any) -> bool:
+        """Whether an array in a format with arrays has other places or entries than before."""
+        if plain.format in ("lil", "dok"):
+            return False
+        if any(vars(plain).get(name) is not places for name, places in self._places.items()):
+            return True
+        return entries_of(plain) is not self.given or self.have_moved()
+
+    def have_moved(self) -> bool:
+        """Whether something was written into the numbers."""
+        return not np.array_equal(self.given, self.before)
+
+
+def _is_one_object(made: Any, plain: Any) -> bool:
+    """Whether two arrays in LIL or DOK hold their entries in the very same lists or dict."""
+    if made.format != plain.format or made.format not in ("lil", "dok"):
+        return False
+    return made._dict is plain._dict if made.format == "dok" else made.data is plain.data
+
+
+def changed(x: Any, change: Callable, entries: Any = None, plain: Any = None) -> Any:
+    """Change a sparse array in place as a function changes an array of numbers.
+
+    Parameters
+    ----------
+    x : sparse array
+        The array.
+    change : callable
+        ``change(plain)`` changes the pattern of `x`, which holds the numbers of its entries.
+    entries : array_like, optional
+        What the numbers stand for: the entries, and what else is written.
+    plain : sparse array, optional
+        The pattern with other numbers.
+    """
+    plain = numbered(x) if plain is None else plain
+    numbers = Numbers(plain)
+    change(plain)
+    return _take_over(x, plain, numbers, vector_of(x) if entries is None else entries)
+
+
+def _take_over(x: Any, plain: Any, numbers: Numbers, entries: Any) -> Any:
+    """Have a sparse array become what its array of numbers has become."""
+    if plain.format in ("lil", "dok"):
+        return become(x, gathered(plain, entries))
+    given, before = numbers.given, numbers.before
+    shared = natively(share_memory, plain, given)
+    new = None if shared else gathered(plain, entries)
+    if numbers.have_moved():
+        own = np.arange(1, 1 + before.size).reshape(before.shape)
+        x.data[...] = _picked(entries, np.where(given == before, own, given))
+    if shared:
+        new = gathered(plain, vector_of(x), given)
+    return become(x, new)
 
 
 def places_of(x: Any) -> tuple[np.ndarray, ...]:
@@ -133,6 +268,10 @@ def summed(entries: Any, into: np.ndarray, n: int) -> Any:
 
 def canonical(x: Any) -> Any:
     """Return a sparse array with the same elements each of which is stored once."""
+    if x.format in ("csr", "csc") and len(x.indices) > x.indptr[-1]:
+        n = int(x.indptr[-1])  # another array has added up elements in the same memory
+        x = with_entries(x, entries_of(x)[:n])
+        x.indices = x.indices[:n]
     if natively(_is_canonical, x):
         return x
     if x.format == "bsr":
@@ -192,6 +331,13 @@ def as_format(x: Any, name: str) -> Any:
     return x if x.format == name else followed(method("asformat", name), x)
 
 
+def with_new(x: Any, entries: Any) -> Any:
+    """Return a sparse array like `x` of new entries, with places of its own as SciPy makes it."""
+    made = with_entries(x, entries)
+    own_places(made)
+    return made
+
+
 def like_class(x: Any, example: Any) -> Any:
     """Return a sparse array in the format and of the interface of another."""
     make = sp.coo_matrix if is_matrix(example) else sp.coo_array
@@ -201,19 +347,8 @@ def like_class(x: Any, example: Any) -> Any:
 
 
 def become(x: Any, new: Any) -> Any:
-    """Change a sparse array in place."""
+    """Have a sparse array hold what a new one does."""
     state = dict(vars(new))
     vars(x).clear()
     vars(x).update(state)
     return x
-
-
-def decompose_method(names: str, body: Callable, classes: tuple = CLASSES) -> None:
-    """Have a body differentiated in place of the methods of these names."""
-    done: list[Any] = []
-    for name in names.split():
-        for cls in classes:
-            method = getattr(cls, name, None)
-            if callable(method) and method not in done:
-                done.append(method)
-                decompose(method)(body)

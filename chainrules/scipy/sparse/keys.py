@@ -10,13 +10,13 @@ import scipy.sparse as sp
 
 from chainrules.scipy.sparse.entries import (
     become,
-    decompose_method,
     gathered,
     method,
     numbered,
     refused,
     vector_of,
 )
+from chainrules.scipy.sparse.in_place import decompose_method
 from chainrules.scipy.sparse.structure import written
 from chainrules_core import decompose, natively
 from chainrules_core.authoring import coords_of, with_entries

@@ -17,7 +17,6 @@ from chainrules.scipy.sparse.entries import (
     ARRAYS,
     MATRICES,
     as_format,
-    decompose_method,
     from_places,
     is_matrix,
     is_sparse,
@@ -26,6 +25,7 @@ from chainrules.scipy.sparse.entries import (
     refused,
     vector_of,
 )
+from chainrules.scipy.sparse.in_place import decompose_method
 from chainrules.scipy.sparse.merging import begins_of, in_order, merged
 from chainrules_core import decompose, linear_rule, natively, primitive
 from chainrules_core.authoring import is_foreign, with_entries

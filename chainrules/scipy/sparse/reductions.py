@@ -14,7 +14,6 @@ import numpy as np
 from chainrules.scipy.sparse.entries import (
     MATRIX_RESULT,
     as_format,
-    decompose_method,
     from_places,
     is_matrix,
     places_of,
@@ -22,6 +21,7 @@ from chainrules.scipy.sparse.entries import (
     summed,
     vector_of,
 )
+from chainrules.scipy.sparse.in_place import decompose_method
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
@@ -73,8 +73,8 @@ def _extremum(extreme: Callable) -> Callable:
                 "max(out=) or min(out=) of a sparse array",
                 "out= has no rule here. Assign the result instead.",
             )
+        axes = axes_of(axis, self.ndim)
         x = as_format(self, "coo")
-        axes = axes_of(axis, x.ndim)
         if explicit:
             if axes is not None:
                 refused(

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from chainrules.dropped import without
 from chainrules.reductions.fast_extrema import placed
 from chainrules.scipy.sparse.entries import (
     CLASSES,
@@ -14,9 +15,8 @@ from chainrules.scipy.sparse.entries import (
     as_format,
     become,
     canonical,
-    decompose_method,
+    changed,
     followed,
-    from_places,
     gathered,
     is_matrix,
     is_sparse,
@@ -25,17 +25,41 @@ from chainrules.scipy.sparse.entries import (
     places_of,
     refused,
     vector_of,
+    with_new,
 )
-from chainrules_core import decompose, natively, non_differentiable
-from chainrules_core.authoring import with_entries
+from chainrules.scipy.sparse.in_place import change_in_place, decompose_method, sum_duplicates
+from chainrules_core import (
+    decompose,
+    ignore_derivatives,
+    natively,
+    non_differentiable,
+    primitive,
+)
+from chainrules_core.authoring import entries_of, with_entries
+
+
+def moved(f: Callable, x: Any) -> Any:
+    """Return ``f(x)`` for a function that moves entries, and may add up those of one element."""
+    alone = canonical(x)
+    if alone is x:
+        return followed(f, x)
+    first = 1 + np.size(entries_of(x))
+    made = f(with_new(x, entries_of(numbered(x, first))))
+    return followed(f, alone if natively(_has_sums, made, first) else x)
+
+
+def _has_sums(made: Any, first: int) -> bool:
+    """Whether numbers from a large one on have been added up: a sum is larger than all of them."""
+    numbers = entries_of(made) if is_sparse(made) else np.asarray(made)
+    return bool(np.max(numbers, initial=0) >= 2 * first)
 
 
 def _moving(name: str, *, alone: bool = True) -> Callable:
     """Return the body of a method that moves entries; `alone` if elements must be stored once."""
 
     def body(self: Any, *args: Any, **kwargs: Any) -> Any:
-        x = canonical(self) if alone else self
-        return followed(method(name, *args, **kwargs), x)
+        f = method(name, *args, **kwargs)
+        return moved(f, self) if alone else followed(f, self)
 
     return body
 
@@ -93,50 +117,47 @@ def _changing(name: str) -> Callable:
     """Return the body of a method that moves entries in place."""
 
     def body(self: Any, *args: Any, **kwargs: Any) -> None:
-        x = canonical(self)
-        plain = numbered(x)
-        method(name, *args, **kwargs)(plain)
-        become(self, gathered(plain, vector_of(x)))
+        changed(self, method(name, *args, **kwargs))
 
     return body
 
 
-for _name in ("resize", "sort_indices", "prune"):
+for _name in ("sort_indices", "prune"):
     decompose_method(_name, _changing(_name))
 
 
-def _sum_duplicates(self: Any) -> None:
-    x = as_format(self, "coo") if self.format == "bsr" else canonical(self)
-    if x is self:
-        return
-    x = as_format(x, "coo")
-    plain = numbered(self)
-    method("sum_duplicates")(plain)
-    # The sums in the order in which SciPy leaves them.
-    stored = np.ravel_multi_index(places_of(x), x.shape)
-    wanted = np.ravel_multi_index(places_of(plain), x.shape)
-    order = np.argsort(stored)[np.searchsorted(np.sort(stored), wanted)]
-    become(self, with_entries(plain, vector_of(x)[order]))
+def _resize(self: Any, *shape: Any) -> None:
+    if self.format in ("lil", "dok"):
+        self.__dict__ = dict(vars(self))  # others may hold the same entries
+    changed(self, method("resize", *shape))
 
 
 def _sorted_indices(self: Any) -> Any:
-    plain = numbered(self)
-    return gathered(method("sorted_indices")(plain), vector_of(self))
+    return followed(method("sorted_indices"), self)
+
+
+_LOST = (
+    "eliminate_zeros is called of a sparse array with entries that are exactly 0 and depend on "
+    "what is differentiated by: they are not stored any more, and their derivatives would be lost. "
+    "Leave them stored."
+)
 
 
 def _eliminate_zeros(self: Any) -> None:
-    x = as_format(self, "coo")
-    kept = np.nonzero(vector_of(x))[0]
-    places = tuple([a[kept] for a in places_of(x)])
-    made = from_places(vector_of(x)[kept], places, x.shape)
-    become(self, _as(made, self))
+    entries = entries_of(self)
+    numbers = entries_of(numbered(self))
+    stays = np.asarray(ignore_derivatives(entries) != 0)
+    if self.format == "bsr":
+        stays = np.broadcast_to(stays.any(axis=(1, 2), keepdims=True), numbers.shape)
+    vector, lost = vector_of(self), np.flatnonzero(~stays)
+    if len(lost):
+        vector = without(vector, vector[lost], why=_LOST)
+    plain = with_entries(self, np.where(stays, numbers, 0))
+    changed(self, method("eliminate_zeros"), vector, plain)
 
 
-def _as(x: Any, example: Any) -> Any:
-    return as_format(followed(type(example), x), example.format)
-
-
-decompose_method("sum_duplicates", _sum_duplicates)
+decompose_method("resize", _resize)
+decompose_method("sum_duplicates", sum_duplicates)
 decompose_method("sorted_indices", _sorted_indices)
 decompose_method("eliminate_zeros", _eliminate_zeros)
 
@@ -152,15 +173,28 @@ def stored_values(x: Any) -> tuple[Any, Any]:
 
 def written(self: Any, values: Any, write: Callable) -> None:
     """Write values into an array as ``write(numbered array, numbers in place of them)`` does."""
-    x = canonical(self)
-    old = vector_of(x)
+    old = vector_of(self)
     numbers, entries = stored_values(values)
-    plain = numbered(x)
     n = np.size(old)
     numbers = numbered(numbers, n + 1) if is_sparse(numbers) else numbers + n
-    write(plain, numbers)
-    both = np.concatenate([old, entries.astype(np.result_type(old, entries))])
-    become(self, gathered(plain, both))
+    alone = canonical(self)
+    if alone is not self:
+        change = natively(added_up_by, self, numbers, write)
+        if change:
+            sum_duplicates(self) if change == "sum_duplicates" else become(self, alone)
+            written(self, values, write)
+            return
+    both = np.concatenate([old, entries.astype(old.dtype)])
+    changed(self, lambda plain: write(plain, numbers), both)
+
+
+def added_up_by(x: Any, numbers: Any, write: Callable) -> str:
+    """Return by what SciPy adds up what an array stores twice where it writes these numbers."""
+    given = entries_of(numbers) if is_sparse(numbers) else numbers
+    first = 1 + np.size(entries_of(x)) + np.size(given)
+    probe = with_new(x, entries_of(numbered(x, first)))
+    change = change_in_place(probe, lambda: write(probe, numbers))
+    return change or ("new arrays" if _has_sums(probe, first) else "")
 
 
 def _setitem(self: Any, key: Any, x: Any) -> None:
@@ -198,9 +232,31 @@ for _transposed in {_cls.T.fget for _cls in CLASSES}:
 _constants = {_property.fget for _cls in CLASSES for _property in (_cls.nnz, _cls.size)}
 for _cls in CLASSES:
     for _name in (
-        "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "argmax", "argmin",
-        "count_nonzero", "getnnz", "_getnnz", "check_format", "__repr__", "__str__",
+        "getnnz", "_getnnz", "check_format", "__repr__", "__str__",
     ):  # fmt: skip
         _constants.add(getattr(_cls, _name, None))
 for _constant in _constants - {None}:
     non_differentiable(_constant)
+
+
+# -- methods without derivative -------------------------------------------------------------------
+
+
+@primitive
+def asked(x: Any, name: str, args: tuple, kwargs: dict) -> Any:
+    """Return what a method of a sparse array says that has no derivative."""
+    return natively(getattr(x, name), *args, **kwargs)
+
+
+non_differentiable(asked)
+
+
+def _asking(name: str) -> Callable:
+    return lambda self, *args, **kwargs: asked(self, name, args, kwargs)
+
+
+for _name in (
+    "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "argmax", "argmin",
+    "count_nonzero",
+):  # fmt: skip
+    decompose_method(_name, _asking(_name))

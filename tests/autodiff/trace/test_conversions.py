@@ -14,6 +14,7 @@ import math
 import pickle
 import re
 import string
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -342,3 +343,35 @@ def test_numbers_read_from_arrays_of_texts(kind, element):
         gradient(f, 1.3)
     with pytest.raises(LostValueError, match="texts"):
         autodiff.compile(lambda x: gradient(f, x))(1.3)
+
+
+def _by_print(x, path):
+    with path.open("w") as file:
+        print(x, file=file)
+    with path.open() as file:
+        return float(file.readline())
+
+
+def _by_single_bytes(x, path):
+    return float("".join(chr(b) for b in str(x).encode()))
+
+
+def _by_an_index_of_bytes(x, path):
+    text = str(x).encode()
+    return (text[0] - 48.0) + 0.1 * (text[2] - 48.0)
+
+
+def _by_pieces(x, path):
+    packer = zlib.compressobj()
+    packed = packer.compress(str(x).encode()) + packer.flush()
+    return float(zlib.decompress(packed))
+
+
+@pytest.mark.parametrize(
+    "through", [_by_print, _by_single_bytes, _by_an_index_of_bytes, _by_pieces]
+)
+def test_numbers_that_come_back_from_files_and_bytes_are_errors(through, tmp_path):
+    path = tmp_path / "number.txt"
+    assert through(1.5, path) == 1.5
+    with pytest.raises(autodiff.LostValueError):
+        autodiff.gradient(lambda x: x * through(x, path), 1.5)

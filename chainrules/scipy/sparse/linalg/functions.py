@@ -13,13 +13,13 @@ from chainrules.scipy.sparse.entries import (
     MATRICES,
     as_format,
     canonical,
-    decompose_method,
     is_sparse,
     places_of,
     refused,
     summed,
     vector_of,
 )
+from chainrules.scipy.sparse.in_place import decompose_method, deduplicated
 from chainrules.scipy.sparse.linalg.solving import may_depend, stored
 from chainrules.scipy.sparse.linalg.spectral import array_of
 from chainrules.scipy.sparse.linalg.taylor import taylor, taylor_steps
@@ -50,6 +50,7 @@ def expm(A: Any) -> Any:
     """Return the exponential: computed dense, stored where SciPy's has entries."""
     if not is_sparse(A):
         return linalg.expm(np.asarray(A))
+    deduplicated(A)  # as SciPy does
     pattern = natively(spl.expm, ignore_derivatives(as_format(A, "csc")))
     whole = linalg.expm(array_of(A).toarray())
     coo = as_format(pattern, "coo")
@@ -140,13 +141,13 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     """Return a norm of a sparse array, or of its rows or columns."""
     if not is_sparse(x):
         raise TypeError("input is not sparse. use numpy.linalg.norm")
-    x = canonical(x)
+    given, x = x, canonical(x)
     if axis is None or (isinstance(axis, tuple) and len(axis) == 2):
         first, second = (0, 1) if axis is None else [int(a) % 2 for a in axis]
         if first == second:
             raise ValueError("Duplicate axes given.")
         if ord in (None, "f", "fro"):
-            return np.linalg.norm(vector_of(x))
+            return np.linalg.norm(vector_of(deduplicated(given)))
         if ord in (1, -1, np.inf, -np.inf):
             along = first if abs(ord) == 1 else second
             sums = _sums(abs(x), along)

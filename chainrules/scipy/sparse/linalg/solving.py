@@ -22,6 +22,7 @@ from chainrules.scipy.sparse.entries import (
     is_sparse,
     vector_of,
 )
+from chainrules.scipy.sparse.in_place import deduplicated
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
 from chainrules.scipy.sparse.products import Pattern, outer_entries, product
 from chainrules_core import (
@@ -185,6 +186,8 @@ def may_depend(pattern: Pattern, b: Any = None) -> np.ndarray:
 @decompose(spl.spsolve)
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> Any:
     """Return the solution of A x = b; sparse where `b` is sparse and no vector."""
+    if is_sparse(A) and A.format in ("csr", "csc"):
+        deduplicated(A)  # as SciPy does
     system = System(A, permc_spec=permc_spec)
     if not is_sparse(b):
         b = np.asarray(b)

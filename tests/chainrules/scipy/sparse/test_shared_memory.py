@@ -1,0 +1,131 @@
+"""A write into a sparse array, or into the array of its entries, is seen where SciPy shows it."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import autodiff
+from chainrules_core import NotImplementedTangentError
+
+pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
+
+WEIGHTS = np.cos(np.arange(9.0)).reshape(3, 3)
+X = np.array([0.3, 0.7, 1.1, 0.4])
+ROWS, COLUMNS, STARTS = [0, 1, 2, 0], [1, 2, 0, 0], [0, 2, 3, 4]
+
+MAKE = {
+    "coo": lambda y: sp.coo_array((y, (np.array(ROWS), np.array(COLUMNS))), shape=(3, 3)),
+    "csr": lambda y: sp.csr_array((y, np.array(ROWS), np.array(STARTS)), shape=(3, 3)),
+    "csc, unordered": lambda y: sp.csc_array(
+        (y, np.array([2, 0, 1, 1]), np.array(STARTS)), shape=(3, 3)
+    ),
+    "csr, twice": lambda y: sp.csr_array((y, np.array([1, 1, 2, 0]), np.array(STARTS)), (3, 3)),
+    "csr, a copy": lambda y: sp.csr_array((y, np.array(ROWS), np.array(STARTS)), copy=True),
+    "dia": lambda y: sp.dia_array((y[:3].reshape(1, 3), np.array([0])), shape=(3, 3)),
+    "bsr": lambda y: sp.bsr_array((y.reshape(1, 2, 2), np.array([0]), np.array([0, 1]))),
+}
+DERIVE = {
+    "itself": lambda a: a,
+    "T": lambda a: a.T,
+    "tocsr": lambda a: a.tocsr(copy=False),
+    "tocoo": lambda a: a.tocoo(copy=False),
+    "real": lambda a: a.real,
+    "conj": lambda a: a.conj(copy=False),
+    "astype": lambda a: a.astype(float, copy=False),
+    "class": lambda a: type(a)(a),
+    "copy": lambda a: a.copy(),
+    "reshape": lambda a: a.reshape((1, a.shape[0] * a.shape[1])),
+    "twice in LIL": lambda a: sp.lil_array(sp.lil_array(a)),
+}
+
+
+def _scale(y, a, b):
+    b *= 2.0
+
+
+def _scale_by_traced(y, a, b):
+    b /= y[1]
+
+
+def _write_entries(y, a, b):
+    y[0] = 3 * y[1]
+
+
+def _write_data(y, a, b):
+    a.data[...] = a.data * a.data
+
+
+def _write_element(y, a, b):
+    b[0, 0] = y[2]
+
+
+def _order(y, a, b):
+    a.sort_indices()
+
+
+def _add_up(y, a, b):
+    a.sum_duplicates()
+
+
+def _add_up_to_read(y, a, b):
+    a.max()
+
+
+def _drop_zeros(y, a, b):
+    y[1] = 0.0
+    a.eliminate_zeros()
+
+
+WRITES = [_scale, _scale_by_traced, _write_entries, _write_data, _write_element, _order, _add_up,
+          _add_up_to_read, _drop_zeros]  # fmt: skip
+
+
+@pytest.mark.parametrize("write", WRITES)
+@pytest.mark.parametrize("derive", DERIVE)
+@pytest.mark.parametrize("make", MAKE)
+def test_writes_are_seen(make, derive, write):
+    def f(x):
+        y = x.copy()
+        a = MAKE[make](y)
+        b = DERIVE[derive](a)
+        write(y, a, b)
+        read = sum(
+            k * np.sum(np.sin(m) * np.resize(WEIGHTS, m.shape))
+            for k, m in ((1.0, a.toarray()), (2.0, b.toarray()))
+        )
+        return read + np.cos(y) @ np.arange(1.0, 5.0)
+
+    try:
+        plain = f(X)
+    except (AttributeError, NotImplementedError, ValueError, TypeError):
+        pytest.skip("SciPy has no such method of this format")
+    value, bar = autodiff.value_and_gradient(f, X)
+    np.testing.assert_allclose(value, plain, rtol=1e-13)
+    steps = 1e-5 * np.eye(4)
+    expected = [(f(X + step) - f(X - step)) / 2e-5 for step in steps]
+    np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+    _, push = autodiff.pushforward(f, X)
+    np.testing.assert_allclose([push(e) for e in np.eye(4)], expected, rtol=1e-6, atol=1e-7)
+
+
+def test_a_plain_array_of_entries_with_another_name_is_refused():
+    constants = np.array([1.0, 2.0, 3.0, 4.0])
+
+    def f(x):
+        y = constants * 1.0
+        a = MAKE["csr"](y)
+        a *= x[0]
+        return a.sum() + y[0] * x[1]
+
+    with pytest.raises(autodiff.MutationError):
+        autodiff.gradient(f, X)
+
+
+def test_zeros_that_are_dropped_are_an_error():
+    def f(x):
+        a = sp.csr_array((x, np.array(ROWS), np.array(STARTS)), shape=(3, 3))
+        a.eliminate_zeros()
+        return a.sum()
+
+    with pytest.raises(NotImplementedTangentError, match="eliminate_zeros"):
+        autodiff.gradient(f, np.array([0.0, 1.0, 2.0, 3.0]))
