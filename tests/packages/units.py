@@ -96,7 +96,7 @@ def sky_separation(ra):
     return a.separation(b).deg
 
 
-@call(astropy_units, V, "_apply_bottleneck")
+@call(astropy_units, V)
 def sigma_clipped(x):
     return sigma_clip(x, masked=False).mean()
 

@@ -269,28 +269,6 @@ def numexpr_variables(x):
     return numexpr.evaluate("sin(y)*k", local_dict={"y": x, "k": 2.0}).sum()
 
 
-class Degrees(float):
-    """A subclass of float."""
-
-    def radians(self):
-        return self * math.pi / 180
-
-
-@call(functools, 0.7, "float\\(\\)")
-def subclass_of_float(x):
-    return Degrees(x).radians()
-
-
-@call(functools, 0.7)
-def constant_of_a_subclass(x):
-    return Degrees(2.0) * x + Degrees(1.0).radians() * x**2
-
-
-@call(functools, Degrees(0.7))
-def argument_of_a_subclass(x):
-    return x * x
-
-
 @call(toolz, 0.7)
 def toolz_pipe(x):
     return toolz.pipe(x, math.sin, lambda v: v**2, toolz.curry(lambda a, b: a * b)(3.0))
