@@ -225,7 +225,7 @@ def _ways_of_dict(keys: list, ways: list) -> tuple[Callable, Callable]:
     return make, write
 
 
-def _ways_of_sequence(kind: type, ways: list) -> tuple[Callable, Callable]:
+def _ways_of_sequence(kind: type[list | tuple], ways: list) -> tuple[Callable, Callable]:
     makers, writers = [make for make, _ in ways], [write for _, write in ways]
 
     def make(vector: np.ndarray) -> Any:
@@ -235,8 +235,8 @@ def _ways_of_sequence(kind: type, ways: list) -> tuple[Callable, Callable]:
     def write(part: Any, vector: np.ndarray) -> None:
         if type(part) is not kind or len(part) != len(writers):
             raise _OtherFormError
-        for write, piece in zip(writers, part, strict=True):
-            write(piece, vector)
+        for write_piece, piece in zip(writers, part, strict=True):
+            write_piece(piece, vector)
 
     return make, write
 

@@ -41,7 +41,7 @@ def type_of_value(*args: Any, **kwargs: Any) -> Any:
     return args[0].__class__ if issubclass(kind, _SHOWING_ANOTHER) and len(args) == 1 else kind
 
 
-def _is_read_by_numpy(kind: type) -> bool:
+def _is_read_by_numpy(kind: type[np.ndarray]) -> bool:
     """Whether ``float`` of an array of a class is that of the element."""
     return kind.__float__ is np.ndarray.__float__
 
