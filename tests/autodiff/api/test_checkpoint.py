@@ -13,6 +13,7 @@ import pytest
 
 import autodiff
 from autodiff import checkpoint, gradient, hessian, pushforward
+from autodiff.structured.settings import Settings
 
 X = np.array([0.3, -0.2, 0.5])
 V = np.array([1.0, -2.0, 0.5])
@@ -187,7 +188,8 @@ def test_complex_values() -> None:
     np.testing.assert_allclose(gradient(lambda z: np.sum(np.abs(f(z))), z), expected)
 
 
-def test_memory_falls() -> None:
+def test_memory_falls(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Settings, "enabled", False)  # loops are traced
     weights, start = np.linspace(-0.5, 0.5, 20), np.ones((200, 20))
 
     def steps(h: Any, w: Any, n: int) -> Any:
