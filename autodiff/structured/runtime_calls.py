@@ -36,9 +36,9 @@ def inner(d: Any, g: Any) -> Any:
     return total(d * g)
 
 
-def spread(g: Any, primal: np.ndarray) -> np.ndarray:
-    """Return an array like the primal that is filled with a cotangent."""
-    x = np.empty_like(primal)
+def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """Return an array that is filled with a cotangent."""
+    x = np.empty(shape, dtype)
     x[...] = g
     return x
 
@@ -57,12 +57,12 @@ def gather(shadow: np.ndarray, x: Any) -> None:
         shadow += x
 
 
-def settled(x: Any, primal: np.ndarray) -> Any:
-    """Return what a rule has returned as an array of the shape of the primal."""
+def settled(x: Any, shape: tuple[int, ...]) -> Any:
+    """Return what a rule has returned as an array of this shape."""
     x = unthunk(x)
     if isinstance(x, AbstractZero):
-        return np.zeros_like(primal)
-    return x if np.shape(x) == primal.shape else unbroadcast(x, primal.shape)
+        return np.zeros(shape)
+    return x if np.shape(x) == shape else unbroadcast(x, shape)
 
 
 def whole(x: Any, primal: np.ndarray) -> np.ndarray:

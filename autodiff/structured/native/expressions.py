@@ -382,7 +382,7 @@ class Expressions:
         return self.on_total(self.call(operator.mul, [d, g]))
 
     def on_fitted(self, x: Any, shape: Any) -> Any:
-        """``fitted(x, shape)``: summed over the axes that were broadcast."""
+        """``fitted(x, shape)``, ``settled(x, shape)``: summed over the axes that were broadcast."""
         return self.fitting(x, [p.value for p in shape.parts])
 
     def fitting(self, x: Array | Tree, shape: list) -> Array | Tree:
@@ -393,15 +393,12 @@ class Expressions:
         self.elementwise.check_shape(x.shape, shape)
         return x
 
-    def on_settled(self, x: Any, primal: Any) -> Any:
-        """``settled(x, primal)``: a cotangent of this shape."""
-        return self.fitting(x, primal.shape)
-
-    def on_spread(self, g: Any, primal: Any) -> Tree:
-        """``spread(g, primal)``: an array of this shape that is filled with a cotangent."""
-        kind = Kind(frozenset([np.ndarray]), primal.kind.dtype, len(primal.shape))
+    def on_spread(self, g: Any, shape: Any, dtype: Any) -> Tree:
+        """``spread(g, shape, dtype)``: an array of this shape that is filled with a cotangent."""
+        kind = Kind(frozenset([np.ndarray]), dtype.x, len(shape.parts))
         one = self.scalars.known(1.0)
-        return Tree(kind, operator.mul, [self.scalars.number(g), one], primal.shape)
+        sizes = [p.value for p in shape.parts]
+        return Tree(kind, operator.mul, [self.scalars.number(g), one], sizes)
 
     def on_number(self, x: Any) -> Any:
         """``number(x)``: a cotangent of a number."""
@@ -470,6 +467,6 @@ _MAKERS: dict[Any, tuple[float | None, bool]] = {
 
 _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
-    settled: Expressions.on_settled, number: Expressions.on_number, gather: Expressions.on_gather,
+    settled: Expressions.on_fitted, number: Expressions.on_number, gather: Expressions.on_gather,
     spread: Expressions.on_spread,
 }  # fmt: skip

@@ -196,7 +196,7 @@ class BlockSweep:
         elif mine == 0:
             self.add_to(v, f"total({text})")
         elif mine < ndim or self.e.broadcasts or not (fits or self.e.shapes.notices(v)):
-            self.add_to(v, f"fitted({text}, {self.e.need(v, contents=False)}.shape)")
+            self.add_to(v, f"fitted({text}, {self.e.shape_of(v)})")
         else:
             self.add_to(v, text, lasts)
 
@@ -235,7 +235,7 @@ class BlockSweep:
         """Hand the cotangent of a sum or mean on to all that was added."""
         a = op.args[0]
         if function_of(op.f) is np.mean:
-            shape = f"{self.e.need(a, contents=False)}.shape"
+            shape = self.e.shape_of(a)
             g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
         if not keepdims and len(axes) < a.kind.ndim:
             g += f"[{', '.join('None' if k in axes else ':' for k in range(a.kind.ndim))}]"
@@ -243,7 +243,8 @@ class BlockSweep:
             self.add_to(a, g)
             return
         lasts = not op.out.kind.is_array  # type: ignore[union-attr] # a call makes a value
-        self.add_to(a, f"spread({g}, {self.e.need(a, contents=False)})", lasts)
+        dtype = self.e.const(a.kind.dtype)
+        self.add_to(a, f"spread({g}, {self.e.shape_of(a)}, {dtype})", lasts)
 
     def scalar_rule(self, op: Op, bound: Bound, g: str) -> None:
         """Multiply by the partial derivatives."""
@@ -330,7 +331,7 @@ class BlockSweep:
         elif self.e.has_shadow(v):
             self.out.add(f"gather({self.e.shadow(v)}, {text})")
         elif v.kind.is_array:
-            self.add_to(v, f"settled({text}, {self.e.need(v, contents=False)})")
+            self.add_to(v, f"settled({text}, {self.e.shape_of(v)})")
         else:
             self.add_to(v, f"number({text})")
 

@@ -56,8 +56,8 @@ _LITERALS = (bool, int, float, str, type(None))
 _AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
 
 
-_Pushed = str | tuple[Value, bool]
-"""A name, or a value and whether its shadow is meant."""
+_Pushed = str | tuple[Value, str]
+"""A name, or a value and what of it: nothing, ``_b`` for its shadow, ``_shape``."""
 
 
 class Source:
@@ -421,7 +421,9 @@ class Emitter:
         assert value is not None
         if value.uses != 1 or value.name in pushed or value in used_later:
             return False
-        if value.name + "_b" in pushed or self._makes_shadow(op) or _is_checked(op):
+        if {value.name + "_b", value.name + "_shape"} & pushed:
+            return False
+        if self._makes_shadow(op) or _is_checked(op):
             return False
         if value in self.shapes.compared(op):
             return False
@@ -601,8 +603,22 @@ class Emitter:
         again = self.again(v)
         if again is not None:
             return again
-        self.pushing[v.name] = (v, False)
+        self.pushing[v.name] = (v, "")
         return v.name
+
+    def shape_of(self, v: Value) -> str:
+        """Return the shape of an array as the backward function writes it.
+
+        It is pushed if the array is not at hand, so that nobody keeps the array for it. Machine
+        code pushes arrays as addresses.
+        """
+        found = self.again(v)
+        if found is None and self.for_machine:
+            found = self.need(v, contents=False)
+        if found is not None:
+            return f"{found}.shape"
+        self.pushing[f"{v.name}_shape"] = (v, "_shape")
+        return f"{v.name}_shape"
 
     def reads(self, v: Value) -> None:
         """Note that the sweep of this operation reads what an array holds."""
@@ -621,8 +637,10 @@ class Emitter:
         """Return what is pushed as the forward function writes it."""
         if isinstance(pushed, str):
             return pushed
-        v, is_shadow = pushed
-        return self._shadow_forward(v) if is_shadow else self.text(v)
+        v, part = pushed
+        if part == "_b":
+            return self._shadow_forward(v)
+        return self.text(v) + (".shape" if part else "")
 
     def again(self, v: Value, depth: int = 4) -> str | None:
         """Return a value as an expression of what is at hand, or None."""
@@ -654,12 +672,12 @@ class Emitter:
             slot = op.data
             if slot.is_stable:
                 return f"{slot.name}_b"
-            self.pushing[f"{v.name}_b"] = (v, True)
+            self.pushing[f"{v.name}_b"] = (v, "_b")
             return f"{v.name}_b"
         if op.code == "view":
             base = self.shadow(op.args[0])
             return self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
-        self.pushing[f"{v.name}_b"] = (v, True)
+        self.pushing[f"{v.name}_b"] = (v, "_b")
         return f"{v.name}_b"
 
 
