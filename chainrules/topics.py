@@ -27,6 +27,8 @@ PLACES: dict[str, Any] = {
     "": np,
     "builtins": builtins,
     "datetime": datetime,
+    "datetime.date": datetime.date,
+    "datetime.datetime": datetime.datetime,
     "functools": functools,
     "itertools": itertools,
     "linalg": np.linalg,
@@ -35,6 +37,7 @@ PLACES: dict[str, Any] = {
     "poly1d": np.poly1d,
     "rec": np.rec,
     "stride_tricks": np.lib.stride_tricks,
+    "time": time,
 }
 
 # Where several modules have rules for a function, they load in this order.
@@ -73,6 +76,8 @@ LOOKED_UP = {
         ndarray nested_iters recarray frombuffer matrix asmatrix bmat
         rec.array rec.fromarrays rec.fromrecords
         builtins.bytearray builtins.bytes builtins.memoryview datetime.timedelta
+        datetime.datetime.fromtimestamp datetime.datetime.utcfromtimestamp
+        datetime.date.fromtimestamp time.gmtime time.localtime time.ctime
     """,
     "indexing.getting": "operator.getitem",
     "indexing.taking": "take take_along_axis compress extract ndarray.item",

@@ -50,7 +50,8 @@ def _reached(f: Any, seen: dict[int, types.FunctionType]) -> None:
     """Note a function and those that it has captured, directly or indirectly."""
     if isinstance(f, functools.partial):
         _reached(f.func, seen)
-    f = getattr(f, "__func__", f)
+    if type(f) is types.MethodType:
+        f = f.__func__
     if type(f) is not types.FunctionType or id(f) in seen:
         return
     seen[id(f)] = f

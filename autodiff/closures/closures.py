@@ -69,7 +69,7 @@ def check_assignments(f: Any) -> None:
     if isinstance(f, functools.partial):
         check_assignments(f.func)
         return
-    function = getattr(f, "__func__", f)
+    function = f.__func__ if type(f) is types.MethodType else f
     if type(function) is not types.FunctionType:
         return
     cells = dict(cells_of(function))

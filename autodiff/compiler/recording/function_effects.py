@@ -178,9 +178,10 @@ def goes_on(g: Any) -> bool:
     What it stands for is kept in memory of its own, in which a program would find the end of the
     run before.
     """
-    function = getattr(g, "__func__", g)
-    is_of_ode = getattr(function, "__module__", None) == "scipy.integrate._ode"
-    return is_of_ode and function.__name__ in ("integrate", "run", "step", "run_relax")
+    function = g.__func__ if type(g) is types.MethodType else g
+    if type(function) is not types.FunctionType or function.__module__ != "scipy.integrate._ode":
+        return False
+    return function.__name__ in ("integrate", "run", "step", "run_relax")
 
 
 def _module(g: Callable) -> str:

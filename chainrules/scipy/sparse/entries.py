@@ -62,7 +62,14 @@ def vector_of(x: Any) -> Any:
 
 
 def numbered(x: Any, start: int = 1) -> Any:
-    """Return an array of the pattern of `x` that holds the numbers of its entries."""
+    """Return an array of the pattern of `x` that holds the numbers of its entries.
+
+    They are plain numbers also where everything else is recorded: SciPy's C code reads them.
+    """
+    return natively(_numbered, x, start)
+
+
+def _numbered(x: Any, start: int) -> Any:
     entries = entries_of(x)
     numbers = np.arange(start, start + np.size(entries)).reshape(np.shape(entries))
     fill = vars(x).get(_FILL)
@@ -261,9 +268,12 @@ linear_rule(
 
 def summed(entries: Any, into: np.ndarray, n: int) -> Any:
     """Return `n` sums of entries: ``into`` says for each to which sum it goes."""
-    ones = np.ones(len(into), np.int8)
-    shape = (n, len(into))
-    return weighed(entries, weights=sp.csr_array((ones, (into, np.arange(len(into)))), shape=shape))
+    return weighed(entries, weights=natively(_into_sums, into, n))
+
+
+def _into_sums(into: np.ndarray, n: int) -> Any:
+    places = into, np.arange(len(into))
+    return sp.csr_array((np.ones(len(into), np.int8), places), shape=(n, len(into)))
 
 
 def canonical(x: Any) -> Any:
@@ -313,7 +323,8 @@ def compressed(coo: Any, entries: Any, name: str) -> Any:
 def from_places(entries: Any, places: tuple, shape: tuple, is_array: bool = True) -> Any:
     """Return the array in COO with these entries, each element at most once."""
     make = sp.coo_array if is_array else sp.coo_matrix
-    made = natively(make, (np.arange(1, 1 + len(places[0])), places), shape=shape)
+    numbers = natively(np.arange, 1, 1 + len(places[0]))
+    made = natively(make, (numbers, places), shape=shape)
     made.has_canonical_format = _is_sorted(places, shape)
     return gathered(made, entries)
 

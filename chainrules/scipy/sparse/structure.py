@@ -168,7 +168,8 @@ def stored_values(x: Any) -> tuple[Any, Any]:
         x = canonical(x)
         return numbered(x), vector_of(x)
     values = np.asarray(x)
-    return np.arange(1, 1 + np.size(values)).reshape(np.shape(values)), np.reshape(values, (-1,))
+    numbers = natively(np.arange, 1, 1 + np.size(values)).reshape(np.shape(values))
+    return numbers, np.reshape(values, (-1,))
 
 
 def written(self: Any, values: Any, write: Callable) -> None:

@@ -124,6 +124,26 @@ def text_of_a_constant_read() -> None:
     assert gradient(lambda x: x * float(f"{ignore_derivatives(x):.3f}"), 2.0) == 2.0
 
 
+@entry("A text is read byte by byte", LostValueError)
+def bytes_of_a_text() -> None:
+    gradient(lambda x: x * sum(str(x).encode()), 1.5)
+
+
+@bytes_of_a_text.instead("Make the text of a constant")
+def bytes_of_the_text_of_a_constant() -> None:
+    assert gradient(lambda x: x * sum(str(ignore_derivatives(x)).encode()), 1.5) == sum(b"1.5")
+
+
+@entry("A single byte of a text", LostValueError)
+def byte_of_a_text() -> None:
+    gradient(lambda x: x * str(x).encode()[0], 1.5)
+
+
+@byte_of_a_text.instead("Make the text of a constant")
+def byte_of_the_text_of_a_constant() -> None:
+    assert gradient(lambda x: x * str(ignore_derivatives(x)).encode()[0], 1.5) == ord("1")
+
+
 @entry("An integer is read from a text", LostValueError)
 def integer_from_a_text() -> None:
     gradient(lambda x: int(str(x).split(".")[0]) * 1.0, 2.5)

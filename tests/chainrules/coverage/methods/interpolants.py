@@ -163,6 +163,30 @@ def least_squares(cls, z):
     return cls(*SCATTERED, z, [1.0], [1.5])
 
 
+def smooth(cls, z):
+    # FITPACK meets a smaller s to a thousandth only, which shows in differences. Tests with a
+    # smaller one are in tests/chainrules/scipy/interpolate/test_scattered_smoothing.py.
+    return cls(*SCATTERED, z, s=100.0)
+
+
+# On the sphere: angles from a pole, and around it.
+FROM_POLE, AROUND = np.linspace(0.3, 2.8, 7), np.linspace(0.1, 6.0, 8)
+ANGLES = [a.ravel() for a in np.meshgrid(FROM_POLE, AROUND)]
+ON_SPHERE = np.cos(ANGLES[0]) + 0.3 * ANGLES[0] * np.sin(ANGLES[1] + 0.4)
+
+
+def smooth_on_sphere(cls, z):
+    return cls(*ANGLES, z, s=100.0)
+
+
+def least_squares_on_sphere(cls, z):
+    return cls(*ANGLES, z, np.array([1.2, 2.1]), np.array([1.4, 3.1, 4.6]))
+
+
+def grid_on_sphere(cls, z):
+    return cls(FROM_POLE, AROUND, z.reshape(8, 7).T)
+
+
 def one_dimensional(make):
     return [
         ("__call__", lambda cls, call, y, x: call(make(cls, y), x), Y, AT),
@@ -248,6 +272,12 @@ SAMPLES = {
     "scipy.interpolate.LSQBivariateSpline": [
         *surface(least_squares, SURFACE.ravel()), *over_box(least_squares, SURFACE.ravel()),
     ],
+    "scipy.interpolate.SmoothBivariateSpline": [
+        *surface(smooth, SURFACE.ravel()), *over_box(smooth, SURFACE.ravel()),
+    ],
+    "scipy.interpolate.SmoothSphereBivariateSpline": surface(smooth_on_sphere, ON_SPHERE),
+    "scipy.interpolate.LSQSphereBivariateSpline": surface(least_squares_on_sphere, ON_SPHERE),
+    "scipy.interpolate.RectSphereBivariateSpline": surface(grid_on_sphere, ON_SPHERE),
     "scipy.interpolate.BarycentricInterpolator": [
         *one_dimensional(interpolant),
         ("set_yi", lambda cls, call, y: with_values(cls(X), call, y), Y),

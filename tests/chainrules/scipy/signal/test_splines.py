@@ -78,5 +78,4 @@ def test_recursive_filters(f, shape, check_traced):
 
 def test_parameters_of_recursions_are_not_lost(check_traced):
     check_traced(lambda c: signal.symiirorder1(X, c, 0.3), 1.3)
-    with pytest.raises(Exception, match="does not differentiate"):
-        check_traced(lambda z: signal.symiirorder1(X, 1.3, z), 0.3)
+    check_traced(lambda z: signal.symiirorder1(X, 1.3, z), 0.3)
