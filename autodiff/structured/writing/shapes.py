@@ -19,7 +19,9 @@ class Shapes:
 
     def __init__(self, emitter: Any) -> None:
         self.e = emitter
-        blocks = blocks_of(emitter.program.body)
+        blocks = list(blocks_of(emitter.program.body))
+        ops = (op for block in blocks for op in block.ops)
+        self.places = {op.out: n for n, op in enumerate(ops)}  # in the order of the source
         self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
         self.lasting.update(emitter.outputs)
         self.found: dict[Value, Value] = {}  # of two arrays that were compared
@@ -30,7 +32,10 @@ class Shapes:
         texts = [self.text(v, v in self.e.inlined) for v in compared]
         for v, text in zip(compared[1:], texts[1:], strict=True):
             self.e.out.add(f"if {texts[0]} != {text}: raise Broadcast")
-            self.found[self._alike(v)] = self._alike(compared[0])
+            # The later one is led back to the earlier one, as results are to arguments: no circles.
+            pair = {self._alike(v), self._alike(compared[0])}
+            first, *later = sorted(pair, key=self.places.__getitem__)
+            self.found.update(dict.fromkeys(later, first))
 
     def compared(self, op: Op) -> list[Value]:
         """Return the arrays that must be found to have one shape before an elementwise operation.
