@@ -12,7 +12,6 @@ import autodiff
 from autodiff.structured import calls
 from tools.fuzz import generators, judge
 
-
 # A sum of arrays, and one of them, were each led back to the other one.
 ONCE_WRONG = range(66_000_891, 66_000_892)
 
