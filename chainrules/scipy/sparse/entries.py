@@ -64,7 +64,8 @@ def vector_of(x: Any) -> Any:
 def numbered(x: Any, start: int = 1) -> Any:
     """Return an array of the pattern of `x` that holds the numbers of its entries.
 
-    They are plain numbers also where everything else is recorded: SciPy's C code reads them.
+    They are plain numbers also where calls are recorded: SciPy makes arrays like them, into which C
+    code writes, and C writes into a copy of a recorded array.
     """
     return natively(_numbered, x, start)
 

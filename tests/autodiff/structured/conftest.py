@@ -16,9 +16,9 @@ from autodiff.structured.runtime import Structured
 def _at_once() -> Iterator[None]:
     before = calls.Settings.worth, calls.Settings.least
     calls.Settings.worth = calls.Settings.least = -1.0
-    autodiff.automatic_compile(False)
+    was_on = autodiff.automatic_compile(False)
     yield
-    autodiff.automatic_compile(True)
+    autodiff.automatic_compile(was_on)
     calls.Settings.worth, calls.Settings.least = before
 
 
