@@ -373,6 +373,7 @@ class Emitter:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
             else:
                 text = self.operation(op, self.text)
+                self.shapes.note(op)
                 if self._can_be_inlined(op, k, block, pushed, used_later):
                     self.shapes.compare(op)
                     self.inlined[value] = text

@@ -20,11 +20,15 @@ class Shapes:
     def __init__(self, emitter: Any) -> None:
         self.e = emitter
         blocks = list(blocks_of(emitter.program.body))
-        ops = (op for block in blocks for op in block.ops)
+        ops = [op for block in blocks for op in block.ops]
         self.places = {op.out: n for n, op in enumerate(ops)}  # in the order of the source
         self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
         self.lasting.update(emitter.outputs)
-        self.found: dict[Value, Value] = {}  # of two arrays that were compared
+        self.found: dict[Value, Value] = {}  # an earlier array that is known to have the same shape
+        self.harmless: dict[Value, bool] = {}
+        for op in ops:
+            if op.out is not None:  # its arguments come first, so no search goes deep
+                self.harmless[op.out] = self._is_harmless(op.out)
 
     def compare(self, op: Op) -> None:
         """Write the comparison that an operation needs."""
@@ -36,6 +40,17 @@ class Shapes:
             pair = {self._alike(v), self._alike(compared[0])}
             first, *later = sorted(pair, key=self.places.__getitem__)
             self.found.update(dict.fromkeys(later, first))
+        self.note(op)
+
+    def note(self, op: Op) -> None:
+        """Note which shape an elementwise operation makes, if its arguments have one alone."""
+        v = op.out
+        if v is None or v in self.found or op.code != "call" or not is_elementwise(op):
+            return
+        arrays = [a for a in op.rule.args if isinstance(a, Value) and a.kind.ndim]
+        roots = set(map(self._alike, arrays))
+        if len(roots) == 1 and all(a.kind.ndim == v.kind.ndim for a in arrays):
+            self.found[v] = roots.pop()
 
     def compared(self, op: Op) -> list[Value]:
         """Return the arrays that must be found to have one shape before an elementwise operation.
@@ -56,7 +71,11 @@ class Shapes:
         return compared if len(compared) > 1 else []
 
     def notices(self, v: Value) -> bool:
-        """Whether a cotangent with too many elements does no harm in the place of that of `v`.
+        """Whether a cotangent with too many elements does no harm in the place of that of `v`."""
+        return self.harmless.get(v, True)  # a constant has none
+
+    def _is_harmless(self, v: Value) -> bool:
+        """Find out what `notices` says.
 
         Adding it to a shadow raises an error. A value that is read once hands it on, element by
         element, to what it was made of; a number adds up all elements, which is right.
@@ -78,11 +97,6 @@ class Shapes:
 
     def _alike(self, v: Value) -> Value:
         """Return the value that stands for all that are known to have the shape of `v`."""
-        if v in self.found:
-            return self._alike(self.found[v])
-        if v.op.code == "call" and is_elementwise(v.op):
-            arrays = [a for a in v.op.rule.args if isinstance(a, Value) and a.kind.ndim]
-            found = {self._alike(a) for a in arrays}
-            if len(found) == 1 and all(a.kind.ndim == v.kind.ndim for a in arrays):
-                return found.pop()
+        while v in self.found:
+            v = self.found[v]
         return v
