@@ -162,7 +162,7 @@ def check_conversions(program: Program) -> None:
 
 def has_active_tests(program: Program) -> bool:
     """Whether a branch or loop depends on a comparison of values that depend on the variables."""
-    observed: set[Slot] = set()  # variables that depend on such comparisons
+    observed: set[Slot | Value] = set()  # variables and values that depend on such comparisons
     while True:
         before = len(observed)
         found = _observes(program.body, observed, False)
@@ -170,35 +170,36 @@ def has_active_tests(program: Program) -> bool:
             return found
 
 
-def _observes(body: list, observed: set[Slot], inside: bool) -> bool:
-    """Collect the variables that are bound by comparisons; `inside` says that all of these are."""
+def _observes(body: list, observed: set[Slot | Value], inside: bool) -> bool:
+    """Collect what depends on comparisons; `inside` says that all that is bound here does."""
     found = False
-
-    def seen(value: Value) -> bool:
-        op = value.op
-        if op.code == "read":
-            return op.data in observed
-        args = (*op.args, *op.options.values())
-        discrete = not value.kind.is_inexact
-        return any(seen(a) or (discrete and op.code == "call" and is_active(a)) for a in args)
-
     for node in body:
         if isinstance(node, Block):
-            observed |= {s for s, v in node.writes.items() if inside or seen(v)}
+            observed.update(op.out for op in node.ops if op.out and _is_observed(op, observed))
+            observed |= {s for s, v in node.writes.items() if inside or v in observed}
             continue
         if isinstance(node, If):
-            decided = seen(node.test)
+            decided = node.test in observed
             found |= decided
             for branch in (node.then, node.otherwise):
                 found |= _observes(branch, observed, inside or decided)
         elif isinstance(node, While):
-            decided = seen(node.test)
-            found |= decided | _observes(node.before, observed, inside)
-            found |= _observes(node.body, observed, inside or decided)
+            found |= _observes(node.before, observed, inside)
+            decided = node.test in observed
+            found |= decided | _observes(node.body, observed, inside or decided)
         else:
-            found |= any(map(seen, node.bounds))
+            found |= any(v in observed for v in node.bounds)
             found |= _observes(node.body, observed, inside)
     return found
+
+
+def _is_observed(op: Op, observed: set[Slot | Value]) -> bool:
+    """Whether what an operation makes depends on a comparison; its arguments are known by now."""
+    if op.code == "read":
+        return op.data in observed
+    discrete = op.code == "call" and not op.out.kind.is_inexact  # type: ignore[union-attr]
+    args = (*op.args, *op.options.values())
+    return any(a in observed or (discrete and is_active(a)) for a in args)
 
 
 def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bool:

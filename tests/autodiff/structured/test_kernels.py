@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 import tracemalloc
 from collections.abc import Callable
@@ -291,3 +292,15 @@ def test_a_loop_keeps_its_values_alone(monkeypatch: pytest.MonkeyPatch) -> None:
         tracemalloc.stop()
     # Twelve values, one cotangent, and what one product takes.
     assert peak < 16 * x.nbytes
+
+
+def test_long_blocks_are_read_in_time_that_grows_with_their_length(tmp_path) -> None:
+    lines = "        x = 0.5 * x * np.tanh(x)\n" * 300
+    head = "import numpy as np\n\n\ndef f(x):\n    for i in range(2):\n"
+    file = tmp_path / "long_block.py"
+    file.write_text(f"{head}{lines}    return np.sum(x)\n")
+    spec = importlib.util.spec_from_file_location("long_block", file)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    program = Structured(module.f, (None,), (np.ones(3),), (0,))
+    assert program.source.count("tanh") >= 300
