@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import importlib.util
 import linecache
 import os
+import random
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -141,6 +145,28 @@ def run_python(
     )  # fmt: skip
     assert not check or done.returncode == 0, done.stderr[-5000:]
     return done
+
+
+def grown_and_killed(file: Path, size: int, *arguments: Any) -> None:
+    """Run a fresh Python, as `run_python` does, and kill it once a file of its has this size.
+
+    The processes that it has started are killed with it.
+    """
+    process = subprocess.Popen(
+        [sys.executable, *map(str, arguments)],
+        cwd=ROOT, stdout=subprocess.DEVNULL, start_new_session=True,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    try:
+        while not (file.exists() and file.stat().st_size >= size):
+            assert process.poll() is None, "it has ended before it could be killed"
+            time.sleep(0.001)
+        time.sleep(random.uniform(0, 0.05))
+        process.kill()
+        process.wait()
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
 
 
 # ------------------------------------------------------------------------------------------- rules

@@ -14,6 +14,7 @@ from autodiff.distributed.loading import loaded
 from autodiff.distributed.packing import unpacked
 from autodiff.distributed.tree import TreeSum
 from autodiff.intercept import intercept
+from autodiff.structured.settings import repeatable
 from autodiff.trace.trace_stack import is_differentiating
 
 
@@ -90,10 +91,10 @@ def run(work: Any, kernel: Callable, vectors: tuple, shards: list) -> Any:
 
 
 class InPython:
-    """A loss that is traced in each evaluation, and never compiled automatically.
+    """A function that is never compiled automatically, and whose loops are no machine code.
 
-    A program may differ from the traced function in the last bits. Then the result would depend on
-    what a worker has done before.
+    Both may differ from the function itself in the last bits. Then the result would depend on what
+    a process has done before.
     """
 
     def __init__(self, f: Callable) -> None:
@@ -102,8 +103,9 @@ class InPython:
         self.__module__ = getattr(f, "__module__", None) or ""
 
     def __call__(self, *args: Any) -> Any:
-        """Return the loss."""
-        return (intercept(self._f) if is_differentiating() else self._f)(*args)
+        """Return what the function returns."""
+        with repeatable():
+            return (intercept(self._f) if is_differentiating() else self._f)(*args)
 
 
 def _in_double_precision(y: Any) -> Any:

@@ -38,7 +38,16 @@ class History:
         """Add an evaluation."""
         self.values.append(value)
         self.gradient_norms.append(gradient_norm)
-        self.times.append(time.perf_counter() - self._start)
+        self.times.append(self.seconds)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the start. What is set goes on from there."""
+        return time.perf_counter() - self._start
+
+    @seconds.setter
+    def seconds(self, now: float) -> None:
+        self._start = time.perf_counter() - now
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return what was noted, for a checkpoint."""
@@ -52,7 +61,7 @@ class History:
         history.values = arrays["values"].tolist()
         history.gradient_norms = arrays["gradient_norms"].tolist()
         history.times = arrays["times"].tolist()
-        history._start -= history.times[-1] if history.times else 0.0
+        history.seconds = history.times[-1] if history.times else 0.0
         return history
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -87,7 +89,9 @@ def _side(side: Any, missing: float, shape: tuple[int, ...]) -> Any:
     return np.reshape(whole, (-1,))
 
 
-def constraints_of(constraints: Any, ravelling: Ravelling, second: bool) -> list:
+def constraints_of(
+    constraints: Any, ravelling: Ravelling, second: bool, of_vector: Callable
+) -> list:
     """Return constraints on the nest as constraints on the vector, with their derivatives.
 
     Parameters
@@ -100,20 +104,25 @@ def constraints_of(constraints: Any, ravelling: Ravelling, second: bool) -> list
         How the parameters lie in the vector.
     second : bool
         Whether the method takes second derivatives of constraints.
+    of_vector : callable
+        ``of_vector(posed, where)`` makes functions of the vector of those of a problem.
     """
     if not isinstance(constraints, (list, tuple)):
         constraints = [constraints]
-    return [_constraint(c, ravelling, second) for c in constraints]
+    return [
+        _constraint(c, ravelling, second, functools.partial(of_vector, where=f"of constraint {i}"))
+        for i, c in enumerate(constraints)
+    ]
 
 
-def _constraint(constraint: Any, ravelling: Ravelling, second: bool) -> Any:
+def _constraint(constraint: Any, ravelling: Ravelling, second: bool, of_vector: Callable) -> Any:
     if isinstance(constraint, optimize.LinearConstraint):
         return constraint
     if isinstance(constraint, optimize.NonlinearConstraint):
         _check_derived(constraint.jac)
         posed = Problem(constraint.fun, ravelling, ())
         keep = {"keep_feasible": True} if np.any(constraint.keep_feasible) else {}
-        return _nonlinear(posed, constraint.lb, constraint.ub, second, keep)
+        return _nonlinear(of_vector(posed), constraint.lb, constraint.ub, second, keep)
     if not isinstance(constraint, dict) or not {"type", "fun"} <= constraint.keys():
         raise ArgumentError(
             'a constraint is a dict {"type": "eq" or "ineq", "fun": function of the parameters}, a '
@@ -124,17 +133,18 @@ def _constraint(constraint: Any, ravelling: Ravelling, second: bool) -> Any:
     posed = Problem(constraint["fun"], ravelling, args if isinstance(args, tuple) else (args,))
     if second:
         highest = 0.0 if constraint["type"] == "eq" else np.inf
-        return _nonlinear(posed, 0.0, highest, second, {})
-    f, jac = posed.of_vector(vector_at), posed.of_vector(jacobian_at)
+        return _nonlinear(of_vector(posed), 0.0, highest, second, {})
+    make = of_vector(posed)
+    f, jac = make(vector_at), make(jacobian_at)
     return {"type": constraint["type"], "fun": f, "jac": jac}
 
 
-def _nonlinear(posed: Problem, low: Any, high: Any, second: bool, options: dict) -> Any:
-    known = {"jac": posed.of_vector(jacobian_at)}
+def _nonlinear(of_vector: Callable, low: Any, high: Any, second: bool, options: dict) -> Any:
+    known = {"jac": of_vector(jacobian_at)}
     if second:
-        known["hess"] = posed.of_vector(weighted_hessian_at)
+        known["hess"] = of_vector(weighted_hessian_at)
     make = intercept(optimize.NonlinearConstraint)
-    return make(posed.of_vector(vector_at), low, high, **known, **options)
+    return make(of_vector(vector_at), low, high, **known, **options)
 
 
 def _check_derived(jac: Any) -> None:

@@ -39,8 +39,8 @@ def multistart(
     progress : bool or rich.console.Console
         Whether to show how many runs have ended, if `rich` is installed.
     checkpoint : path, optional
-        Each run has a file of its own beside this one: "fit.npz" becomes "fit.0.npz",
-        "fit.1.npz", … With ``resume=True`` runs go on from these.
+        Each run has a file of its own beside this one: "fit.ckpt" becomes "fit.0.ckpt",
+        "fit.1.ckpt", … With ``resume=True`` runs go on from these.
     **options : Any
         Those of :func:`minimize`: ``args``, ``method``, ``bounds``, ``constraints``, ...
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import contextlib
 from collections.abc import Callable
 from typing import Any
 
@@ -10,12 +10,12 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from autodiff.api.trees import Ravelling
+from autodiff.distributed.worker import InPython
 from autodiff.optimize.history import History
+from autodiff.optimize.problems import Problem
 from autodiff.optimize.progress import bar_for
-from autodiff.optimize.saved import check_form, check_place, form_of, load, save
+from autodiff.optimize.record import Record
 
-EVERY = 10.0
-"""Seconds between two checkpoints."""
 BY_CTRL_C, BY_CALLBACK = 98, 99
 """The status of a result that Ctrl-C or the callback has cut short; SciPy has 99, too."""
 
@@ -34,9 +34,11 @@ class Run:
     progress : bool or rich.console.Console
         Whether to show a bar.
     checkpoint : path, optional
-        The file of the best point.
+        The file in which all evaluations are recorded.
     resume : bool
-        Whether to start from it.
+        Whether to go on with those in the file.
+    made_by : str
+        What the file is of: the solver and its method.
     callback : callable, optional
         The user's.
     named : str
@@ -58,6 +60,7 @@ class Run:
         progress: Any = False,
         checkpoint: Any = None,
         resume: bool = False,
+        made_by: str = "",
         callback: Callable | None = None,
         named: str = "fun",
         by_iteration: bool = False,
@@ -68,15 +71,34 @@ class Run:
         self.lowest = np.inf
         self._bar = bar_for(progress)
         self.parts = self._bar.parts
-        self._checkpoint = checkpoint
+        self._record = None
         if checkpoint is not None:
-            check_place(checkpoint)
-        self._resume = resume and checkpoint is not None
+            self._record = Record(checkpoint, made_by, ravelling.like, resume, self.history)
         self._latest: Any = None
         self._callback = callback
         self._named = named
         self._by_iteration = by_iteration
-        self._saved_at = time.monotonic()
+
+    def of_vector(self, posed: Problem, where: str = "") -> Callable:
+        """Return what makes functions of the vector of those of a problem.
+
+        Parameters
+        ----------
+        posed : Problem
+            The problem. With a checkpoint it is computed in the same way in each process.
+        where : str
+            Which problem it is, if there are several: a constraint, for example.
+        """
+        if self._record is None:
+            return posed.of_vector
+        return self.recorded(posed._replace(f=InPython(posed.f)).of_vector, where)
+
+    def recorded(self, of_vector: Callable, where: str = "") -> Callable:
+        """Return `of_vector` such that the evaluations are recorded, if there is a checkpoint."""
+        record = self._record
+        if record is None:
+            return of_vector
+        return lambda kernel: record.kept(f"{kernel.__name__} {where}", of_vector(kernel))
 
     def watched(self, function: Callable, read: Callable) -> Callable:
         """Return a function that notes its evaluations.
@@ -104,15 +126,6 @@ class Run:
 
     def _improve(self, x: Any, value: float) -> None:
         self.best, self.lowest = np.array(x), float(value)
-        if self._checkpoint is not None and time.monotonic() - self._saved_at > EVERY:
-            self.save()
-
-    def save(self) -> None:
-        """Write the best point to its file."""
-        if self._checkpoint is not None:
-            state = {"x": self.best, "value": self.lowest}
-            save(self._checkpoint, state, form=form_of(self.ravelling.like))
-            self._saved_at = time.monotonic()
 
     @property
     def callback(self) -> Callable | None:
@@ -141,15 +154,13 @@ class Run:
         f : callable
             What it solves, as `watched` has returned it.
         x : ndarray, shape (n,)
-            Where it starts, unless a checkpoint is there and the run is to resume.
+            Where it starts.
         **named : Any
             Further arguments of the solver.
         """
-        if self._resume:
-            x = self._saved(x)
         self.best = x.copy()
         try:
-            with self._bar:
+            with self._record or contextlib.nullcontext(), self._bar:
                 result = solver(f, x, **named)
         except KeyboardInterrupt:
             result = self._cut_short(BY_CTRL_C, "Interrupted by Ctrl-C")
@@ -158,18 +169,8 @@ class Run:
         else:
             if self._by_iteration:
                 self.best, self.lowest = np.array(result.x), float(result.fun)
-        finally:
-            self.save()  # an error of the user's function loses nothing either
         params = self.ravelling.nest(np.asarray(result.x, float))
         return with_items(result, params=params, history=self.history)
-
-    def _saved(self, x: Any) -> Any:
-        """Return the point of the checkpoint, or `x` if its file does not exist."""
-        saved, others = load(self._checkpoint, {"x": x, "value": 0.0})
-        if saved is None:
-            return x
-        check_form(self._checkpoint, others, self.ravelling.like)
-        return saved["x"]
 
     def _cut_short(self, status: int, how: str) -> OptimizeResult:
         which = "of the last iteration" if self._by_iteration else "with the lowest value"

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zipfile
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 
 from autodiff.errors import ArgumentError
 from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, variables_of
+
+EVERY = 10.0
+"""Seconds between two times at which a checkpoint is put on the disk."""
 
 
 def check_place(path: Any) -> None:
@@ -50,16 +55,26 @@ def _listed(nest: Any, where: str, seen: dict) -> list[str]:
     return [line for key, part in parts for line in _listed(part, f"{where}[{key!r}]", seen)]
 
 
-def save(path: Any, nest: Any, **others: np.ndarray) -> None:
-    """Write the variables of a nest, and other arrays; a crash leaves the old file or the new."""
+@contextlib.contextmanager
+def replacing(path: Any) -> Iterator[BinaryIO]:
+    """Give a file that takes the place of another once it is whole: a crash leaves one of them."""
     target = Path(path)
     beside = target.with_name(f".{target.name}.{os.getpid()}")
+    try:
+        with beside.open("wb") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        beside.replace(target)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+def save(path: Any, nest: Any, **others: np.ndarray) -> None:
+    """Write the variables of a nest, and other arrays."""
     leaves = {f"leaf_{i}": np.asarray(leaf) for i, leaf in enumerate(variables_of(nest))}
-    with beside.open("wb") as file:
+    with replacing(path) as file:
         np.savez(file, allow_pickle=False, **leaves, **others)
-        file.flush()
-        os.fsync(file.fileno())
-    beside.replace(target)
 
 
 def load(path: Any, like: Any) -> tuple[Any, dict[str, np.ndarray]]:

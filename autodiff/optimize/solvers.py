@@ -29,6 +29,7 @@ from autodiff.optimize.problems import (
 )
 from autodiff.optimize.running import Run, with_items
 from autodiff.trace.trace_stack import is_differentiating
+from chainrules_core.rules import name_of
 
 WITHOUT_GRADIENT = {"nelder-mead", "powell", "cobyla", "cobyqa"}
 WITH_PRODUCTS = {"newton-cg", "trust-ncg", "trust-krylov", "trust-constr"}
@@ -88,9 +89,9 @@ def minimize(
     progress : bool or rich.console.Console
         Whether to show a progress bar, if `rich` is installed.
     checkpoint : path, optional
-        A file to write the best point to, every few seconds and at the end.
+        A file in which all evaluations are recorded.
     resume : bool
-        Whether to start from that file, if it exists, instead of from `params0`.
+        Whether to go on with the run in that file, if it exists. If not, the file begins anew.
     shards : sequence, optional
         Data in parts, as :func:`autodiff.distributed.value_and_gradient` takes them: the sum of
         ``f(params, *shard, *args)`` over them is minimised.
@@ -107,7 +108,8 @@ def minimize(
     Raises
     ------
     ArgumentError
-        If there is nothing to fit, or if bounds or constraints do not fit the parameters.
+        If there is nothing to fit, if bounds or constraints do not fit the parameters, or if the
+        checkpoint belongs to another run.
     ShardError
         If the workers that evaluate a shard are repeatedly lost or too slow.
 
@@ -116,6 +118,13 @@ def minimize(
     Inside a function that is differentiated, the minimum is differentiated with respect to `args`,
     bounds, constraints and what `f` has captured, by the implicit function theorem: see the rules
     of `scipy.optimize`. Such a run has no history, progress bar or checkpoint.
+
+    A run that is resumed gives the result of a run without interruption, bit for bit: the solver
+    begins again at `params0`, and what it asks for is read from the file, so `callback` sees all
+    iterations. Give the same arguments; limits, such as "maxiter", may be higher. The function is
+    called again at the first and at the last recorded point, to see that it is the same one. With
+    `checkpoint`, it is not compiled automatically, and its loops do not become machine code,
+    because both may differ in the last bits.
 
     Examples
     --------
@@ -130,12 +139,15 @@ def minimize(
     if method is None:
         method = "SLSQP" if constraints else "BFGS" if limits is None else "L-BFGS-B"
     name = method.lower() if isinstance(method, str) else ""
-    conditions = constraints_of(constraints, posed.ravelling, name == "trust-constr")
+    free = isinstance(constraints, (list, tuple)) and not constraints
     run = Run(
-        posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume,
-        callback=callback, by_iteration=bool(conditions) or name == "trust-constr",
+        posed.ravelling, progress=progress, resume=resume, callback=callback,
+        checkpoint=None if is_differentiating() else checkpoint,
+        made_by=f"minimize by {name or name_of(method)}",
+        by_iteration=not free or name == "trust-constr",
     )  # fmt: skip
-    with _evaluated(posed, shards, executor, run.parts) as of_vector:
+    conditions = constraints_of(constraints, posed.ravelling, name == "trust-constr", run.of_vector)
+    with _evaluated(posed, shards, executor, run) as of_vector:
         known: dict[str, Any] = {}
         if name in WITH_HESSIAN:
             known = {"hess": of_vector(hessian_at)}
@@ -186,13 +198,13 @@ class _Pair:
 
 
 @contextlib.contextmanager
-def _evaluated(posed: Problem, shards: Any, executor: Any, report: Callable) -> Iterator[Callable]:
+def _evaluated(posed: Problem, shards: Any, executor: Any, run: Run) -> Iterator[Callable]:
     """Give what makes functions of the vector of those of a problem: here, or by workers."""
     if not is_sharded(shards, executor):
-        yield posed.of_vector
+        yield run.of_vector(posed)
         return
-    with ShardedSum(posed.f, posed.ravelling, posed.args, shards, executor, report) as total:
-        yield total.of_vector
+    with ShardedSum(posed.f, posed.ravelling, posed.args, shards, executor, run.parts) as total:
+        yield run.recorded(total.of_vector)
 
 
 def _traced(given: Problem, posed: Problem, solve: Callable, f: Callable, **named: Any) -> Any:
@@ -268,14 +280,17 @@ def least_squares(
     limits = bounds_of(bounds, posed.ravelling)
     if limits is not None:
         options["bounds"] = (limits.lb, limits.ub)
-    options |= {"method": method, "jac": posed.of_vector(jacobian_at)}
+    options["method"] = method
     if is_differentiating():
         solve = intercept(optimize.least_squares)
-        return _traced(given, posed, solve, posed.of_vector(vector_at), **options)
+        jac, residuals = posed.of_vector(jacobian_at), posed.of_vector(vector_at)
+        return _traced(given, posed, solve, residuals, jac=jac, **options)
     run = Run(
-        posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume, named="cost"
-    )
-    residuals = run.watched(posed.of_vector(vector_at), _cost)
+        posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume,
+        made_by=f"least_squares by {method}", named="cost",
+    )  # fmt: skip
+    of_vector = run.of_vector(posed)
+    residuals, options["jac"] = run.watched(of_vector(vector_at), _cost), of_vector(jacobian_at)
     return run.solve(optimize.least_squares, residuals, posed.start, **options)
 
 
@@ -288,6 +303,8 @@ def root(
     tol: float | None = None,
     options: dict[str, Any] | None = None,
     progress: Any = False,
+    checkpoint: Any = None,
+    resume: bool = False,
 ) -> Any:
     """Solve as many equations as there are parameters in a nest.
 
@@ -306,7 +323,7 @@ def root(
         SciPy's tolerance.
     options : dict, optional
         SciPy's options of the method.
-    progress : bool or rich.console.Console
+    progress, checkpoint, resume
         As for :func:`minimize`.
 
     Returns
@@ -329,12 +346,16 @@ def root(
     given = problem(f, params0, args)
     posed = given.differentiated() if is_differentiating() else given
     named: dict[str, Any] = {"method": method, "tol": tol, "options": options}
+    run = Run(
+        posed.ravelling, progress=progress, resume=resume, made_by=f"root by {method}",
+        checkpoint=None if is_differentiating() else checkpoint, named="cost",
+    )  # fmt: skip
+    of_vector = run.of_vector(posed)
     if method in ROOTS_WITH_JACOBIAN:
-        named["jac"] = posed.of_vector(jacobian_at)
-    equations = functools.partial(_square, posed.of_vector(vector_at), posed.ravelling.size)
+        named["jac"] = of_vector(jacobian_at)
+    equations = functools.partial(_square, of_vector(vector_at), posed.ravelling.size)
     if is_differentiating():
         return _traced(given, posed, intercept(optimize.root), equations, **named)
-    run = Run(posed.ravelling, progress=progress, named="cost")
     return run.solve(optimize.root, run.watched(equations, _cost), posed.start, **named)
 
 

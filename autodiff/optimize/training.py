@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 from scipy.optimize import OptimizeResult
 
-from autodiff.api.gradients import pullback, value_and_gradient
+from autodiff.api.gradients import value_and_gradient
 from autodiff.api.trees import Ravelling
 from autodiff.distributed.sums import ShardedSum, is_sharded
+from autodiff.distributed.worker import InPython
 from autodiff.errors import ArgumentError
 from autodiff.optimize.first_order import Optimiser, adam
 from autodiff.optimize.history import History
 from autodiff.optimize.problems import gradient_nest, pair_at, problem
 from autodiff.optimize.progress import bar_for
-from autodiff.optimize.running import BY_CALLBACK, BY_CTRL_C, EVERY
-from autodiff.optimize.saved import check_form, check_place, form_of, load, save
-from autodiff.trace.linearize import check_scalar
+from autodiff.optimize.running import BY_CALLBACK, BY_CTRL_C
+from autodiff.optimize.saved import EVERY, check_form, check_place, form_of, load, save
 
 
 def train(
@@ -92,7 +92,8 @@ def train(
     -----
     A run that continues from a checkpoint takes the same steps, bit for bit, as a run without
     interruption: the order of the examples depends only on `seed` and the epoch. With `checkpoint`,
-    the loss is not compiled automatically, because a program may differ in the last bits.
+    the loss is not compiled automatically, and its loops do not become machine code, because both
+    may differ in the last bits.
 
     Examples
     --------
@@ -115,7 +116,7 @@ def train(
         sharded = ShardedSum(loss, posed.ravelling, (), shards, executor, bar.parts)
         examples = Shards(sharded, posed.ravelling)
     else:
-        examples = Examples(loss, data, compiled=checkpoint is None)
+        examples = Examples(loss, data, exact=checkpoint is not None)
     with examples:
         if batch_size is not None and (batch_size < 1 or batch_size != int(batch_size)):
             raise ArgumentError(
@@ -162,12 +163,12 @@ class Examples:
         ``loss(params, *batch)``.
     data : ndarray or tuple of ndarray
         The arrays.
-    compiled : bool
-        Whether the loss may be compiled automatically.
+    exact : bool
+        Whether the loss is to be the same in each process, to the last bit.
     """
 
-    def __init__(self, loss: Callable, data: Any, compiled: bool) -> None:
-        self._loss, self._compiled = loss, compiled
+    def __init__(self, loss: Callable, data: Any, exact: bool) -> None:
+        self._loss = InPython(loss) if exact else loss
         given = data if isinstance(data, tuple) else (data,)
         self._arrays = tuple([np.asarray(a) if isinstance(a, list) else a for a in given])
         if data is None or not self._arrays:
@@ -189,12 +190,7 @@ class Examples:
     def evaluate(self, params: Any, chosen: np.ndarray) -> tuple[Any, Any]:
         """Return the mean loss of some examples, and its gradient."""
         batch = [a[chosen] for a in self._arrays]
-        if self._compiled:
-            return value_and_gradient(self._loss, params, *batch, argnums=0)
-        # By a pullback, since these are never compiled automatically.
-        value, back = pullback(self._loss, params, *batch, argnums=0)
-        check_scalar(self._loss, value)
-        return value, back(1.0)
+        return value_and_gradient(self._loss, params, *batch, argnums=0)
 
 
 class Shards:

@@ -29,7 +29,7 @@ from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.structured.form.ir import Items, Named, flat
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.runtime import Structured
-from autodiff.structured.settings import Settings
+from autodiff.structured.settings import Settings, is_repeatable
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
@@ -249,7 +249,8 @@ class Programs:
 
     def is_worth_it(self) -> bool:
         """Whether tracing takes longer than reading the source and running a program."""
-        return self.spent >= Settings.worth and self.last >= Settings.least
+        long_enough = self.spent >= Settings.worth and self.last >= Settings.least
+        return long_enough or is_repeatable()
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
         """Return a program for a call in a recording, if one can be made."""

@@ -23,7 +23,7 @@ from autodiff.structured.runtime_calls import (
     ChangedError,
     SteppedAsideError,
 )
-from autodiff.structured.settings import Settings
+from autodiff.structured.settings import Settings, is_repeatable
 from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,
@@ -195,14 +195,15 @@ class Structured:
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""
-        if self.native is None and self.why is None and self.spent >= Settings.native:
+        is_due = self.spent >= Settings.native and not is_repeatable()
+        if self.native is None and self.why is None and is_due:
             self._make_native()
         values = [args[i] for i in self.positions]
         start = time.perf_counter()
         forward, backward = self.code
         found: Any = None
         # Machine code asks the processor for all that NumPy may warn of but underflow.
-        by_machine = self.native_code is not None and self.spent >= Settings.native
+        by_machine = self.native_code is not None and is_due
         if by_machine and np.geterr()["under"] == "ignore":
             try:
                 found = self.native_code[0](*values)

@@ -5,7 +5,6 @@ import importlib.util
 import multiprocessing
 import os
 import signal
-import subprocess
 import sys
 import threading
 import time
@@ -19,7 +18,8 @@ from autodiff import ArgumentError, ShardError
 from autodiff.distributed import Workers, value_and_gradient
 from autodiff.distributed.packing import pack
 from autodiff.optimize import adam, minimize, train
-from tests.autodiff.distributed import losses
+from tests.autodiff.distributed import client_program, losses
+from tests.helpers import grown_and_killed, run_python
 
 two_processes = functools.partial(
     ProcessPoolExecutor, 2, mp_context=multiprocessing.get_context("forkserver")
@@ -121,51 +121,35 @@ def test_a_slow_shard_is_given_to_another(expected, tmp_path):
         os.kill(int((tmp_path / "slow").read_text()), signal.SIGKILL)
 
 
-CLIENT = """
-import functools, sys, time
-from concurrent.futures import ThreadPoolExecutor
-import numpy as np
-from autodiff.optimize import minimize, running
-from tests.autodiff.distributed import losses
-
-def slowly(seed):
-    time.sleep(0.02)
-    return losses.rows(seed)
-
-running.EVERY = 0.0
-result = minimize(
-    losses.logistic, {"w": np.zeros(4), "b": 0.0}, checkpoint=sys.argv[1], resume=True,
-    shards=[functools.partial(slowly, seed) for seed in range(8)],
-    executor=functools.partial(ThreadPoolExecutor, 2), options={"gtol": 1e-9},
-)
-print(result.history.values[0], result.fun)
-"""
+def test_a_client_that_is_killed_goes_on_bit_for_bit(tmp_path):
+    file, program = tmp_path / "fit", "tests.autodiff.distributed.client_program"
+    for size in (900, 2500):
+        grown_and_killed(file, size, "-m", program, file, "processes")
+    again = run_python("-m", program, file, "processes").stdout
+    assert again.strip() == client_program.shown(client_program.fit(two_threads))
 
 
-def test_a_client_that_is_killed_goes_on(tmp_path):
-    file = tmp_path / "fit.npz"
-    command = [sys.executable, "-c", CLIENT, str(file)]
-    root = Path(__file__).parents[3]
-    environment = {**os.environ, "PYTHONPATH": str(root)}
-    client = subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.DEVNULL)
-    versions = set()
-    while len(versions) < 4:  # of the best point
-        assert client.poll() is None
-        if file.exists():
-            versions.add(file.stat().st_mtime_ns)
-        time.sleep(0.002)
-    client.kill()
-    client.wait()
-    with np.load(file) as saved:
-        reached = float(saved["leaf_1"])
-    again = subprocess.run(
-        command, env=environment, cwd=root, capture_output=True, text=True, check=True
-    )
-    first, last = map(float, again.stdout.split())
-    start = {"w": np.zeros(4), "b": 0.0}
-    whole = minimize(losses.logistic, start, shards=loaders(8), executor=two_threads)
-    assert first == reached < 0.95 * whole.history.values[0]
-    assert last == pytest.approx(whole.fun, rel=1e-9)
+def test_a_process_that_dies_in_a_run_that_goes_on(tmp_path):
+    """Ctrl-C ends the run, and a process of the pool dies in each of its two parts."""
+    start, file = {"w": np.zeros(4), "b": 0.0}, tmp_path / "fit"
+    whole = minimize(losses.logistic, start, shards=loaders(6), executor=two_threads)
+
+    def interrupt(state):
+        if state.nfev == 5 and not again:
+            signal.raise_signal(signal.SIGINT)
+
+    for again in (False, True):
+        shards = loaders(6)
+        shards[2] = functools.partial(losses.dying_once, tmp_path / f"died {again}", 2)
+        found = minimize(
+            losses.logistic, start, shards=shards, executor=two_processes, callback=interrupt,
+            checkpoint=file, resume=True,
+        )  # fmt: skip
+        assert found.success == again
+        assert (tmp_path / f"died {again}").exists()
+    assert found.x.tobytes() == whole.x.tobytes()
+    assert found.history.values == whole.history.values
+    assert (found.nit, found.nfev, found.message) == (whole.nit, whole.nfev, whole.message)
 
 
 def test_an_interrupt_leaves_the_best_point():

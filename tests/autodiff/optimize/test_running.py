@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy import optimize
 
-from autodiff import ArgumentError
-from autodiff.optimize import History, curve_fit, least_squares, minimize, root, running, train
+from autodiff.optimize import History, curve_fit, least_squares, minimize, root, train
 from autodiff.optimize.progress import NoBar, bar_for
 
 
@@ -144,106 +143,6 @@ def test_progress_without_rich_is_nothing(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda n: None if n == "rich" else find(n))
     assert type(bar_for(True)) is NoBar
     assert minimize(rosen, START, progress=True).success
-
-
-# -------------------------------------------------------------------------------------- checkpoints
-
-
-def test_a_run_goes_on_from_the_best_point(tmp_path):
-    file = tmp_path / "fit.npz"
-    first = minimize(Interrupting(rosen, 15), START, checkpoint=file)
-    second = minimize(rosen, START, checkpoint=file, resume=True)
-    assert second.history.values[0] == first.fun
-    np.testing.assert_allclose(second.params["x"], 1, atol=1e-4)
-    third = minimize(rosen, START, checkpoint=file, resume=True)
-    assert third.nfev <= 2
-    assert [path.name for path in tmp_path.iterdir()] == ["fit.npz"]
-
-
-def test_checkpoints_are_written_while_a_run_goes_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(running, "EVERY", 0.0)
-    file, there = tmp_path / "fit.npz", []
-    minimize(rosen, START, checkpoint=file, callback=lambda _: there.append(file.exists()))
-    assert all(there)
-
-
-def test_an_error_of_the_function_loses_nothing(tmp_path):
-    calls = []
-
-    def failing(p):
-        calls.append(p)
-        if len(calls) == 15:
-            raise ZeroDivisionError
-        return rosen(p)
-
-    with pytest.raises(ZeroDivisionError):
-        minimize(failing, START, checkpoint=tmp_path / "fit.npz")
-    result = minimize(rosen, START, checkpoint=tmp_path / "fit.npz", resume=True)
-    assert result.history.values[0] < rosen(START)
-
-
-def test_least_squares_goes_on(tmp_path):
-    x = np.linspace(0, 1, 20)
-
-    def residuals(p):
-        return np.exp(-p["rate"] * x) - np.exp(-2 * x)
-
-    file = tmp_path / "fit.npz"
-    first = least_squares(residuals, {"rate": 0.1}, checkpoint=file, max_nfev=3)
-    second = least_squares(residuals, {"rate": 0.1}, checkpoint=file, resume=True)
-    assert second.history.values[0] == min(first.history.values)
-
-
-def test_a_missing_checkpoint_is_a_start(tmp_path):
-    result = minimize(rosen, START, checkpoint=tmp_path / "none.npz", resume=True)
-    assert result.history.values[0] == rosen(START)
-
-
-def test_a_checkpoint_of_others(tmp_path):
-    file = tmp_path / "fit.npz"
-    minimize(rosen, START, checkpoint=file)
-    with pytest.raises(ArgumentError, match=r"fit.npz is of other parameters.*\[\(3,\), \(\)\]"):
-        minimize(rosen, {"x": np.zeros(2)}, checkpoint=file, resume=True)
-
-
-def test_a_checkpoint_of_another_nest_of_this_size(tmp_path):
-    file = tmp_path / "fit.npz"
-    minimize(lambda p: p["a"] ** 2 + p["b"] ** 2, {"a": 1.0, "b": 2.0}, checkpoint=file)
-    for start in ({"a": 1.0, "c": 2.0}, np.ones(2)):
-        with pytest.raises(ArgumentError, match=r"of other parameters: params\['a'\] of"):
-            minimize(lambda p: 0.0 * p["a"], start, checkpoint=file, resume=True)
-    train(mean_misfit, {"a": 1.0}, np.ones(4), checkpoint=file)
-    with pytest.raises(ArgumentError, match=r"other parameters: params\['a'\]"):
-        train(mean_misfit, {"b": 1.0}, np.ones(4), checkpoint=file, resume=True)
-
-
-def mean_misfit(p, x):
-    return np.mean((sum(p.values()) - x) ** 2)
-
-
-def test_files_that_are_no_checkpoints(tmp_path):
-    file = tmp_path / "fit.npz"
-    minimize(rosen, START, checkpoint=file)
-    whole = file.read_bytes()
-    objects = tmp_path / "objects.npz"
-    np.savez(objects, leaf_0=np.array([{}], object))
-    array = tmp_path / "array.npy"
-    np.save(array, np.ones(3))
-    for text in (b"", b"text", whole[:-40], objects.read_bytes(), array.read_bytes()):
-        file.write_bytes(text)
-        with pytest.raises(ArgumentError, match=r"fit.npz is no checkpoint, or only a part of one"):
-            minimize(rosen, START, checkpoint=file, resume=True)
-        assert file.read_bytes() == text
-
-
-def test_a_checkpoint_without_a_place_is_an_error_before_the_work(tmp_path):
-    calls = []
-    for place, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "does not exist")):
-        with pytest.raises(ArgumentError, match=message):
-            minimize(calls.append, START, checkpoint=place)
-        with pytest.raises(ArgumentError, match=message):
-            train(calls.append, START, np.ones(2), checkpoint=place)
-    assert not calls
 
 
 METHODS = ["Nelder-Mead", "Powell", "CG", "BFGS", "Newton-CG", "L-BFGS-B", "TNC", "COBYLA",

@@ -14,10 +14,8 @@ from autodiff.optimize import (
     adam,
     cosine_decay,
     exponential_decay,
-    running,
     sgd,
     train,
-    training,
 )
 from tests.helpers import run_python
 
@@ -195,7 +193,6 @@ def test_data_that_do_not_fit():
         train(loss, params, (x, y), batch_size=0)
     with pytest.raises(ArgumentError, match=r"batch_size is 1\.5"):
         train(loss, params, (x, y), batch_size=1.5)
-    assert training.EVERY == running.EVERY
 
 
 # ------------------------------------------------------------------------------------- over shards

@@ -17,6 +17,7 @@ from autodiff.optimize import (
     profile,
     profile_interval,
     root,
+    sgd,
     train,
 )
 from tools.errors.entries import entry
@@ -157,24 +158,26 @@ def sigma_for_each() -> None:
     assert curve_fit(lambda x, p: p["a"] * x, X, 2 * X, {"a": 1.0}, sigma=np.ones(5)).success
 
 
-@entry("A checkpoint of other parameters", ArgumentError)
-def checkpoint_of_others() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "fit.npz")
-        minimize(bowl, START, checkpoint=file)
-        minimize(bowl, {"a": 1.0, "b": np.zeros(3)}, checkpoint=file, resume=True)
-
-
-@checkpoint_of_others.instead("Delete the file, or give another name")
-def checkpoint_of_its_own() -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        minimize(bowl, START, checkpoint=Path(folder, "fit.npz"))
-        larger = {"a": 1.0, "b": np.zeros(3)}
-        minimize(bowl, larger, checkpoint=Path(folder, "larger.npz"), resume=True)
-
-
 def mean_error(p, x, y):
     return np.mean((p["a"] * x - y) ** 2)
+
+
+@entry("A checkpoint of another optimiser", ArgumentError)
+def checkpoint_of_another_optimiser() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.npz")
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file)
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file, resume=True, optimiser=sgd())
+
+
+@checkpoint_of_another_optimiser.instead("Delete the file, or give another name")
+def checkpoint_of_its_own() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=Path(folder, "adam.npz"))
+        train(
+            mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=Path(folder, "sgd.npz"), resume=True,
+            optimiser=sgd(),
+        )  # fmt: skip
 
 
 @entry("Examples of different numbers", ArgumentError)
@@ -197,7 +200,7 @@ def batch_of_two() -> None:
     assert train(mean_error, {"a": 1.0}, (X, 2 * X), batch_size=2).nit == 3
 
 
-@entry("A checkpoint of other data", ArgumentError)
+@entry("A checkpoint of a training on other data", ArgumentError)
 def checkpoint_of_other_data() -> None:
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder, "fit.npz")
@@ -274,25 +277,76 @@ def some_data() -> None:
     train(distance, 0.0, X, epochs=2)
 
 
-@entry("A checkpoint of parameters with other names", ArgumentError)
-def checkpoint_of_other_names() -> None:
+@entry("A checkpoint of other parameters", ArgumentError)
+def checkpoint_of_others() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "fit.npz")
+        file = Path(folder, "fit.ckpt")
         minimize(lambda p: p["a"] ** 2, {"a": 1.0}, checkpoint=file)
         minimize(lambda p: p["b"] ** 2, {"b": 1.0}, checkpoint=file, resume=True)
 
 
-@checkpoint_of_other_names.instead("Delete the file, or give another name")
-def checkpoint_of_these_names() -> None:
+@checkpoint_of_others.instead("Delete the file, or give another name")
+def checkpoint_of_these() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        minimize(lambda p: p["a"] ** 2, {"a": 1.0}, checkpoint=Path(folder, "a.npz"))
-        minimize(lambda p: p["b"] ** 2, {"b": 1.0}, checkpoint=Path(folder, "b.npz"), resume=True)
+        minimize(lambda p: p["a"] ** 2, {"a": 1.0}, checkpoint=Path(folder, "a.ckpt"))
+        minimize(lambda p: p["b"] ** 2, {"b": 1.0}, checkpoint=Path(folder, "b.ckpt"), resume=True)
 
 
-@entry("A file that is no checkpoint", ArgumentError)
+@entry("A checkpoint of another method", ArgumentError)
+def checkpoint_of_another_method() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.ckpt")
+        minimize(bowl, START, checkpoint=file)
+        minimize(bowl, START, checkpoint=file, resume=True, method="CG")
+
+
+@checkpoint_of_another_method.instead("Give the same method")
+def checkpoint_of_the_method() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.ckpt")
+        minimize(bowl, START, checkpoint=file, method="CG")
+        minimize(bowl, START, checkpoint=file, resume=True, method="CG")
+
+
+@entry("A checkpoint of another start", ArgumentError)
+def checkpoint_of_another_start() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.ckpt")
+        minimize(bowl, START, checkpoint=file)
+        minimize(bowl, {"a": 2.0, "b": np.zeros(2)}, checkpoint=file, resume=True)
+
+
+@checkpoint_of_another_start.instead("Give the same start; a limit may be higher")
+def checkpoint_of_the_start() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.ckpt")
+        minimize(bowl, START, checkpoint=file, options={"maxiter": 1})
+        minimize(bowl, START, checkpoint=file, resume=True, options={"maxiter": 50})
+
+
+def bowl_at(p, place):
+    return bowl(p) + (p["a"] - place) ** 2
+
+
+@entry("A checkpoint of other data", ArgumentError)
+def checkpoint_of_another_function() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.ckpt")
+        minimize(bowl_at, START, args=(2.0,), checkpoint=file)
+        minimize(bowl_at, START, args=(3.0,), checkpoint=file, resume=True)
+
+
+@checkpoint_of_another_function.instead("Give another name, and start where the other fit ended")
+def checkpoint_of_the_function() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        fit = minimize(bowl_at, START, args=(2.0,), checkpoint=Path(folder, "2.ckpt"))
+        minimize(bowl_at, fit.params, args=(3.0,), checkpoint=Path(folder, "3.ckpt"))
+
+
+@entry("A file that is no checkpoint of a fit", ArgumentError)
 def damaged_checkpoint() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder, "fit.npz")
+        file = Path(folder, "fit.ckpt")
         file.write_text("")
         minimize(bowl, START, checkpoint=file, resume=True)
 
@@ -300,7 +354,23 @@ def damaged_checkpoint() -> None:
 @damaged_checkpoint.instead("Delete the file, or give another name")
 def checkpoint_begun_again() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        minimize(bowl, START, checkpoint=Path(folder, "other.npz"), resume=True)
+        minimize(bowl, START, checkpoint=Path(folder, "other.ckpt"), resume=True)
+
+
+@entry("A file that is no checkpoint of a training", ArgumentError)
+def damaged_checkpoint_of_training() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "fit.npz")
+        file.write_text("")
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=file, resume=True)
+
+
+@damaged_checkpoint_of_training.instead("Delete the file, or give another name")
+def checkpoint_of_training_begun_again() -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        train(
+            mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=Path(folder, "other.npz"), resume=True
+        )
 
 
 @entry("A folder in place of a checkpoint", ArgumentError)
@@ -311,19 +381,19 @@ def folder_as_checkpoint() -> None:
 @folder_as_checkpoint.instead("Give the name of a file")
 def file_as_checkpoint() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        minimize(bowl, START, checkpoint=Path(folder, "fit.npz"))
+        minimize(bowl, START, checkpoint=Path(folder, "fit.ckpt"))
 
 
 @entry("A checkpoint in a folder that does not exist", ArgumentError)
 def checkpoint_without_folder() -> None:
-    minimize(bowl, START, checkpoint="missing/fit.npz")
+    minimize(bowl, START, checkpoint="missing/fit.ckpt")
 
 
 @checkpoint_without_folder.instead("Make the folder first")
 def checkpoint_with_folder() -> None:
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "runs").mkdir()
-        minimize(bowl, START, checkpoint=Path(folder, "runs", "fit.npz"))
+        minimize(bowl, START, checkpoint=Path(folder, "runs", "fit.ckpt"))
 
 
 @entry("No places to start from", ArgumentError)
