@@ -19,6 +19,7 @@ from autodiff.autocompile.call_records import (
     parts_of,
     records,
 )
+from autodiff.repeatable import is_repeatable
 from autodiff.trace.observers import is_observed
 from autodiff.trace.trace_stack import is_free
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -40,6 +41,8 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
         The options of the derivative, which can be hashed.
     """
     if type(f) not in FUNCTIONS or not Settings.enabled or not is_free() or is_observed():
+        return transform(f, args, kwargs, *chosen)
+    if is_repeatable():
         return transform(f, args, kwargs, *chosen)
     for a in args:
         if type(a) is Tracer or type(a) is FloatTracer:

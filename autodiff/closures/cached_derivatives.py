@@ -25,6 +25,7 @@ from autodiff.closures.outer_assignments import codes_in
 from autodiff.compiler.compile_errors import CompileError
 from autodiff.compiler.recording.captured_guards import dependencies
 from autodiff.intercept import intercept
+from autodiff.repeatable import is_repeatable
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.pytree import OPAQUE, leaves_of, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT
@@ -239,7 +240,7 @@ class Repeated:
 
     def __call__(self, contents: list, given: tuple, values: tuple) -> Any:
         """Compute the derivative."""
-        if self.left > 0 or self.is_eager:
+        if (self.left > 0 and not is_repeatable()) or self.is_eager:
             self.left -= 1
             return self.run(contents, given, values)
         if self.compiled is None:

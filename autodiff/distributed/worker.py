@@ -13,9 +13,7 @@ from autodiff.api.trees import Ravelling
 from autodiff.distributed.loading import loaded
 from autodiff.distributed.packing import unpacked
 from autodiff.distributed.tree import TreeSum
-from autodiff.intercept import intercept
-from autodiff.structured.settings import repeatable
-from autodiff.trace.trace_stack import is_differentiating
+from autodiff.repeatable import repeatable
 
 
 class Work(NamedTuple):
@@ -78,34 +76,16 @@ def run(work: Any, kernel: Callable, vectors: tuple, shards: list) -> Any:
         Numbers in float64.
     """
     known = unpacked(work) if isinstance(work, bytes) else work
-    f = InPython(known.loss)
     total = TreeSum(len(shards), add)
-    for i, shard in enumerate(shards):
-        try:
-            y = kernel(f, known.ravelling, (*loaded(shard), *known.args), *vectors)
-        except Exception as error:
-            text = traceback.format_exc()
-            raise LossError(i, _sendable(error), text) from None
-        total.add(i, _in_double_precision(y))
+    with repeatable():
+        for i, shard in enumerate(shards):
+            try:
+                y = kernel(known.loss, known.ravelling, (*loaded(shard), *known.args), *vectors)
+            except Exception as error:
+                text = traceback.format_exc()
+                raise LossError(i, _sendable(error), text) from None
+            total.add(i, _in_double_precision(y))
     return total.total
-
-
-class InPython:
-    """A function that is never compiled automatically, and whose loops are no machine code.
-
-    Both may differ from the function itself in the last bits. Then the result would depend on what
-    a process has done before.
-    """
-
-    def __init__(self, f: Callable) -> None:
-        self._f = f
-        self.__qualname__ = getattr(f, "__qualname__", type(f).__name__)
-        self.__module__ = getattr(f, "__module__", None) or ""
-
-    def __call__(self, *args: Any) -> Any:
-        """Return what the function returns."""
-        with repeatable():
-            return (intercept(self._f) if is_differentiating() else self._f)(*args)
 
 
 def _in_double_precision(y: Any) -> Any:

@@ -90,7 +90,7 @@ def _side(side: Any, missing: float, shape: tuple[int, ...]) -> Any:
 
 
 def constraints_of(
-    constraints: Any, ravelling: Ravelling, second: bool, of_vector: Callable
+    constraints: Any, ravelling: Ravelling, second: bool, recorded: Callable
 ) -> list:
     """Return constraints on the nest as constraints on the vector, with their derivatives.
 
@@ -104,25 +104,25 @@ def constraints_of(
         How the parameters lie in the vector.
     second : bool
         Whether the method takes second derivatives of constraints.
-    of_vector : callable
-        ``of_vector(posed, where)`` makes functions of the vector of those of a problem.
+    recorded : callable
+        ``recorded(of_vector, where)`` is :meth:`autodiff.optimize.running.Run.recorded`.
     """
     if not isinstance(constraints, (list, tuple)):
         constraints = [constraints]
     return [
-        _constraint(c, ravelling, second, functools.partial(of_vector, where=f"of constraint {i}"))
+        _constraint(c, ravelling, second, functools.partial(recorded, where=f"of constraint {i}"))
         for i, c in enumerate(constraints)
     ]
 
 
-def _constraint(constraint: Any, ravelling: Ravelling, second: bool, of_vector: Callable) -> Any:
+def _constraint(constraint: Any, ravelling: Ravelling, second: bool, recorded: Callable) -> Any:
     if isinstance(constraint, optimize.LinearConstraint):
         return constraint
     if isinstance(constraint, optimize.NonlinearConstraint):
         _check_derived(constraint.jac)
         posed = Problem(constraint.fun, ravelling, ())
         keep = {"keep_feasible": True} if np.any(constraint.keep_feasible) else {}
-        return _nonlinear(of_vector(posed), constraint.lb, constraint.ub, second, keep)
+        return _nonlinear(recorded(posed.of_vector), constraint.lb, constraint.ub, second, keep)
     if not isinstance(constraint, dict) or not {"type", "fun"} <= constraint.keys():
         raise ArgumentError(
             'a constraint is a dict {"type": "eq" or "ineq", "fun": function of the parameters}, a '
@@ -133,8 +133,8 @@ def _constraint(constraint: Any, ravelling: Ravelling, second: bool, of_vector: 
     posed = Problem(constraint["fun"], ravelling, args if isinstance(args, tuple) else (args,))
     if second:
         highest = 0.0 if constraint["type"] == "eq" else np.inf
-        return _nonlinear(of_vector(posed), 0.0, highest, second, {})
-    make = of_vector(posed)
+        return _nonlinear(recorded(posed.of_vector), 0.0, highest, second, {})
+    make = recorded(posed.of_vector)
     f, jac = make(vector_at), make(jacobian_at)
     return {"type": constraint["type"], "fun": f, "jac": jac}
 

@@ -10,9 +10,7 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 from autodiff.api.trees import Ravelling
-from autodiff.distributed.worker import InPython
 from autodiff.optimize.history import History
-from autodiff.optimize.problems import Problem
 from autodiff.optimize.progress import bar_for
 from autodiff.optimize.record import Record
 
@@ -79,22 +77,16 @@ class Run:
         self._named = named
         self._by_iteration = by_iteration
 
-    def of_vector(self, posed: Problem, where: str = "") -> Callable:
-        """Return what makes functions of the vector of those of a problem.
+    def recorded(self, of_vector: Callable, where: str = "") -> Callable:
+        """Return what makes functions of the vector such that their evaluations are recorded.
 
         Parameters
         ----------
-        posed : Problem
-            The problem. With a checkpoint it is computed in the same way in each process.
+        of_vector : callable
+            What makes functions of the vector.
         where : str
-            Which problem it is, if there are several: a constraint, for example.
+            Of which problem, if there are several: a constraint, for example.
         """
-        if self._record is None:
-            return posed.of_vector
-        return self.recorded(posed._replace(f=InPython(posed.f)).of_vector, where)
-
-    def recorded(self, of_vector: Callable, where: str = "") -> Callable:
-        """Return `of_vector` such that the evaluations are recorded, if there is a checkpoint."""
         record = self._record
         if record is None:
             return of_vector

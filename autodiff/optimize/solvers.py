@@ -146,7 +146,7 @@ def minimize(
         made_by=f"minimize by {name or name_of(method)}",
         by_iteration=not free or name == "trust-constr",
     )  # fmt: skip
-    conditions = constraints_of(constraints, posed.ravelling, name == "trust-constr", run.of_vector)
+    conditions = constraints_of(constraints, posed.ravelling, name == "trust-constr", run.recorded)
     with _evaluated(posed, shards, executor, run) as of_vector:
         known: dict[str, Any] = {}
         if name in WITH_HESSIAN:
@@ -201,7 +201,7 @@ class _Pair:
 def _evaluated(posed: Problem, shards: Any, executor: Any, run: Run) -> Iterator[Callable]:
     """Give what makes functions of the vector of those of a problem: here, or by workers."""
     if not is_sharded(shards, executor):
-        yield run.of_vector(posed)
+        yield run.recorded(posed.of_vector)
         return
     with ShardedSum(posed.f, posed.ravelling, posed.args, shards, executor, run.parts) as total:
         yield run.recorded(total.of_vector)
@@ -289,7 +289,7 @@ def least_squares(
         posed.ravelling, progress=progress, checkpoint=checkpoint, resume=resume,
         made_by=f"least_squares by {method}", named="cost",
     )  # fmt: skip
-    of_vector = run.of_vector(posed)
+    of_vector = run.recorded(posed.of_vector)
     residuals, options["jac"] = run.watched(of_vector(vector_at), _cost), of_vector(jacobian_at)
     return run.solve(optimize.least_squares, residuals, posed.start, **options)
 
@@ -350,7 +350,7 @@ def root(
         posed.ravelling, progress=progress, resume=resume, made_by=f"root by {method}",
         checkpoint=None if is_differentiating() else checkpoint, named="cost",
     )  # fmt: skip
-    of_vector = run.of_vector(posed)
+    of_vector = run.recorded(posed.of_vector)
     if method in ROOTS_WITH_JACOBIAN:
         named["jac"] = of_vector(jacobian_at)
     equations = functools.partial(_square, of_vector(vector_at), posed.ravelling.size)

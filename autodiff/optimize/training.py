@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +13,6 @@ from scipy.optimize import OptimizeResult
 from autodiff.api.gradients import value_and_gradient
 from autodiff.api.trees import Ravelling
 from autodiff.distributed.sums import ShardedSum, is_sharded
-from autodiff.distributed.worker import InPython
 from autodiff.errors import ArgumentError
 from autodiff.optimize.first_order import Optimiser, adam
 from autodiff.optimize.history import History
@@ -20,6 +20,7 @@ from autodiff.optimize.problems import gradient_nest, pair_at, problem
 from autodiff.optimize.progress import bar_for
 from autodiff.optimize.running import BY_CALLBACK, BY_CTRL_C
 from autodiff.optimize.saved import EVERY, check_form, check_place, form_of, load, save
+from autodiff.repeatable import repeatable
 
 
 def train(
@@ -168,7 +169,8 @@ class Examples:
     """
 
     def __init__(self, loss: Callable, data: Any, exact: bool) -> None:
-        self._loss = InPython(loss) if exact else loss
+        self._loss = loss
+        self._block = repeatable() if exact else contextlib.nullcontext()
         given = data if isinstance(data, tuple) else (data,)
         self._arrays = tuple([np.asarray(a) if isinstance(a, list) else a for a in given])
         if data is None or not self._arrays:
@@ -190,7 +192,8 @@ class Examples:
     def evaluate(self, params: Any, chosen: np.ndarray) -> tuple[Any, Any]:
         """Return the mean loss of some examples, and its gradient."""
         batch = [a[chosen] for a in self._arrays]
-        return value_and_gradient(self._loss, params, *batch, argnums=0)
+        with self._block:
+            return value_and_gradient(self._loss, params, *batch, argnums=0)
 
 
 class Shards:

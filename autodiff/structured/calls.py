@@ -26,10 +26,11 @@ from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.intercept.source.library_code import is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
+from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import Items, Named, flat
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.runtime import Structured
-from autodiff.structured.settings import Settings, is_repeatable
+from autodiff.structured.settings import Settings
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape

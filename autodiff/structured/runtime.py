@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import blocks_of, flat
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.reading.lowering import lower
@@ -23,7 +24,7 @@ from autodiff.structured.runtime_calls import (
     ChangedError,
     SteppedAsideError,
 )
-from autodiff.structured.settings import Settings, is_repeatable
+from autodiff.structured.settings import Settings
 from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 
 class Settings:
     """How calls are made.
@@ -24,29 +22,3 @@ class Settings:
     worth = 0.03
     least = 0.0005
     native = 0.1
-
-
-class _Thread(threading.local):
-    level = 0
-
-
-_thread = _Thread()
-
-
-class repeatable:  # noqa: N801 - it reads like a function
-    """A ``with`` block in which this thread computes the same bits as any other process.
-
-    So nothing depends on how long functions have run before: each one is read from its source at
-    the first call, and there is no machine code, which may differ in the last bits.
-    """
-
-    def __enter__(self) -> None:
-        _thread.level += 1
-
-    def __exit__(self, *error: object) -> None:
-        _thread.level -= 1
-
-
-def is_repeatable() -> bool:
-    """Whether this thread is in such a block."""
-    return _thread.level > 0

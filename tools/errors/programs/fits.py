@@ -368,9 +368,7 @@ def damaged_checkpoint_of_training() -> None:
 @damaged_checkpoint_of_training.instead("Delete the file, or give another name")
 def checkpoint_of_training_begun_again() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        train(
-            mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=Path(folder, "other.npz"), resume=True
-        )
+        train(mean_error, {"a": 1.0}, (X, 2 * X), checkpoint=Path(folder, "other.npz"), resume=True)
 
 
 @entry("A folder in place of a checkpoint", ArgumentError)
