@@ -115,7 +115,7 @@ class Record:
         self, path: Any, made_by: str, like: Any, resume: bool, history: History
     ) -> None:  # fmt: skip
         check_place(path)
-        self._path, self._made_by, self._like = Path(path), made_by, like
+        self._path, self._made_by, self._like = Path(path).absolute(), made_by, like
         self._resume, self._history = resume, history
         self._file: Any = None
         self._next: _Evaluation | None = None

@@ -21,8 +21,9 @@ EVERY = 10.0
 def check_place(path: Any) -> None:
     """Raise, before the work, if there is no place for a file."""
     target = Path(path)
-    if target.is_dir():
-        raise ArgumentError(f"the checkpoint {str(path)!r} is a folder. Give the name of a file.")
+    if target.exists() and not target.is_file():
+        kind = "a folder" if target.is_dir() else "a device"
+        raise ArgumentError(f"the checkpoint {str(path)!r} is {kind}. Give the name of a file.")
     if not target.absolute().parent.is_dir():
         raise ArgumentError(
             f"the checkpoint {str(path)!r} is in a folder that does not exist. Make it first."

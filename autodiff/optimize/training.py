@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -239,7 +240,9 @@ class Training:
         self._examples, self._count, self._size = examples, examples.count, size
         self._optimiser, self.seed = optimiser, seed
         self._ravelling = ravelling
-        self._checkpoint, self._saved_at = checkpoint, time.monotonic()
+        # In this folder, also if the loss goes to another.
+        self._checkpoint = None if checkpoint is None else Path(checkpoint).absolute()
+        self._saved_at = time.monotonic()
         self._epoch, self._order = -1, np.arange(0)
 
     def advance(self) -> float:

@@ -3,6 +3,8 @@
 import functools
 import os
 import signal
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -422,12 +424,53 @@ def test_files_that_are_no_checkpoints(tmp_path):
 
 def test_a_checkpoint_without_a_place_is_an_error_before_the_work(tmp_path):
     calls = []
-    for place, message in ((tmp_path, "is a folder"), (tmp_path / "no" / "x", "does not exist")):
+    places = {
+        tmp_path: "a folder",
+        tmp_path / "no" / "x": "not exist",
+        Path(os.devnull): "a device",
+    }
+    for place, message in places.items():
         with pytest.raises(ArgumentError, match=message):
             minimize(calls.append, START, checkpoint=place)
         with pytest.raises(ArgumentError, match=message):
             train(calls.append, START, np.ones(2), checkpoint=place)
     assert not calls
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the size of files is limited by Linux")
+def test_a_disk_that_is_full(tmp_path):
+    """The error is the system's; what was recorded is not lost."""
+    import resource
+
+    file, whole = tmp_path / "fit", minimize(rosen, START, checkpoint=tmp_path / "whole")
+    size = (tmp_path / "whole").stat().st_size // 2
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, limits[1]))
+        with pytest.raises(OSError, match="large"):
+            minimize(rosen, START, checkpoint=file)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert file.stat().st_size == size
+    rest = Counted(rosen)
+    assert same(minimize(rest, START, checkpoint=file, resume=True), whole)
+    assert rest.calls < 0.7 * whole.nfev
+
+
+def test_the_function_may_change_the_folder(tmp_path, monkeypatch):
+    for name in ("a", "b"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path / "a")
+
+    def wandering(p, *x):
+        os.chdir(tmp_path / "b")
+        return np.sum((p["x"] - 1) ** 2)
+
+    minimize(wandering, START, checkpoint="fit")
+    os.chdir(tmp_path / "a")
+    train(wandering, START, np.ones(2), checkpoint="train")
+    assert {path.name for path in (tmp_path / "a").iterdir()} == {"fit", "train"}
+    assert not list((tmp_path / "b").iterdir())
 
 
 def test_the_file_is_put_on_the_disk(tmp_path, monkeypatch):
