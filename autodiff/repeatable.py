@@ -11,20 +11,29 @@ import threading
 
 
 class _Thread(threading.local):
-    level = 0
+    is_on = False
 
 
 _thread = _Thread()
 
 
 class repeatable:  # noqa: N801 - it reads like a function
-    """A ``with`` block in which this thread computes what each other process would compute."""
+    """A ``with`` block in which this thread computes what each other process would compute.
+
+    Parameters
+    ----------
+    on : bool
+        Whether it does; False for a part of such a block in which it need not.
+    """
+
+    def __init__(self, on: bool = True) -> None:
+        self._on = on
 
     def __enter__(self) -> None:
-        _thread.level += 1
+        self._before, _thread.is_on = _thread.is_on, self._on
 
     def __exit__(self, *error: object) -> None:
-        _thread.level -= 1
+        _thread.is_on = self._before
 
 
 def is_repeatable() -> bool:
@@ -34,4 +43,4 @@ def is_repeatable() -> bool:
     the first call, what a rule differentiates is recorded at the first call, and loops do not
     become machine code.
     """
-    return _thread.level > 0
+    return _thread.is_on

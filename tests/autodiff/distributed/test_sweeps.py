@@ -11,8 +11,9 @@ import pytest
 from rich.console import Console
 
 from autodiff import ArgumentError, ShardError, derivative
-from autodiff.distributed import Workers, sweep
+from autodiff.distributed import Workers, sweep, value_and_gradient
 from autodiff.optimize import multistart
+from autodiff.repeatable import is_repeatable
 from tests.autodiff.distributed import losses
 from tests.autodiff.distributed.test_processes import has_cloudpickle, two_processes, two_threads
 
@@ -121,6 +122,21 @@ def test_each_run_has_a_checkpoint(tmp_path):
     again = multistart(counted, STARTS, checkpoint=file, resume=True)
     assert [run.x.tobytes() for run in again.runs] == [run.x.tobytes() for run in first.runs]
     assert len(calls) < sum(run.nfev for run in first.runs) / 2
+
+
+def test_only_what_is_added_is_the_same_in_each_process():
+    """In a sweep functions may be compiled; in a sum of shards the last bits count."""
+    with ThreadPoolExecutor(2) as executor:
+        assert sweep(lambda _: is_repeatable(), [1, 2], executor) == [False, False]
+        seen = []
+
+        def loss(p, x):
+            seen.append(is_repeatable())
+            return p * x
+
+        assert value_and_gradient(loss, 2.0, [1.0, 2.0], executor) == (6.0, 3.0)
+    assert seen == [True, True]
+    assert not is_repeatable()
 
 
 def test_an_interrupt_ends_the_runs():
