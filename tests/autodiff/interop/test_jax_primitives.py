@@ -349,6 +349,25 @@ def test_shapes_by_rule_by_declaration_by_example(jax, to_jax):
     assert_equal(found[1], 2 * X)
 
 
+def test_shapes_that_rules_tell(jax, to_jax):
+    for f, args in (
+        (np.sum, (A, 0)), (np.mean, (A,)), (np.cumsum, (X,)), (np.diff, (X,)), (np.ravel, (A,)),
+        (np.max, (A, 1)), (np.concatenate, ([X, Y],)), (np.stack, ((X, Y), -1)),
+        (np.split, (A, 2)), (np.reshape, (A, (4,))), (np.quantile, (X, 0.3)),
+    ):  # fmt: skip
+        numbers = args[1:]
+        f_in_jax = to_jax(f)
+        run = lambda x, f=f_in_jax, numbers=numbers: f(x, *numbers)  # noqa: E731
+        found, expected = jax.jit(run)(args[0]), f(*args)
+        assert type(found) is (list if isinstance(expected, list) else type(found))
+        for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            assert_equal(a, b)
+        loss = lambda x, run=run: sum((y**2).sum() for y in jax.tree.leaves(run(x)))  # noqa: E731
+        slopes = jax.tree.leaves(jax.jit(jax.grad(loss))(args[0]))
+        for a, b in zip(slopes, jax.tree.leaves(jax.grad(loss)(args[0])), strict=True):
+            assert_equal(a, b)
+
+
 def refused(jax, f, *args):
     with pytest.raises(Exception) as caught:  # JAX wraps what a callback raises  # noqa: PT011
         jax.block_until_ready(jax.jit(f)(*args))
