@@ -129,7 +129,7 @@ class _Kept:
     MOST = 64
 
     def __init__(self) -> None:
-        self._kept: collections.OrderedDict[int, tuple[tuple[int, ...], Pull, Batch]] = (
+        self._kept: collections.OrderedDict[bytes, tuple[tuple[int, ...], Pull, Batch]] = (
             collections.OrderedDict()
         )
         self._lock = threading.RLock()  # a finalizer may run while it is held
@@ -140,21 +140,23 @@ class _Kept:
 
     def add(self, wanted: tuple[int, ...], back: Pull, batch: Batch) -> np.ndarray:
         """Keep a pullback for the inputs `wanted` and the rows of a batch; return its key."""
-        number = next(self._numbers)
+        key = np.array(divmod(next(self._numbers), 1 << 32), np.uint32)
         with self._lock:
-            self._kept[number] = wanted, back, batch
+            self._kept[key.tobytes()] = wanted, back, batch
             while len(self._kept) > self.MOST:
                 self._kept.popitem(last=False)
-        return np.array([number >> 32, number & 0xFFFFFFFF], np.uint32)
+        return key
 
     def find(self, keys: np.ndarray, wanted: tuple[int, ...], batch: Batch) -> Pull | None:
         """Return the pullback for some inputs and the rows of a batch, or None."""
-        first, *others = keys.reshape(-1, 2)
-        entry = self._kept.get(_number(first))
+        first, *others = _each(keys)
+        entry = self._kept.get(first)
         if entry is None or entry[2] != batch or not set(wanted) <= set(entry[0]):
             return None
-        if any(_number(key) != _number(first) for key in others):
+        if any(key != first for key in others):
             return None
+        if wanted == entry[0]:
+            return entry[1]
         places = [entry[0].index(i) for i in wanted]
 
         def back(y_bars: Sequence[Any]) -> list:
@@ -166,12 +168,15 @@ class _Kept:
     def drop(self, keys: np.ndarray) -> None:
         """Forget the pullbacks for one or several keys."""
         with self._lock:
-            for key in keys.reshape(-1, 2):
-                self._kept.pop(_number(key), None)
+            for key in _each(keys):
+                self._kept.pop(key, None)
 
 
-def _number(key: np.ndarray) -> int:
-    return (int(key[0]) << 32) | int(key[1])
+def _each(keys: np.ndarray) -> list[bytes]:
+    """Return the bytes of one or several keys."""
+    if keys.ndim == 1:
+        return [keys.tobytes()]
+    return [key.tobytes() for key in keys.reshape(-1, 2)]
 
 
 KEPT = _Kept()
@@ -353,7 +358,8 @@ def run_linear(
     def run(xs: list) -> list[np.ndarray]:
         kept = KEPT.find(xs[n], linear.inputs, ()) if linear.keyed else shared
         if kept is not None and not linear.forward:
-            found = kept(linear.y_bars([_ours(x) for x in xs[fixed:]]))
+            # A sweep does not write into cotangents, and what it returns is no view of them.
+            found = kept(linear.y_bars([x if x.ndim else x[()] for x in xs[fixed:]]))
         else:
             outputs = linear.flat().plain(*map(_ours, (*xs[:n], *xs[fixed:])))
             found = [np.asarray(outputs[k]) for k in linear.results]
