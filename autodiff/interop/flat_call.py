@@ -126,7 +126,7 @@ class FlatCall:
 
     def _check_writes(self, large: list[Watched]) -> None:
         """Raise if the function has written into a large array that is no copy."""
-        if any(watched.has_changed() for watched in large):
+        if large and any(watched.has_changed() for watched in large):
             raise MutationError(
                 f"{self.name} has written into a large array that it was given by another system, "
                 "which does not see that. Use a copy of the array (c = c.copy())."

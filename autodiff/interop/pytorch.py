@@ -131,7 +131,7 @@ def _wanted(tensors: Tensors) -> tuple[int, ...]:
     """Return the positions of the tensors that torch will ask cotangents for, as far as it says."""
     if not torch.is_grad_enabled():
         return ()
-    return tuple(i for i, t in enumerate(tensors) if t.requires_grad)
+    return tuple([i for i, t in enumerate(tensors) if t.requires_grad])
 
 
 class _Step:
@@ -431,7 +431,8 @@ _WITH_ARRAY = (
 
 def as_tensor(y: np.ndarray, device: torch.device) -> torch.Tensor:
     """Return the tensor of an array, on `device`; on the CPU it shares the array's memory."""
-    if not y.flags.writeable or any(stride < 0 for stride in y.strides):
+    flags = y.flags
+    if not flags.writeable or not (flags.forc or min(y.strides) >= 0):
         y = y.copy()
     tensor = torch.from_numpy(y)
     return tensor if device == CPU else tensor.to(device)
