@@ -18,7 +18,7 @@ from autodiff.closures.captured_values import Hole
 from autodiff.errors import OutputError
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
 from autodiff.interop.flat_call import FlatCall, Pull
-from autodiff.trace.pytree import leaves_of
+from autodiff.trace.pytree import parts_of
 from chainrules_core.abstract_array import AbstractArray
 
 Level = tuple[tuple[int | None, ...], int]
@@ -83,13 +83,13 @@ def _struct(x: Any) -> jax.ShapeDtypeStruct:
 def _probed(call: FlatCall, example: tuple, avals: Sequence[Any]) -> list[Form]:
     """Return the forms of what the function returns at an example."""
     args = call.inputs.tree[0] if call.is_named else call.inputs.tree
-    places, given = leaves_of(args), leaves_of(tuple(example))
-    arrays: dict[int, np.ndarray] = {}
-    if len(places) == len(given):
-        for place, value in zip(places, given, strict=True):
-            if type(place) is Hole:
-                arrays[int(place)] = _spread(value, avals[int(place)], call)
-    if len(arrays) != len(avals):
+    pairs = _paired(args, tuple(example))
+    arrays = {
+        int(place): _spread(value, avals[int(place)], call)
+        for place, value in pairs or ()
+        if type(place) is Hole
+    }
+    if pairs is None or len(arrays) != len(avals):
         raise OutputError(
             f"the example of to_jax({call.name}, example=…) does not have the structure of the "
             "positional arguments of the call, or the call has arrays among its keyword "
@@ -97,6 +97,26 @@ def _probed(call: FlatCall, example: tuple, avals: Sequence[Any]) -> list[Form]:
         )
     outputs = call.plain(*(arrays[i][()] for i in range(len(avals))))
     return [form_of(np.asarray(y)) for y in outputs]
+
+
+def _paired(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
+    """Return pairs of the leaves of two pytrees; None if their structures differ.
+
+    Parts are found by their keys, since JAX sorts those of dicts.
+    """
+    parts, others = parts_of(a), parts_of(b)
+    if parts is None or others is None:
+        return [(a, b)] if parts is others else None
+    by_key = dict(others)
+    if by_key.keys() != dict(parts).keys():
+        return None
+    found: list[tuple[Any, Any]] = []
+    for key, part in parts:
+        pairs = _paired(part, by_key[key])
+        if pairs is None:
+            return None
+        found += pairs
+    return found
 
 
 def _spread(value: Any, aval: Any, call: FlatCall) -> np.ndarray:

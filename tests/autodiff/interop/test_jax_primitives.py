@@ -344,6 +344,11 @@ def test_shapes_by_rule_by_declaration_by_example(jax, to_jax):
         assert jax.eval_shape(f, X).shape == (3,)
         assert_equal(jax.jit(f)(X), f(X))
     assert jax.eval_shape(to_jax(np.hypot), X, A[:, :1]).shape == (2, 3)
+    # JAX sorts the keys of dicts.
+    f = to_jax(lambda d: {"b": d["x"] * 2, "a": d["p"][0]}, example=({"x": X, "p": (1.0, 2)},))
+    found = jax.jit(f)({"x": X, "p": (jax.numpy.float64(3.0), 2)})
+    assert_equal(found["b"], 2 * X)
+    assert found["a"] == 3.0
     twice = struct((3,), float)
     found = jax.jit(to_jax(lambda x: (x, x * 2), out=(twice, twice)))(X)
     assert_equal(found[1], 2 * X)
