@@ -74,7 +74,7 @@ UNSET: Any = object()
 def register_array(f: Callable) -> None:
     """Register both rules of a function that makes an array of a number, array or nested lists."""
 
-    @rrule.register(f, ARRAY_LIKE)
+    @rrule.register(f, ARRAY_LIKE, shaped_by=(0,))
     def array_rrule(a: Any, dtype: Any = UNSET, **options: Any) -> Any:
         y = of_numbers(called(f, a, dtype, options))
         if y.dtype == object:
@@ -132,7 +132,7 @@ def astype_frule(dots: tuple, x: Any, dtype: Any, **options: Any) -> Any:
 
 
 for _astype in (np.astype, np.ndarray.astype):
-    rrule.register(_astype, ARRAY)(astype_rrule)
+    rrule.register(_astype, ARRAY, shaped_by=(0,))(astype_rrule)
     frule.register(_astype, ARRAY)(astype_frule)
 
 
@@ -145,7 +145,7 @@ def register_complex(f: Callable) -> None:
     def made(real: Any, imag: Any) -> Any:
         return f(real) if type(imag) is int and imag == 0 else f(real, imag)
 
-    @rrule.register(f, ARRAY_LIKE)
+    @rrule.register(f, ARRAY_LIKE, shaped_by=(0, 1))
     def complex_rrule(real: Any, imag: Any = 0) -> Any:
         space = ProjectTo(real)
 
@@ -177,7 +177,7 @@ for _type in dict.fromkeys(t for t in np.sctypeDict.values() if isinstance(t, ty
 # ------------------------------------------------------------------------------------------- fills
 
 
-@rrule.register(np.full, object, ARRAY_LIKE)
+@rrule.register(np.full, object, ARRAY_LIKE, shaped_by=(1,))
 def full_rrule(shape: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
     space, fill_shape = ProjectTo(fill_value), shape_of(fill_value)
 
@@ -199,7 +199,7 @@ def full_frule(dots: tuple, shape: Any, fill_value: Any, *, dtype: Any = None, *
     return y, np.full(shape, natural(dots[1], fill_value), y.dtype, **o)
 
 
-@rrule.register(np.full_like, object, ARRAY_LIKE)
+@rrule.register(np.full_like, object, ARRAY_LIKE, shaped_by=(0, 1))
 def full_like_rrule(a: Any, fill_value: Any, *, dtype: Any = None, **options: Any) -> Any:
     y = of_numbers(np.full_like(a, fill_value, dtype, **options))
     space, fill_shape = ProjectTo(fill_value), shape_of(fill_value)

@@ -31,10 +31,12 @@ class AbstractArray:
 
     @classmethod
     def of(cls, y: Any) -> Any:
-        """Return what is known of a value; a tuple for several; None for what is no number."""
+        """Return what is known of a value; a tuple or list for several; None for no number."""
         if isinstance(y, (tuple, list)):
-            parts = tuple([cls.of(part) for part in y])
-            return None if None in parts else parts
+            parts = [cls.of(part) for part in y]
+            if None in parts:
+                return None
+            return parts if isinstance(y, list) else tuple(parts)
         if isinstance(y, (np.ndarray, np.generic, bool, int, float, complex)):
             array = np.asarray(y)
             return None if array.dtype.kind in "OSUMmV" else cls(array.shape, array.dtype)

@@ -40,6 +40,7 @@ from chainrules_core.no_value import NO_VALUE
 from chainrules_core.pending import when_imported
 from chainrules_core.projection import ProjectTo, is_foreign
 from chainrules_core.registry import instance_of
+from chainrules_core.rule import EVERY
 from chainrules_core.rules import frule, require_rrule, rrule
 from chainrules_core.scattering import scatter, scatter_along_into, scatter_into
 from chainrules_core.sparse_arrays import coords_of, entries_of, with_entries
@@ -67,8 +68,8 @@ __all__ = [
     "decompose", "derivatives_given_output", "frule", "in_steps", "instance_of",
     "linear_rule", "natively", "needs_output", "non_differentiable", "opt_out", "pair_rule",
     "primitive", "require_rrule", "rrule", "scalar_rule", "when_imported",
-    # Types for signatures.
-    "Array", "Index", "Number", "Numeric", "Real", "Scalar",
+    # Types and positions of arguments.
+    "Array", "EVERY", "Index", "Number", "Numeric", "Real", "Scalar",
     # Tangents and cotangents.
     "AbstractTangent", "AbstractThunk", "AbstractZero", "InplaceableThunk", "MutableTangent",
     "NoTangent", "NotImplementedTangent", "ProjectTo", "Tangent", "Thunk", "ZeroTangent",

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core.abstract_array import AbstractArray, elementwise_space
-from chainrules_core.config import Capability
+from chainrules_core.config import Capability, HasForwardMode, HasReverseMode, RuleConfig
 from chainrules_core.frame import can_be_perturbed
 from chainrules_core.noticed import mark, restore
 from chainrules_core.rule import Rule
@@ -171,21 +171,25 @@ def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     """Return shape and dtype of ``f(*args, **kwargs)`` from those of the arguments.
 
     For elementwise functions (a ufunc, or one whose rule is of the kind ``"scalar"``) nothing is
-    computed. A function whose rule is of the kind ``"linear"`` is applied to zeros, which takes as
-    long as a call; what it is not linear in must be there as values.
+    computed; one of numbers alone (``math.sin``) is called once, at a number. Others are called
+    with zeros, which takes as long as a call, where their rule says that the elements of an
+    argument decide no shape and no dtype: it is of the kind ``"linear"``, or names the argument in
+    ``shaped_by=``. What else the function is given must be there as values.
 
     Parameters
     ----------
     f : callable
         The function.
     *args, **kwargs
-        The arguments; each is a value, or an :class:`AbstractArray` for what is not known yet.
+        The arguments; each is a value, or an :class:`AbstractArray` for what is not known yet, or
+        a list or tuple of these.
 
     Returns
     -------
-    AbstractArray, tuple of AbstractArray, or None
-        A tuple for several outputs. None where no rule can tell: there is none, it is of another
-        kind (that of ``np.sum`` is written out), or the function refuses what it is tried with.
+    AbstractArray, tuple or list of AbstractArray, or None
+        A tuple or list for several outputs, as `f` returns them. None where no rule can tell, or
+        an elementwise function refuses what it is tried with, or the call writes into an argument
+        (``out=``).
 
     Examples
     --------
@@ -195,32 +199,61 @@ def abstract_value(f: Callable, *args: Any, **kwargs: Any) -> Any:
     AbstractArray(shape=(4, 3), dtype=dtype('float32'))
     >>> abstract_value(np.transpose, x)
     AbstractArray(shape=(1, 4), dtype=dtype('float32'))
+    >>> abstract_value(np.concatenate, [x, np.zeros((2, 1))])
+    AbstractArray(shape=(6, 1), dtype=dtype('float64'))
     >>> abstract_value(np.linalg.det, AbstractArray((3, 3), np.dtype(float))) is None
     True
     """
     if _is_elementwise(f) and kwargs.keys() <= _OPTIONS_OF_UFUNCS:
         return elementwise_space(f, args, kwargs)
-    stand_ins: dict[int, AbstractArray] = {}
-    kept = []  # so that no two have the same address
+    stand_ins: dict[int, Any] = {}  # what an argument is replaced by, by its address → the argument
+
+    def filled(value: Any) -> Any:
+        if isinstance(value, AbstractArray):
+            return value.zeros()
+        if type(value) is list or type(value) is tuple:
+            return type(value)(map(filled, value))
+        return value
 
     def stand_in(value: Any) -> Any:
-        if not isinstance(value, AbstractArray):
+        if not _is_abstract(value):
             return value
-        made = value.dtype.type(0)
-        if value.shape != ():
-            made = np.broadcast_to(np.zeros((), value.dtype), value.shape)
-        kept.append(made)
+        made = filled(value)
         stand_ins[id(made)] = value
         return made
 
-    given = tuple([stand_in(a) for a in args])
-    found = rrule.resolve(f, given, {name: stand_in(v) for name, v in kwargs.items()})
+    given = tuple(map(stand_in, args))
+    named = {name: stand_in(value) for name, value in kwargs.items()}
+    found = rrule.resolve(f, given, named, _ANY_ENGINE)
     if found is None:
         return None
     rule, bound, options = found
-    if any(id(v) in stand_ins for v in options.values()):
+    if any(id(v) in stand_ins for v in options.values()) or options.get("out") is not None:
         return None
-    return rule.output_space(tuple([stand_ins.get(id(a), a) for a in bound]), options)
+    if rule.kind == "scalar":
+        return elementwise_space(rule.f, tuple([stand_ins.get(id(a), a) for a in bound]), options)
+    if any(id(a) in stand_ins and i not in rule.shaped_by for i, a in enumerate(bound)):
+        return None
+    if not rule.shaped_by:
+        return None
+    with np.errstate(all="ignore"):
+        return AbstractArray.of(f(*given, **named))
+
+
+class _AnyEngine(RuleConfig):
+    """What the engine can do does not matter to the form of an output."""
+
+    capabilities = frozenset({HasReverseMode, HasForwardMode})
+
+
+_ANY_ENGINE = _AnyEngine()
+
+
+def _is_abstract(value: Any) -> bool:
+    """Whether a value, or one in nested lists and tuples, is an `AbstractArray`."""
+    if type(value) is list or type(value) is tuple:
+        return any(map(_is_abstract, value))
+    return isinstance(value, AbstractArray)
 
 
 _OPTIONS_OF_UFUNCS = {"casting", "dtype", "order", "subok"}

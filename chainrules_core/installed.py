@@ -38,10 +38,11 @@ def warn_of_clashes(folders: Iterable[str] | None = None) -> None:
             f"of them, then install {_WHOLE} from the checkout, or {parts[-1]}, but not both."
         )
     if _OF_OTHERS in installed:
+        ours = _WHOLE if _WHOLE in installed else _PARTS[-1]
         _warn(
             f"The distribution {_OF_OTHERS} is installed, which is not part of this project, but "
             f"has a package of the same name. Run `pip uninstall {_OF_OTHERS}`, then install "
-            "chainrules-autodiff again, with --force-reinstall."
+            f"{ours} again, with --force-reinstall."
         )
 
 

@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,10 @@ def names_of(f: Any) -> str:
     return ", ".join(map(name_of, f)) if isinstance(f, tuple) else name_of(f)
 
 
+EVERY = range(sys.maxsize)
+"""The positions of all arguments, however many there are."""
+
+
 class Rule:
     """One way to differentiate `f`; the subclasses say how.
 
@@ -68,9 +72,13 @@ class Rule:
         Capabilities that the engine must have.
     defined_at : str
         ``file:line`` of the registration.
+    shaped_by : sequence of int
+        The positions of arguments that decide the shapes and dtypes of the outputs by their own
+        shapes and dtypes alone, whatever their elements are.
     """
 
     kind = "rule"
+    shaped_by: Sequence[int] = ()
     # Whether it computes with the arguments, which must then be of a kind that NumPy knows.
     has_formula = True
 
@@ -231,21 +239,6 @@ class Rule:
         """Compute the primal and its tangent from the tangents of `args`."""
         raise NotImplementedError
 
-    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
-        """Return shape and dtype of the output, without computing it where that can be.
-
-        Parameters
-        ----------
-        args, options
-            Bound arguments. Some of `args` may be an :class:`AbstractArray` instead of a value.
-
-        Returns
-        -------
-        AbstractArray, tuple or None
-            A tuple for several outputs; None where the rule cannot tell.
-        """
-        return None
-
     def pull_rows(
         self,
         y_bars: Any,
@@ -304,6 +297,7 @@ class HandRule(Rule):
         mode: str,
         broadcasts: bool = False,
         lists: bool = False,
+        shaped_by: Sequence[int] = (),
         **traits: Any,
     ) -> None:
         takes_config = bool(traits.get("requires")) or traits.get("config_type") is not None
@@ -314,6 +308,7 @@ class HandRule(Rule):
         self.returns = ("y", "pullback" if mode == "rrule" else "y_dot")
         self.broadcasts = broadcasts
         self.takes_lists = lists
+        self.shaped_by = shaped_by
         self.function = function
         if lists:
             on_arrays = rrule_on_arrays if mode == "rrule" else frule_on_arrays

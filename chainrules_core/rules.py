@@ -6,7 +6,7 @@ cotangent for the function itself and for each positional argument. ``register``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_core.config import RuleConfig
@@ -49,6 +49,7 @@ class RuleTable:
         config: type[RuleConfig] | None = None,
         broadcasts: bool = False,
         lists: bool = False,
+        shaped_by: Sequence[int] = (),
     ) -> Callable[[Callable], Callable]:
         """Register the decorated function as a rule for `f`.
 
@@ -71,6 +72,10 @@ class RuleTable:
         lists : bool
             Whether `f` accepts nested lists in place of arrays. The rule gets arrays, and the
             cotangent of a list has the form of the list. `types` need not name lists.
+        shaped_by : sequence of int
+            The positions of arguments that decide the shapes and dtypes of the outputs by their own
+            shapes and dtypes alone, whatever their elements are: those in which `f` is linear, and
+            often others; `EVERY` for all. There `abstract_value` calls `f` with zeros.
 
         Returns
         -------
@@ -109,6 +114,7 @@ class RuleTable:
                     config_type=config,
                     broadcasts=broadcasts,
                     lists=lists,
+                    shaped_by=shaped_by,
                 )
                 self.add(rule)
             return function

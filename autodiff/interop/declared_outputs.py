@@ -73,8 +73,9 @@ def known_by_rule(
     found = abstract_value(call.f, *args, **kwargs)
     if found is None:
         return None
-    several = type(found) is tuple
-    return declared(call, tuple(map(as_form, found)) if several else as_form(found), (), as_form)
+    several = isinstance(found, (tuple, list))
+    forms = type(found)(map(as_form, found)) if several else as_form(found)
+    return declared(call, forms, (), as_form)
 
 
 def check_structure(call: FlatCall, found: Structure) -> None:
@@ -95,6 +96,8 @@ def check_structure(call: FlatCall, found: Structure) -> None:
     known: Structure | None = vars(call).get("outputs")
     if known is None:
         call.outputs = found
+        return
+    if known is found:  # one array
         return
     before, now = known.constants(), found.constants()
     if len(before) != len(now) or any(

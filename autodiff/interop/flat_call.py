@@ -126,7 +126,7 @@ class FlatCall:
 
     def _check_writes(self, large: list[Watched]) -> None:
         """Raise if the function has written into a large array that is no copy."""
-        if any(watched.has_changed() for watched in large):
+        if large and any(watched.has_changed() for watched in large):
             raise MutationError(
                 f"{self.name} has written into a large array that it was given by another system, "
                 "which does not see that. Use a copy of the array (c = c.copy())."
@@ -157,14 +157,18 @@ class FlatCall:
         """
         given, large = _lent(arrays, wanted)
         if not is_frozen:
-            outputs, back = pullback(self.run, *given, argnums=wanted)
+            found, back = pullback(self._run_bare, *given, argnums=wanted)
         else:
-            traced = Linearised(self.run, given, {}, wanted, at_once=True)
+            traced = Linearised(self._run_bare, given, {}, wanted, at_once=True)
             traced.check_paths()
-            outputs, back = traced.value, traced.cotangents
+            found, back = traced.value, traced.cotangents
         self._check_writes(large)
+        is_one = type(found) is not tuple
+        outputs = (found,) if is_one else found
 
         def own_back(y_bars: Sequence[Any]) -> list[np.ndarray]:
+            if is_one:
+                return own(back(y_bars[0] if y_bars else None), y_bars)
             rest = (None,) * (len(outputs) - len(y_bars))
             return own(back((*y_bars, *rest)), y_bars)
 
@@ -196,6 +200,11 @@ class FlatCall:
     def run(self, *arrays: Any) -> tuple:
         """Return the outputs of inputs that may be traced."""
         return self._called(intercept(self.f), arrays)
+
+    def _run_bare(self, *arrays: Any) -> Any:
+        """Return one output as it is, and several in a tuple: the engine does less for one."""
+        found = self.run(*arrays)
+        return found[0] if len(found) == 1 else found
 
     def plain(self, *arrays: Any) -> tuple:
         """Return the outputs of plain inputs."""

@@ -18,7 +18,7 @@ from autodiff.closures.captured_values import Hole
 from autodiff.errors import OutputError
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
 from autodiff.interop.flat_call import FlatCall, Pull
-from autodiff.trace.pytree import leaves_of
+from autodiff.trace.pytree import parts_of
 from chainrules_core.abstract_array import AbstractArray
 
 Level = tuple[tuple[int | None, ...], int]
@@ -83,13 +83,13 @@ def _struct(x: Any) -> jax.ShapeDtypeStruct:
 def _probed(call: FlatCall, example: tuple, avals: Sequence[Any]) -> list[Form]:
     """Return the forms of what the function returns at an example."""
     args = call.inputs.tree[0] if call.is_named else call.inputs.tree
-    places, given = leaves_of(args), leaves_of(tuple(example))
-    arrays: dict[int, np.ndarray] = {}
-    if len(places) == len(given):
-        for place, value in zip(places, given, strict=True):
-            if type(place) is Hole:
-                arrays[int(place)] = _spread(value, avals[int(place)], call)
-    if len(arrays) != len(avals):
+    pairs = _paired(args, tuple(example))
+    arrays = {
+        int(place): _spread(value, avals[int(place)], call)
+        for place, value in pairs or ()
+        if type(place) is Hole
+    }
+    if pairs is None or len(arrays) != len(avals):
         raise OutputError(
             f"the example of to_jax({call.name}, example=…) does not have the structure of the "
             "positional arguments of the call, or the call has arrays among its keyword "
@@ -97,6 +97,26 @@ def _probed(call: FlatCall, example: tuple, avals: Sequence[Any]) -> list[Form]:
         )
     outputs = call.plain(*(arrays[i][()] for i in range(len(avals))))
     return [form_of(np.asarray(y)) for y in outputs]
+
+
+def _paired(a: Any, b: Any) -> list[tuple[Any, Any]] | None:
+    """Return pairs of the leaves of two pytrees; None if their structures differ.
+
+    Parts are found by their keys, since JAX sorts those of dicts.
+    """
+    parts, others = parts_of(a), parts_of(b)
+    if parts is None or others is None:
+        return [(a, b)] if parts is others else None
+    by_key = dict(others)
+    if by_key.keys() != dict(parts).keys():
+        return None
+    found: list[tuple[Any, Any]] = []
+    for key, part in parts:
+        pairs = _paired(part, by_key[key])
+        if pairs is None:
+            return None
+        found += pairs
+    return found
 
 
 def _spread(value: Any, aval: Any, call: FlatCall) -> np.ndarray:
@@ -129,7 +149,7 @@ class _Kept:
     MOST = 64
 
     def __init__(self) -> None:
-        self._kept: collections.OrderedDict[int, tuple[tuple[int, ...], Pull, Batch]] = (
+        self._kept: collections.OrderedDict[bytes, tuple[tuple[int, ...], Pull, Batch]] = (
             collections.OrderedDict()
         )
         self._lock = threading.RLock()  # a finalizer may run while it is held
@@ -140,21 +160,23 @@ class _Kept:
 
     def add(self, wanted: tuple[int, ...], back: Pull, batch: Batch) -> np.ndarray:
         """Keep a pullback for the inputs `wanted` and the rows of a batch; return its key."""
-        number = next(self._numbers)
+        key = np.array(divmod(next(self._numbers), 1 << 32), np.uint32)
         with self._lock:
-            self._kept[number] = wanted, back, batch
+            self._kept[key.tobytes()] = wanted, back, batch
             while len(self._kept) > self.MOST:
                 self._kept.popitem(last=False)
-        return np.array([number >> 32, number & 0xFFFFFFFF], np.uint32)
+        return key
 
     def find(self, keys: np.ndarray, wanted: tuple[int, ...], batch: Batch) -> Pull | None:
         """Return the pullback for some inputs and the rows of a batch, or None."""
-        first, *others = keys.reshape(-1, 2)
-        entry = self._kept.get(_number(first))
+        first, *others = _each(keys)
+        entry = self._kept.get(first)
         if entry is None or entry[2] != batch or not set(wanted) <= set(entry[0]):
             return None
-        if any(_number(key) != _number(first) for key in others):
+        if any(key != first for key in others):
             return None
+        if wanted == entry[0]:
+            return entry[1]
         places = [entry[0].index(i) for i in wanted]
 
         def back(y_bars: Sequence[Any]) -> list:
@@ -166,12 +188,15 @@ class _Kept:
     def drop(self, keys: np.ndarray) -> None:
         """Forget the pullbacks for one or several keys."""
         with self._lock:
-            for key in keys.reshape(-1, 2):
-                self._kept.pop(_number(key), None)
+            for key in _each(keys):
+                self._kept.pop(key, None)
 
 
-def _number(key: np.ndarray) -> int:
-    return (int(key[0]) << 32) | int(key[1])
+def _each(keys: np.ndarray) -> list[bytes]:
+    """Return the bytes of one or several keys."""
+    if keys.ndim == 1:
+        return [keys.tobytes()]
+    return [key.tobytes() for key in keys.reshape(-1, 2)]
 
 
 KEPT = _Kept()
@@ -353,7 +378,8 @@ def run_linear(
     def run(xs: list) -> list[np.ndarray]:
         kept = KEPT.find(xs[n], linear.inputs, ()) if linear.keyed else shared
         if kept is not None and not linear.forward:
-            found = kept(linear.y_bars([_ours(x) for x in xs[fixed:]]))
+            # A sweep does not write into cotangents, and what it returns is no view of them.
+            found = kept(linear.y_bars([x if x.ndim else x[()] for x in xs[fixed:]]))
         else:
             outputs = linear.flat().plain(*map(_ours, (*xs[:n], *xs[fixed:])))
             found = [np.asarray(outputs[k]) for k in linear.results]

@@ -77,7 +77,7 @@ def to_jax(
         If the function is called with an array whose dtype NumPy does not have (bfloat16).
     OutputError
         While JAX traces a call (``jax.jit``, ``jax.lax.scan``, …), if the shapes of the results are
-        unknown, because `f` is not elementwise or linear and neither `out` nor `example` is given.
+        unknown, because no rule of `f` tells them and neither `out` nor `example` is given.
         When a call runs, if its results have other shapes or dtypes than announced.
 
     Notes

@@ -39,7 +39,7 @@ def to_pytensor(f: Callable[..., Any], /, *, out: Any = None) -> Callable[..., A
         else that has a shape and a dtype) in place of each array and float. Or a function that
         returns this. It gets the arguments of a call, with types in place of the variables. A
         length may be None, which means unknown. You may leave out `out` if the function is
-        elementwise or linear itself.
+        elementwise or linear itself, or has a rule that says so (``np.max``).
 
     Returns
     -------
@@ -93,14 +93,10 @@ def _types_of(call: FlatCall, out: Any, types: Sequence[TensorType]) -> list[Ten
     """Return the types of the outputs, and set ``call.outputs``."""
     if out is not None:
         return declared(call, out, types, _type)
-    # Lengths that are not known are assumed to fit together, and are not known of the result.
-    lengths = {n for t in types for n in t.shape if n is not None and n > 1} or {2}
-    given = [
-        AbstractArray(tuple(max(lengths) if n is None else n for n in t.shape), np.dtype(t.dtype))
-        for t in types
-    ]
-    is_known = all(n is not None for t in types for n in t.shape)
-    found = known_by_rule(call, given, _type if is_known else _type_of_any_shape)
+    if all(n is not None for t in types for n in t.shape):
+        found = known_by_rule(call, _forms(types, 0), _type)
+    else:
+        found = _types_for_any_length(call, types)
     if found is None:
         raise OutputError(
             f"PyTensor needs the types of what {call.name} returns, which are not known before it "
@@ -108,6 +104,34 @@ def _types_of(call: FlatCall, out: Any, types: Sequence[TensorType]) -> list[Ten
             "arguments' types, to_pytensor(f, out=lambda x: x)."
         )
     return found
+
+
+def _types_for_any_length(call: FlatCall, types: Sequence[TensorType]) -> list[TensorType] | None:
+    """Return the types of the outputs where a rule knows them, whatever the unknown lengths are.
+
+    Some lengths are tried, each for all that are unknown. Where one does not fit the function, that
+    tells nothing; where the number of outputs, their axes or their dtypes differ, they are not
+    known (``np.squeeze``).
+    """
+    longest = max([n for t in types for n in t.shape if n is not None and n > 1], default=2)
+    found: list[list[TensorType]] = []
+    for length in (1, longest + 1, longest):
+        try:
+            one = known_by_rule(call, _forms(types, length), _type_of_any_shape)
+        except Exception:  # a guess is no error of the user's
+            continue
+        if one is None or (found and one != found[0]):
+            return None
+        found.append(one)
+    return found[-1] if found else None
+
+
+def _forms(types: Sequence[TensorType], length: int) -> list[AbstractArray]:
+    """Return types as forms, with this length in place of those that are unknown."""
+    return [
+        AbstractArray(tuple([length if n is None else n for n in t.shape]), np.dtype(t.dtype))
+        for t in types
+    ]
 
 
 def _type(x: Any) -> TensorType:

@@ -131,7 +131,7 @@ def _wanted(tensors: Tensors) -> tuple[int, ...]:
     """Return the positions of the tensors that torch will ask cotangents for, as far as it says."""
     if not torch.is_grad_enabled():
         return ()
-    return tuple(i for i, t in enumerate(tensors) if t.requires_grad)
+    return tuple([i for i, t in enumerate(tensors) if t.requires_grad])
 
 
 class _Step:
@@ -171,12 +171,16 @@ class _Step:
     def outputs(self, tensors: Tensors) -> tuple[torch.Tensor, ...]:
         """Return the outputs; keep the pullback if one is wanted."""
         arrays = [_array(t, self.call) for t in tensors]
-        with torch.set_grad_enabled(self.is_grad):
+        before = torch.is_grad_enabled()
+        torch._C._set_grad_enabled(self.is_grad)
+        try:
             if self.wanted:
                 found, self.kept = self.call.recorded(arrays, self.wanted, is_frozen=True)
             else:
                 found = self.call.value(*arrays)
-        return tuple(as_tensor(y, self.device) for y in found)
+        finally:
+            torch._C._set_grad_enabled(before)
+        return tuple([as_tensor(y, self.device) for y in found])
 
     def has_kept(self, wanted: tuple[int, ...]) -> bool:
         """Whether the pullback for these inputs is kept."""
@@ -300,10 +304,9 @@ def _keep(ctx: Any, step: _Step, tensors: Tensors, outputs: Tensors) -> None:
 def _pulled(ctx: Any, *y_bars: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
     """Return the cotangents of the inputs: the `backward` of an application."""
     tensors = ctx.saved_tensors[: ctx.inputs]
-    wanted = tuple(
-        [i for i, t in enumerate(tensors) if ctx.needs_input_grad[i + 1] and is_inexact(t)]
-    )
     step: _Step = ctx.step
+    needed = ctx.needs_input_grad
+    wanted = tuple([i for i, t in enumerate(tensors) if needed[i + 1] and is_inexact(t)])
     if step.has_kept(wanted) and not _is_recorded():
         bars: Tensors = step.pulled(wanted, ctx.given, y_bars)
     else:
@@ -428,7 +431,8 @@ _WITH_ARRAY = (
 
 def as_tensor(y: np.ndarray, device: torch.device) -> torch.Tensor:
     """Return the tensor of an array, on `device`; on the CPU it shares the array's memory."""
-    if not y.flags.writeable or any(stride < 0 for stride in y.strides):
+    flags = y.flags
+    if not flags.writeable or not (flags.forc or min(y.strides) >= 0):
         y = y.copy()
     tensor = torch.from_numpy(y)
     return tensor if device == CPU else tensor.to(device)

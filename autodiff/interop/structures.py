@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,22 +32,27 @@ class Structure:
         The pytree, with a placeholder for each array.
     """
 
-    __slots__ = ("_is_flat", "_owner", "tree")
+    __slots__ = ("_form", "_owner", "tree")
 
-    def __init__(self, tree: Any, owner: object, is_flat: bool) -> None:
+    def __init__(self, tree: Any, owner: object, form: str) -> None:
         self.tree = tree
         self._owner = owner
-        self._is_flat = is_flat
+        self._form = form
 
     def filled(self, arrays: Sequence[Any]) -> Any:
         """Return the pytree with other arrays in it."""
+        form = self._form
+        if form is _ARRAYS:
+            return tuple(arrays)
+        if form is _ARRAY:
+            return arrays[0]
 
         def put_in(leaf: Any) -> Any:
             if type(leaf) is Hole and leaf.owner is self._owner:
                 return arrays[int(leaf)]
             return leaf
 
-        return tuple(map(put_in, self.tree)) if self._is_flat else map_leaves(self.tree, put_in)
+        return tuple(map(put_in, self.tree)) if form is _LEAVES else map_leaves(self.tree, put_in)
 
     def constants(self) -> list[Any]:
         """Return the leaves that are no arrays, and the places of those that are."""
@@ -54,6 +60,17 @@ class Structure:
             int(leaf) if type(leaf) is Hole and leaf.owner is self._owner else leaf
             for leaf in leaves_of(self.tree)
         ]
+
+
+# What a pytree is: an array, a tuple of different arrays, a tuple of leaves, anything.
+_ARRAY, _ARRAYS, _LEAVES, _NEST = "array", "arrays", "leaves", "nest"
+_OWNER = object()
+_ONE = Structure(Hole(0, _OWNER), _OWNER, _ARRAY)
+
+
+@functools.lru_cache(maxsize=64)
+def _tuple_of_arrays(n: int) -> Structure:
+    return Structure(tuple([Hole(i, _OWNER) for i in range(n)]), _OWNER, _ARRAYS)
 
 
 def taken_out(
@@ -77,6 +94,12 @@ def taken_out(
     structure : Structure
         The rest.
     """
+    # The usual cases cost little.
+    if type(x) is tuple:
+        if _are_arrays(x, is_array) and (are_values or len(set(map(id, x))) == len(x)):
+            return list(x), _tuple_of_arrays(len(x))
+    elif parts_of(x) is None and is_array(x):
+        return [x], _ONE
     owner = object()
     arrays: list[Any] = []
     places: dict[int, Hole] = {}
@@ -90,7 +113,10 @@ def taken_out(
             arrays.append(leaf)
         return hole
 
-    # The usual case: a tuple of leaves.
-    is_flat = type(x) is tuple and all(parts_of(part) is None for part in x)
-    tree = tuple(map(take, x)) if is_flat else map_leaves(x, take)
-    return arrays, Structure(tree, owner, is_flat)
+    if type(x) is tuple and all(parts_of(part) is None for part in x):
+        return arrays, Structure(tuple(map(take, x)), owner, _LEAVES)
+    return arrays, Structure(map_leaves(x, take), owner, _NEST)
+
+
+def _are_arrays(parts: tuple, is_array: Callable[[Any], bool]) -> bool:
+    return all([parts_of(part) is None and is_array(part) for part in parts])  # noqa: C419 - fast

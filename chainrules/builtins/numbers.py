@@ -33,7 +33,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.authoring import conjugate, fit
+from chainrules_core.authoring import EVERY, conjugate, fit
 from chainrules_core.define import ScalarRule
 
 UNSET: Any = object()  # an argument that the call leaves out
@@ -118,7 +118,7 @@ def like(x: Any, parts: list) -> Any:
     return np.stack(parts) if isinstance(x, np.ndarray) else Tangent[type(x)](*parts)
 
 
-@rrule.register(math.hypot, [REAL])
+@rrule.register(math.hypot, [REAL], shaped_by=EVERY)
 def hypot_rrule(*coordinates: Any) -> Any:
     y = math.hypot(*coordinates)
 
@@ -142,7 +142,7 @@ def is_complex(x: Any) -> bool:
     return any(map(np.iscomplexobj, x))
 
 
-@rrule.register(math.dist)
+@rrule.register(math.dist, shaped_by=(0, 1))
 def dist_rrule(p: Any, q: Any) -> Any:
     if is_complex(p) or is_complex(q):
         return None
@@ -169,7 +169,7 @@ def dist_frule(dots: tuple, p: Any, q: Any) -> Any:
 SEQUENCE = (list, tuple, Array)
 
 
-@rrule.register(math.fsum, SEQUENCE)
+@rrule.register(math.fsum, SEQUENCE, shaped_by=(0,))
 def fsum_rrule(seq: Any) -> Any:
     if is_complex(seq):
         return None
@@ -204,7 +204,7 @@ def sumprod_frule(dots: tuple, p: Any, q: Any) -> Any:
 
 
 if hasattr(math, "sumprod"):  # Python 3.12
-    rrule.register(math.sumprod, SEQUENCE, SEQUENCE)(sumprod_rrule)
+    rrule.register(math.sumprod, SEQUENCE, SEQUENCE, shaped_by=(0, 1))(sumprod_rrule)
     frule.register(math.sumprod, SEQUENCE, SEQUENCE)(sumprod_frule)
 
 if hasattr(math, "fma"):  # Python 3.13
@@ -224,7 +224,7 @@ def products_of_others(values: list) -> list:
     return others[::-1]
 
 
-@rrule.register(math.prod, SEQUENCE)
+@rrule.register(math.prod, SEQUENCE, shaped_by=(0,))
 def prod_rrule(iterable: Any, start: Any = UNSET) -> Any:
     values = [1 if start is UNSET else start, *iterable]
     y = math.prod(iterable, start=values[0])
@@ -273,7 +273,7 @@ scalar_rule(
 real_valued(cmath.phase, angle_gradient)
 
 
-@rrule.register(cmath.polar)
+@rrule.register(cmath.polar, shaped_by=(0,))
 def polar_rrule(x: Any) -> Any:
     y = cmath.polar(x)
 

@@ -14,7 +14,7 @@ from chainrules_core.authoring import fit
 non_differentiable(np.bincount)
 
 
-@pair_rule(np.bincount, object, Numeric, lists=True)
+@pair_rule(np.bincount, object, Numeric, lists=True, shaped_by=(1,))
 def bincount_rule(x, weights, *, minlength=0):
     y = np.bincount(x, weights, minlength)
 

@@ -153,7 +153,7 @@ class Periodic:
         )
 
 
-@pair_rule(np.interp, Numeric, Numeric, Numeric, lists=True)
+@pair_rule(np.interp, Numeric, Numeric, Numeric, lists=True, shaped_by=(0, 1, 2, 3, 4))
 def interp_rule(x, xp, fp, left=None, right=None, period=None):
     y = np.interp(x, xp, fp, left, right, period)
     x, xp, fp = precise(y, (x, xp, fp))

@@ -8,7 +8,7 @@ from numpy.polynomial import polyutils
 from chainrules_core import decompose
 
 
-@decompose(polyutils.mapdomain)
+@decompose(polyutils.mapdomain, shaped_by=(0,))
 def mapdomain_body(x, old, new):
     """Map points, or a polynomial: around this NumPy puts an array of objects."""
     off, scl = polyutils.mapparms(old, new)

@@ -55,7 +55,7 @@ def real_valued(
     wins over Inf and NaN.
     """
 
-    @rrule.register(f, *types)
+    @rrule.register(f, *types, shaped_by=(0,))
     def real_valued_rrule(x: Any, **options: Any) -> Any:
         y = f(x, **options)
 

@@ -162,7 +162,7 @@ def strictly_inside(a: np.ndarray, low: Any, high: Any) -> np.ndarray | None:
     return inside if low < high and n == a.size + np.count_nonzero(inside) else None
 
 
-@rrule.register(np.clip, lists=True)
+@rrule.register(np.clip, lists=True, shaped_by=(0, 1, 2, 3, 4))
 def clip_rrule(
     a: Any, a_min: Any = UNSET, a_max: Any = UNSET, min: Any = UNSET, max: Any = UNSET
 ) -> Any:
@@ -235,7 +235,7 @@ def writes_into(x: Any, copy: bool) -> bool:
     return not copy and isinstance(x, np.ndarray)
 
 
-@rrule.register(np.nan_to_num)
+@rrule.register(np.nan_to_num, shaped_by=(0, 2, 3, 4))
 def nan_to_num_rrule(
     x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None
 ) -> Any:
@@ -300,7 +300,7 @@ def select_masks(condlist: Any) -> tuple[list, Any]:
     return masks, rest
 
 
-@rrule.register(np.select)
+@rrule.register(np.select, shaped_by=(0, 1, 2))
 def select_rrule(condlist: Any, choicelist: Any, default: Any = UNSET) -> Any:
     has_default = default is not UNSET
     y = np.select(condlist, choicelist, default if has_default else 0)
@@ -329,7 +329,7 @@ def choose_indices(a: Any, n: int, mode: Any) -> Any:
     return np.clip(a, 0, n - 1) if mode == "clip" else a
 
 
-@rrule.register(np.choose)
+@rrule.register(np.choose, shaped_by=(0, 1))
 def choose_rrule(a: Any, choices: Any, *, mode: Any = "raise") -> Any:
     y = np.choose(a, choices, mode=mode)
 

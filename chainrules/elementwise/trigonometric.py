@@ -151,7 +151,7 @@ def turns(y: Any, p: Any, period: Any) -> Any:
     return np.round((y - p) / period)
 
 
-@rrule.register(np.unwrap, Array)
+@rrule.register(np.unwrap, Array, shaped_by=(0,))
 def unwrap_rrule(p: Any, discont: Any = None, axis: int = -1, period: Any = 2 * math.pi) -> Any:
     y = np.unwrap(p, discont, axis, period=period)
 

@@ -107,7 +107,7 @@ linear_rule(
 )
 
 
-@rrule.register(np.ndarray.item, ARRAY)
+@rrule.register(np.ndarray.item, ARRAY, shaped_by=(0,))
 def item_rrule(a: Any, *args: Any) -> Any:
     shape, size = np.shape(a), np.size(a)
 

@@ -95,7 +95,7 @@ class Chain:
         ]
 
 
-@pair_rule(np.linalg.multi_dot, (list, tuple))
+@pair_rule(np.linalg.multi_dot, (list, tuple), shaped_by=(0,))
 def multi_dot_rule(arrays):
     chain = Chain([np.asarray(array_of(a)) for a in arrays])
     kind = type(arrays)

@@ -28,7 +28,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.authoring import array_of, fit, natural
+from chainrules_core.authoring import EVERY, array_of, fit, natural
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -104,7 +104,7 @@ def with_arrays(args: tuple) -> tuple:
     return tuple([array_of(a) if i in places else a for i, a in enumerate(args)])
 
 
-@rrule.register(np.einsum)
+@rrule.register(np.einsum, shaped_by=EVERY)
 def einsum_rrule(*args, optimize=False, **kwargs):
     given, args = args, with_arrays(args)
     y = np.einsum(*args, optimize=optimize, **kwargs)

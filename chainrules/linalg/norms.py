@@ -177,7 +177,7 @@ def norm_of(x: Any, order: Any, axis: Any) -> Norm:
     return Norm(x, order, axes, len(axes) == 2)
 
 
-@pair_rule(np.linalg.norm, Numeric, lists=True)
+@pair_rule(np.linalg.norm, Numeric, lists=True, shaped_by=(0,))
 def norm_rule(x, *, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
 
@@ -190,7 +190,7 @@ def norm_rule(x, *, ord=None, axis=None, keepdims=False):
     return y, norm_pushforward, norm_pullback
 
 
-@pair_rule(np.linalg.vector_norm, Numeric, lists=True)
+@pair_rule(np.linalg.vector_norm, Numeric, lists=True, shaped_by=(0,))
 def vector_norm_rule(x, *, axis=None, keepdims=False, ord=2):
     y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
@@ -204,7 +204,7 @@ def vector_norm_rule(x, *, axis=None, keepdims=False, ord=2):
     return y, vector_norm_pushforward, vector_norm_pullback
 
 
-@pair_rule(np.linalg.matrix_norm, Array, lists=True)
+@pair_rule(np.linalg.matrix_norm, Array, lists=True, shaped_by=(0,))
 def matrix_norm_rule(x, *, keepdims=False, ord="fro"):
     return norm_rule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
 

@@ -116,7 +116,7 @@ def square(c: Any) -> Any:
     return np.reshape(c, (1, 1)) if np.ndim(c) == 0 else c
 
 
-@pair_rule(np.cov, Numeric, lists=True)
+@pair_rule(np.cov, Numeric, lists=True, shaped_by=(0, 1))
 def cov_rule(
     m, y=None, aweights=None, *, rowvar=True, bias=False, ddof=None, fweights=None, dtype=None
 ):
@@ -152,7 +152,7 @@ def stacked_tangents(sample: Sample, dots: tuple, arguments: tuple) -> Any:
 # ------------------------------------------------------------------------------------ correlations
 
 
-@pair_rule(np.corrcoef, Numeric, lists=True)
+@pair_rule(np.corrcoef, Numeric, lists=True, shaped_by=(0, 1))
 def corrcoef_rule(x, y=None, *, rowvar=True, dtype=None):
     r = np.corrcoef(x, rowvar=rowvar, dtype=dtype, y=y)
 

@@ -71,7 +71,7 @@ def running_sum_rules(f: Callable, default_axis: Any = None, elements: Callable 
 
 for _f in (np.cumsum, np.cumulative_sum, np.nancumsum):
     _rrule, _frule = running_sum_rules(_f, elements=present if _f is np.nancumsum else every)
-    rrule.register(_f, Numeric, lists=True)(_rrule)
+    rrule.register(_f, Numeric, lists=True, shaped_by=(0,))(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)
 
 
@@ -133,7 +133,7 @@ _TRAPEZOID = tuple(getattr(np, name) for name in ("trapezoid", "trapz") if name 
 def trapezoid_rules(f: Callable) -> None:
     """Register the rules of the trapezoidal rule."""
 
-    @pair_rule(f, Numeric, lists=True)
+    @pair_rule(f, Numeric, lists=True, shaped_by=(0, 1, 2))
     def trapezoid_rule(y, x=None, dx=1.0, *, axis=-1):
         r = f(y, x, dx, axis)
 

@@ -91,7 +91,7 @@ def margin_bar(x: Any, bar: Any) -> Any:
     return bar if np.ndim(x) else np.sum(bar)
 
 
-@rrule.register(np.diff, Numeric, lists=True)
+@rrule.register(np.diff, Numeric, lists=True, shaped_by=(0, 1, 2))
 def diff_rrule(a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
     y = np.diff(a, n, axis, **options_of(prepend=prepend, append=append))
     before, length = margin(prepend, axis), np.shape(a)[axis] if n else 0
@@ -132,7 +132,7 @@ def diff_frule(dots, a, prepend=UNSET, append=UNSET, *, n=1, axis=-1):
 # ----------------------------------------------------------------------------------------- ediff1d
 
 
-@rrule.register(np.ediff1d, Numeric, lists=True)
+@rrule.register(np.ediff1d, Numeric, lists=True, shaped_by=(0, 1, 2))
 def ediff1d_rrule(ary, to_end=None, to_begin=None):
     shape = np.shape(ary)
     size = int(np.prod(shape))
@@ -290,7 +290,7 @@ def along(f: Any, spacings: tuple, k: int, axis: int, edge_order: int) -> Slopes
     return Slopes(np.swapaxes(f, axis, -1), h, edge_order)
 
 
-@rrule.register(np.gradient, Numeric, lists=True)
+@rrule.register(np.gradient, Numeric, lists=True, shaped_by=(0,))
 def gradient_rrule(f, *spacings, axis=None, edge_order=1):
     y = np.gradient(f, *spacings, axis=axis, edge_order=edge_order)
     axes = reduced_axes(np.ndim(f), axis)

@@ -59,11 +59,11 @@ def extremum_rules(f: Callable, elements: Callable) -> Rules:
 _EXTREMA = [(f, every) for f in (np.max, np.amax, np.min, np.amin)]
 for _f, _elements in [*_EXTREMA, (np.nanmax, present), (np.nanmin, present)]:
     _rrule, _frule = extremum_rules(_f, _elements)
-    rrule.register(_f, Numeric, lists=True)(_rrule)
+    rrule.register(_f, Numeric, lists=True, shaped_by=(0,))(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)
 
 
-@rrule.register(np.ptp, Numeric, lists=True)
+@rrule.register(np.ptp, Numeric, lists=True, shaped_by=(0,))
 def ptp_rrule(a, *, axis=None, keepdims=False):
     y, top, bottom = ends(a, axis, keepdims)
 

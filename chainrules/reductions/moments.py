@@ -112,5 +112,5 @@ for _f, _is_root, _elements in (
     (np.nanstd, True, present),
 ):
     _rrule, _frule = moment_rules(_f, _is_root, _elements)
-    rrule.register(_f, Numeric, lists=True)(_rrule)
+    rrule.register(_f, Numeric, lists=True, shaped_by=(0,))(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)

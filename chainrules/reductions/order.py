@@ -29,7 +29,7 @@ from chainrules_core import (
 from chainrules_core.authoring import fit, scatter
 
 
-@pair_rule(np.sort, Numeric, lists=True)
+@pair_rule(np.sort, Numeric, lists=True, shaped_by=(0,))
 def sort_rule(a, *, axis=-1, kind=None, stable=None):
     y, reorder = sorted_order(a, axis)
 
@@ -42,7 +42,7 @@ def sort_rule(a, *, axis=-1, kind=None, stable=None):
     return y, sort_pushforward, sort_pullback
 
 
-@rrule.register(np.sort_complex, Numeric, lists=True)
+@rrule.register(np.sort_complex, Numeric, lists=True, shaped_by=(0,))
 def sort_complex_rrule(a):
     if np.ndim(a) == 0:
         return None  # NumPy has its own error
@@ -89,7 +89,7 @@ def partitioning(a: Any, y: Any, kth: Any, axis: int | None, kind: str) -> Reord
     return Reordering(a, partitioned_order(flat, y, kth, along, kind), axis)
 
 
-@pair_rule(np.partition, Numeric, lists=True)
+@pair_rule(np.partition, Numeric, lists=True, shaped_by=(0,))
 def partition_rule(a, kth, *, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis=axis, kind=kind)
 

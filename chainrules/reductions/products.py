@@ -195,7 +195,7 @@ def same(x: Any) -> Any:
 _f: Callable
 for _f, _factors in ((np.prod, every), (np.nanprod, present)):
     _rrule, _frule = product_rules(_f, _factors)
-    rrule.register(_f, Numeric, lists=True)(_rrule)
+    rrule.register(_f, Numeric, lists=True, shaped_by=(0,))(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)
 
 
@@ -291,5 +291,5 @@ def running_rules(f: Callable, default_axis: Any = None, *, ignores_nan: bool = 
 
 for _f in (np.cumprod, np.cumulative_prod, np.nancumprod):
     _rrule, _frule = running_rules(_f, ignores_nan=_f is np.nancumprod)
-    rrule.register(_f, Numeric, lists=True)(_rrule)
+    rrule.register(_f, Numeric, lists=True, shaped_by=(0,))(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)

@@ -160,7 +160,7 @@ def quantile_rules(f: Callable, unit: int, *, ignores_nan: bool = False) -> None
         rate = (numbers(a, axis) + (1 - alpha - beta)) / unit
         return ranks(a, q, axis, method).slopes(method == "linear") * rate
 
-    @pair_rule(f, Numeric, lists=True)
+    @pair_rule(f, Numeric, lists=True, shaped_by=(0, 1))
     def quantile_rule(
         a, q, *, axis=None, overwrite_input=False, method="linear", keepdims=False, weights=None
     ):
@@ -215,7 +215,7 @@ def median_rules(f: Callable, *, ignores_nan: bool = False) -> None:
     def value(a: Any, axis: Any, keepdims: Any) -> Any:
         return f(a, axis=axis, **options_of(keepdims=keepdims))
 
-    @pair_rule(f, Numeric, lists=True)
+    @pair_rule(f, Numeric, lists=True, shaped_by=(0,))
     def median_rule(a, *, axis=None, overwrite_input=False, keepdims=False):
         y = value(a, axis, keepdims)
 

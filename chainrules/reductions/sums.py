@@ -130,7 +130,7 @@ for _f, (_rrule, _frule) in {
     np.mean: with_fast_mean(*mean_rules(np.mean, every)),
     np.nanmean: mean_rules(np.nanmean, present),
 }.items():
-    rrule.register(_f, Numeric, lists=True)(_rrule)
+    rrule.register(_f, Numeric, lists=True, shaped_by=(0,))(_rrule)
     frule.register(_f, Numeric, lists=True)(_frule)
 
 
@@ -176,7 +176,7 @@ def average(a: Any, weights: Any, axis: Any, returned: bool, keepdims: Any) -> A
     return np.average(a, **options)
 
 
-@rrule.register(np.average, Numeric, lists=True)
+@rrule.register(np.average, Numeric, lists=True, shaped_by=(0,))
 def average_rrule(a, weights=None, *, axis=None, returned=False, keepdims=False):
     result = average(a, weights, axis, returned, keepdims)
     y = result[0] if returned else result

@@ -293,7 +293,7 @@ def pull_outer_together(f: np.ufunc, y_bar: Any, y: Any, a: Any, b: Any) -> tupl
 def register_outer(f: np.ufunc) -> None:
     """Register the rules of ``f.outer``: f itself, of `A` with axes of length one behind it."""
 
-    @pair_rule(f.outer, Numeric, Numeric, lists=True)
+    @pair_rule(f.outer, Numeric, Numeric, lists=True, shaped_by=(0, 1))
     def outer_rule(a, b, *, dtype=None):
         y = f.outer(a, b, dtype=dtype)
 
@@ -346,7 +346,7 @@ def register_methods(f: np.ufunc) -> None:
         (f.reduceat, reduceat_rules(f)),
     ]
     for method, (reverse, forward) in made:
-        rrule.register(method, Numeric, lists=True)(reverse)
+        rrule.register(method, Numeric, lists=True, shaped_by=(0,))(reverse)
         frule.register(method, Numeric, lists=True)(forward)
 
 

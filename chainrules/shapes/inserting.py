@@ -19,7 +19,7 @@ from chainrules_core.authoring import natural, scatter
 LIKE = (*ARRAY, list, tuple)
 
 
-@rrule.register(np.insert, ARRAY, object, LIKE)
+@rrule.register(np.insert, ARRAY, object, LIKE, shaped_by=(0, 2))
 def insert_rrule(arr: Any, obj: Any, values: Any, *, axis: int | None = None) -> Any:
     y = np.insert(arr, obj, values, axis)
     shape, space, values_shape = np.shape(arr), ProjectTo(values), shape_of(values)

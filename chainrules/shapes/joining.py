@@ -73,7 +73,7 @@ def register_join(f: Callable, align: Alignment, axis: int | None = None) -> Non
     """Register both rules of a function that joins a sequence of arrays; `axis` is its default."""
     default = axis
 
-    @rrule.register(f, SEQUENCE)
+    @rrule.register(f, SEQUENCE, shaped_by=(0,))
     def join_rrule(arrays: Any, *, out: Any = None, **options: Any) -> Any:
         if out is not None:
             return None
@@ -173,7 +173,7 @@ if "row_stack" in vars(np):  # another name of vstack, going out of use
 # ------------------------------------------------------------------------------------------ append
 
 
-@rrule.register(np.append, (*ARRAY, list, tuple), (*ARRAY, list, tuple))
+@rrule.register(np.append, (*ARRAY, list, tuple), (*ARRAY, list, tuple), shaped_by=(0, 1))
 def append_rrule(arr: Any, values: Any, *, axis: int | None = None) -> Any:
     y = np.append(arr, values, axis)
     spaces, shapes = (ProjectTo(arr), ProjectTo(values)), [shape_of(arr), shape_of(values)]
@@ -199,7 +199,7 @@ def append_frule(dots: tuple, arr: Any, values: Any, *, axis: int | None = None)
 Nest = Any
 
 
-@rrule.register(np.block, (list, *ARRAY))
+@rrule.register(np.block, (list, *ARRAY), shaped_by=(0,))
 def block_rrule(arrays: Any) -> Any:
     y = np.block(arrays)
     space, nest, ndim = ProjectTo(arrays), shapes_in(arrays), np.ndim(y)

@@ -253,7 +253,7 @@ def padding_of(array: Any, pad_width: Any, mode: str, options: dict[str, Any], y
     )
 
 
-@rrule.register(np.pad, ARRAY)
+@rrule.register(np.pad, ARRAY, shaped_by=(0,))
 def pad_rrule(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     if callable(mode):
         return None

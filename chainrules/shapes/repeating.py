@@ -20,6 +20,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
+from chainrules_core.authoring import EVERY
 
 linear_rule(
     np.broadcast_to,
@@ -28,7 +29,7 @@ linear_rule(
 )
 
 
-@rrule.register(np.broadcast_arrays, [Array, *Scalar])
+@rrule.register(np.broadcast_arrays, [Array, *Scalar], shaped_by=EVERY)
 def broadcast_arrays_rrule(*args: Any, subok: bool = False) -> Any:
     shapes = [np.shape(a) for a in args]
 

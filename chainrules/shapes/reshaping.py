@@ -24,7 +24,7 @@ from chainrules_core import (
     rrule,
     unthunk,
 )
-from chainrules_core.authoring import natural
+from chainrules_core.authoring import EVERY, natural
 
 ARRAY = (Array, *Scalar)
 """What NumPy's array functions take as one array."""
@@ -50,7 +50,7 @@ def reshape_order(a: Any, order: str) -> Any:
     return order
 
 
-@rrule.register(np.reshape, ARRAY)
+@rrule.register(np.reshape, ARRAY, shaped_by=(0,))
 def reshape_rrule(a: Any, shape: Any, *, order: Any = "C", copy: bool | None = None) -> Any:
     order = reshape_order(a, order)
     before = np.shape(a)
@@ -82,7 +82,7 @@ def axes_in_order(a: Any, order: str) -> Axes:
 
 
 def _register_ravel(f: Callable, flatten: Callable) -> None:
-    @rrule.register(f, ARRAY)
+    @rrule.register(f, ARRAY, shaped_by=(0,))
     def ravel_rrule(a: Any, *, order: str = "C") -> Any:
         axes, shape = axes_in_order(a, order), np.shape(a)
 
@@ -134,7 +134,7 @@ def _register_at_least(f: Callable) -> None:
     Of one argument it returns the array, of several a tuple of arrays.
     """
 
-    @rrule.register(f, [Array, *Scalar, list, tuple])
+    @rrule.register(f, [Array, *Scalar, list, tuple], shaped_by=EVERY)
     def atleast_rrule(*arys: Any) -> Any:
         y, spaces = f(*arys), [ProjectTo(a) for a in arys]
         shapes = [shape_of(a) for a in arys]

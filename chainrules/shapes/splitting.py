@@ -22,7 +22,7 @@ def part(y_bar: Any, i: int, space: Any) -> Any:
 def register_split(f: Callable, axis_for: Callable[[int, int], int]) -> None:
     """Register both rules of a function that splits along ``axis_for(ndim, axis)``."""
 
-    @rrule.register(f, ARRAY)
+    @rrule.register(f, ARRAY, shaped_by=(0,))
     def split_rrule(ary: Any, *, indices_or_sections: Any, axis: int = 0) -> Any:
         given = (axis,) if f in _WITH_AXIS else ()
         y = f(ary, indices_or_sections, *given)
@@ -64,7 +64,7 @@ register_split(np.vsplit, lambda ndim, axis: 0)
 register_split(np.dsplit, lambda ndim, axis: 2)
 
 
-@rrule.register(np.unstack, ARRAY)
+@rrule.register(np.unstack, ARRAY, shaped_by=(0,))
 def unstack_rrule(x: Any, *, axis: int = 0) -> Any:
     y = np.unstack(x, axis=axis)
     spaces, shape = [ProjectTo(p) for p in y], np.shape(x)

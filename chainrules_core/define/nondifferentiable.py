@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from chainrules_core.config import HasForwardMode, HasReverseMode
@@ -87,10 +87,18 @@ class DecomposeRule(Rule):
     kind = "decompose"
     has_formula = False
 
-    def __init__(self, f: Callable, types: tuple, body: Callable, mode: str) -> None:
+    def __init__(
+        self,
+        f: Callable,
+        types: tuple,
+        body: Callable,
+        mode: str,
+        shaped_by: Sequence[int] = (),
+    ) -> None:
         needs = HasReverseMode if mode == "rrule" else HasForwardMode
         super().__init__(f, types, lambda: Signature.of_rule(body), requires=frozenset({needs}))
         self.body = body
+        self.shaped_by = shaped_by
 
     def record(
         self,
@@ -173,7 +181,9 @@ def opt_out(table: RuleTable, f: Callable, *types: Any, config: type | None = No
     table.add(OptOut(checked_key(f), types, config_type=config))
 
 
-def decompose(f: Callable | tuple[Callable, ...], *types: Any) -> Callable[[Callable], Callable]:
+def decompose(
+    f: Callable | tuple[Callable, ...], *types: Any, shaped_by: Sequence[int] = ()
+) -> Callable[[Callable], Callable]:
     """Declare a plain body that engines differentiate in place of `f`.
 
     Use it for functions that have no rule and cannot be traced, but can be written in terms of
@@ -185,6 +195,8 @@ def decompose(f: Callable | tuple[Callable, ...], *types: Any) -> Callable[[Call
         The function, or several that compute the same.
     *types : type, tuple or list
         Types of the leading arguments.
+    shaped_by : sequence of int
+        As for ``rrule.register``.
 
     Returns
     -------
@@ -195,7 +207,8 @@ def decompose(f: Callable | tuple[Callable, ...], *types: Any) -> Callable[[Call
     def add(body: Callable) -> Callable:
         for target in f if isinstance(f, tuple) else (f,):
             for table in (rrule, frule):
-                table.add(DecomposeRule(checked_key(target), types, body, table.mode))
+                key = checked_key(target)
+                table.add(DecomposeRule(key, types, body, table.mode, shaped_by))
         return body
 
     return add

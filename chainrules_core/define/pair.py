@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from chainrules_core.config import RuleConfig
@@ -51,6 +51,7 @@ def pair_rule(
     *types: Any,
     broadcasts: bool = False,
     lists: bool = False,
+    shaped_by: Sequence[int] = (),
 ) -> Callable[[Callable], Callable]:
     """Define the frule and the rrule of a function by its pushforward and its pullback.
 
@@ -65,6 +66,8 @@ def pair_rule(
     *types : type, tuple or list
         Types of the leading arguments, as for ``rrule.register``.
     broadcasts, lists : bool
+        As for ``rrule.register``.
+    shaped_by : sequence of int
         As for ``rrule.register``.
 
     Returns
@@ -98,7 +101,7 @@ def pair_rule(
             for table in (rrule, frule):
                 rule = PairRule(
                     checked_key(target), types, function, table.mode,
-                    broadcasts=broadcasts, lists=lists,
+                    broadcasts=broadcasts, lists=lists, shaped_by=shaped_by,
                 )  # fmt: skip
                 table.add(rule)
         return function

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.abstract_array import elementwise_space
 from chainrules_core.arithmetic import is_zero
 from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.bits import where_true
@@ -196,13 +195,6 @@ class ScalarRule(Rule):
                 bar = self._pull_one(j, y_bars, values, spread, strong_product, varying)
                 bars.append(bar if isinstance(bar, _SPECIAL) else np.reshape(bar, (n, *shape)))
         return tuple(bars)
-
-    def output_space(self, args: tuple, options: dict[str, Any]) -> Any:
-        """Broadcast the shapes; the dtype is what arrays of no elements give.
-
-        A function of numbers alone (`math.sin`) is called once, at a number.
-        """
-        return elementwise_space(self.f, args, options)
 
     def push(
         self, dots: tuple, args: tuple, options: dict[str, Any], config: Any = None

@@ -117,7 +117,8 @@ def test_rules_that_fail_name_their_distribution(installed):
     [
         (["chainrules-core", "chainrules-python"], "installed side by side"),
         (["chainrules-autodiff", "chainrules-python"], "or chainrules-autodiff, but not both"),
-        (["autodiff"], "pip uninstall autodiff"),
+        (["autodiff"], "then install chainrules-autodiff again"),
+        (["autodiff", "chainrules-python"], "then install chainrules-python again"),
         (["chainrules-core", "chainrules-rules", "chainrules-autodiff"], ""),
     ],
 )

@@ -137,7 +137,7 @@ def test_forms_that_no_rule_can_tell(every_other):
     assert AbstractArray.of("text") is None
     assert AbstractArray.of((1.0, [2, np.ones(3)])) == (
         AbstractArray((), np.dtype(float)),
-        (AbstractArray((), np.dtype(int)), AbstractArray((3,), np.dtype(float))),
+        [AbstractArray((), np.dtype(int)), AbstractArray((3,), np.dtype(float))],
     )
 
 

@@ -109,7 +109,7 @@ def remembered(make: Callable) -> Callable:
 def register(f: Callable, weights: Callable) -> None:
     """Register the rules of an integral by the places of the samples or by their distance."""
 
-    @pair_rule(both(f), Array)
+    @pair_rule(both(f), Array, shaped_by=(0, 1, 2))
     def integral_rule(y, x=None, dx=1.0, *, axis=-1):
         if not fits(y, x, dx, axis):
             return None
@@ -130,7 +130,7 @@ register(integrate.simpson, remembered(simpson_weights))
 romb_weights_for = remembered(romb_weights)
 
 
-@pair_rule(both(integrate.romb), Array)
+@pair_rule(both(integrate.romb), Array, shaped_by=(0, 1))
 def romb_rule(y, dx=1.0, *, axis=-1):
     if not fits(y, None, dx, axis):
         return None

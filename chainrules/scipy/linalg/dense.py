@@ -25,7 +25,7 @@ from chainrules_core.authoring import part, precise
 # --------------------------------------------------------------------------------- norm and det
 
 
-@pair_rule(linalg.norm, Numeric, lists=True)
+@pair_rule(linalg.norm, Numeric, lists=True, shaped_by=(0,))
 def norm_rule(a, *, ord=None, axis=None, keepdims=False, check_finite=True):
     y = linalg.norm(a, ord, axis, keepdims, check_finite)
 

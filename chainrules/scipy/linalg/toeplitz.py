@@ -78,7 +78,7 @@ def in_stacks(c: Any, r: Any) -> tuple[Any, Any]:
     )
 
 
-@decompose(both(linalg.toeplitz))
+@decompose(both(linalg.toeplitz), shaped_by=(0, 1))
 def toeplitz_body(c, r=None):
     c = vector(c)
     c, r = in_stacks(c, first_row(c, r))
@@ -87,7 +87,7 @@ def toeplitz_body(c, r=None):
     return in_steps(np.concatenate([r[..., :0:-1], c], -1), np.shape(c)[-1], True)
 
 
-@decompose(both(linalg.hankel))
+@decompose(both(linalg.hankel), shaped_by=(0, 1))
 def hankel_body(c, r=None):
     c = np.ravel(np.asarray(c))
     r = np.zeros_like(c) if r is None else np.ravel(np.asarray(r))
@@ -96,7 +96,7 @@ def hankel_body(c, r=None):
     return in_steps(np.concatenate([c, r[1:]]), np.size(c), False)
 
 
-@decompose(both(linalg.circulant))
+@decompose(both(linalg.circulant), shaped_by=(0,))
 def circulant_body(c):
     c = vector(c)
     if np.shape(c)[-1] == 0:

@@ -83,7 +83,7 @@ def backwards(a: Any, y_bar: Any, zf_bar: Any) -> Any:
     return np.concatenate([np.flip(E, -1), after], -1)
 
 
-@rrule.register(both(signal.lfilter), Numeric, Numeric, Numeric, lists=True)
+@rrule.register(both(signal.lfilter), Numeric, Numeric, Numeric, lists=True, shaped_by=(0, 2, 3))
 def lfilter_rrule(b, a, x, zi=None, *, axis=-1):
     y = signal.lfilter(b, a, x, axis, zi)
     taps = np.size(b), np.size(a)

@@ -68,7 +68,7 @@ class Planes:
 def plane_rules(f: Callable, correlates: bool) -> None:
     """Register the rules of a convolution or correlation of planes."""
 
-    @pair_rule(both(f), Numeric, Numeric, lists=True)
+    @pair_rule(both(f), Numeric, Numeric, lists=True, shaped_by=(0, 1))
     def plane_rule(in1, in2, *, mode="full", boundary="fill", fillvalue=0):
         y = f(in1, in2, mode, boundary, fillvalue)
 

@@ -128,4 +128,4 @@ def upfirdn_body(h, x, up=1, down=1, axis=-1, mode="constant", cval=0):
 
 
 for _f in both(signal.upfirdn):
-    decompose(_f)(upfirdn_body)
+    decompose(_f, shaped_by=(0, 1))(upfirdn_body)

@@ -289,7 +289,7 @@ if hasattr(graphs, "yen"):  # since SciPy 1.14
 # ---------------------------------------------------------------------------------- the Laplacian
 
 
-@pair_rule(graphs.laplacian, Array)
+@pair_rule(graphs.laplacian, Array, shaped_by=(0,))
 def laplacian_rule(csgraph):
     """That of a dense graph, for which no option is given: linear. Others are traced."""
     if np.ndim(csgraph) != 2 or csgraph.dtype.kind not in "fc":

@@ -42,7 +42,7 @@ linear_rule(squared, squared_adjoint)
 linear_rule(condensed, condensed_adjoint)
 
 
-@decompose(distance.squareform)
+@decompose(distance.squareform, shaped_by=(0,))
 def squareform_body(X, force="no", checks=True):
     X = np.asarray(X)
     if np.ndim(X) == 1 and force == "no":

@@ -67,8 +67,8 @@ def log_bar(s: Any, y_bar: Any, s_bar: Any) -> Any:
     return turn if isinstance(y_bar, AbstractZero) else np.real(y_bar) + turn
 
 
-@rrule.register(logsumexp, Numeric)
-@rrule.register(special.logsumexp, Numeric, lists=True)
+@rrule.register(logsumexp, Numeric, shaped_by=(0, 1))
+@rrule.register(special.logsumexp, Numeric, lists=True, shaped_by=(0, 1))
 def logsumexp_rrule(
     a: Any, b: Any = UNSET, *, axis: Any = None, keepdims: bool = False, return_sign: bool = False
 ) -> Any:
@@ -121,8 +121,8 @@ def summed(x: Any, axis: Any) -> Any:
     return np.sum(x, axis=axis, keepdims=True) if np.ndim(x) else x
 
 
-@rrule.register(softmax, Numeric)
-@rrule.register(special.softmax, Numeric, lists=True)
+@rrule.register(softmax, Numeric, shaped_by=(0,))
+@rrule.register(special.softmax, Numeric, lists=True, shaped_by=(0,))
 def softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     y = softmax(x, axis)
 
@@ -141,8 +141,8 @@ def softmax_frule(dots: tuple, x: Any, *, axis: Any = None) -> Any:
     return y, fit(y * (x_dot - summed(y * x_dot, axis)), y)
 
 
-@rrule.register(log_softmax, Numeric)
-@rrule.register(special.log_softmax, Numeric, lists=True)
+@rrule.register(log_softmax, Numeric, shaped_by=(0,))
+@rrule.register(special.log_softmax, Numeric, lists=True, shaped_by=(0,))
 def log_softmax_rrule(x: Any, *, axis: Any = None) -> Any:
     y = log_softmax(x, axis)
 

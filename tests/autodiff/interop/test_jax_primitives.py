@@ -344,9 +344,33 @@ def test_shapes_by_rule_by_declaration_by_example(jax, to_jax):
         assert jax.eval_shape(f, X).shape == (3,)
         assert_equal(jax.jit(f)(X), f(X))
     assert jax.eval_shape(to_jax(np.hypot), X, A[:, :1]).shape == (2, 3)
+    # JAX sorts the keys of dicts.
+    f = to_jax(lambda d: {"b": d["x"] * 2, "a": d["p"][0]}, example=({"x": X, "p": (1.0, 2)},))
+    found = jax.jit(f)({"x": X, "p": (jax.numpy.float64(3.0), 2)})
+    assert_equal(found["b"], 2 * X)
+    assert found["a"] == 3.0
     twice = struct((3,), float)
     found = jax.jit(to_jax(lambda x: (x, x * 2), out=(twice, twice)))(X)
     assert_equal(found[1], 2 * X)
+
+
+def test_shapes_that_rules_tell(jax, to_jax):
+    for f, args in (
+        (np.sum, (A, 0)), (np.mean, (A,)), (np.cumsum, (X,)), (np.diff, (X,)), (np.ravel, (A,)),
+        (np.max, (A, 1)), (np.concatenate, ([X, Y],)), (np.stack, ((X, Y), -1)),
+        (np.split, (A, 2)), (np.reshape, (A, (4,))), (np.quantile, (X, 0.3)),
+    ):  # fmt: skip
+        numbers = args[1:]
+        f_in_jax = to_jax(f)
+        run = lambda x, f=f_in_jax, numbers=numbers: f(x, *numbers)  # noqa: E731
+        found, expected = jax.jit(run)(args[0]), f(*args)
+        assert type(found) is (list if isinstance(expected, list) else type(found))
+        for a, b in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+            assert_equal(a, b)
+        loss = lambda x, run=run: sum((y**2).sum() for y in jax.tree.leaves(run(x)))  # noqa: E731
+        slopes = jax.tree.leaves(jax.jit(jax.grad(loss))(args[0]))
+        for a, b in zip(slopes, jax.tree.leaves(jax.grad(loss)(args[0])), strict=True):
+            assert_equal(a, b)
 
 
 def refused(jax, f, *args):

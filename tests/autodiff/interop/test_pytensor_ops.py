@@ -133,6 +133,26 @@ def test_single_precision(pytensor, pt, to_pytensor):
     assert [part.dtype for part in f(X.astype(np.float32))] == [np.float32, np.float32]
 
 
+def test_types_that_a_rule_tells(pytensor, pt, to_pytensor):
+    x, y = pt.dmatrix("x"), pt.fmatrix("y")
+    top = to_pytensor(np.max)(x, axis=0)
+    joined = to_pytensor(np.concatenate)([x, y], axis=1)
+    assert (top.type.ndim, joined.type.ndim, joined.dtype) == (1, 2, "float64")
+    f = pytensor.function([x, y], [top, joined, pytensor.grad(top.sum() + joined.sum(), [x, y])[0]])
+    a = np.array([[1.0, 4.0], [3.0, 2.0]])
+    found = f(a, np.ones((2, 3), np.float32))
+    np.testing.assert_allclose(found[0], [3.0, 4.0])
+    assert found[1].shape == (2, 5)
+    np.testing.assert_allclose(found[2], [[1.0, 2.0], [2.0, 1.0]])
+
+
+@pytest.mark.parametrize("call", [(np.squeeze,), (np.unstack,), (np.reshape, (2, 2))])
+def test_types_that_depend_on_unknown_lengths(pt, to_pytensor, call):
+    f, *options = call
+    with pytest.raises(OutputError, match="PyTensor needs the types"):
+        to_pytensor(f)(pt.dvector("x"), *options)
+
+
 def test_types_that_are_not_known_or_wrong(pytensor, pt, to_pytensor):
     x = pt.dvector("x")
     with pytest.raises(OutputError, match="PyTensor needs the types"):
