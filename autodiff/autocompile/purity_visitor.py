@@ -10,15 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.autocompile import pure_functions
+from autodiff.autocompile import pure_functions, user_classes
 from autodiff.autocompile.escape_analysis import (
     ARGUMENT,
     ARRAY,
     COMPREHENSIONS,
     MADE_HERE,
     MISSING,
+    OBJECT,
     OTHER,
     OWN,
+    Doubt,
     Names,
     bindings,
     bound_by,
@@ -28,6 +30,7 @@ from autodiff.autocompile.escape_analysis import (
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.scopes import dotted
 from chainrules_core.rules import name_of
+from chainrules_core.tangents.fields import in_class
 
 _BUILT_IN = frozenset(sys.builtin_module_names)
 
@@ -35,15 +38,15 @@ _BUILT_IN = frozenset(sys.builtin_module_names)
 _SINGLES = (bool, type(None))
 
 
-class Doubt(Exception):  # noqa: N818 - it is no error
-    """Why a function is not known to be pure."""
-
-
 class Body:
-    """The code of one function."""
+    """The code of one function; `kind` is the class that it is a method of."""
 
-    def __init__(self, proof: Any, g: types.FunctionType, is_first: bool) -> None:
+    def __init__(
+        self, proof: Any, g: types.FunctionType, is_first: bool, kind: type | None = None
+    ) -> None:
         self.proof = proof
+        self.kind = kind
+        self.own: str | None = None  # the name of the object in a method
         self.g = g
         self.is_first = is_first
         self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
@@ -112,6 +115,8 @@ class Body:
         if value is not MISSING and not rest:
             if pure_functions.makes_array(value):
                 return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
+            if user_classes.is_plain_class(value):
+                return OBJECT
             return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
         if not isinstance(node.func, ast.Attribute):
             return OTHER
@@ -144,6 +149,9 @@ class Body:
         """Look at a function; its defaults are evaluated outside of it."""
         body = node.body if isinstance(node.body, list) else [node.body]
         is_first = self.is_first and not self.scopes
+        if not self.scopes:
+            self.proof.classes.mentioned |= user_classes.names_in(node)
+            self.own = user_classes.first_parameter(node) if self.kind is not None else None
         names = Names()
         arguments = {
             a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -178,7 +186,10 @@ class Body:
     def _assigned(self, node: ast.Assign) -> None:
         self.visit(node.value)
         for target in node.targets:
-            self.visit(target)
+            if isinstance(target, ast.Attribute):
+                self._bind_attribute(target, self._origin(node.value))
+            else:
+                self.visit(target)
         for target in node.targets:
             self._bind(target, node.value)
 
@@ -246,7 +257,8 @@ class Body:
 
     def _attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            raise self._doubt(node, "an attribute is written")
+            self._bind_attribute(node, OTHER)
+            return
         value, rest = self._resolved(node)
         if value is not MISSING and not rest:
             self.proof.value(value, repr(dotted(node)))
@@ -255,10 +267,33 @@ class Body:
             raise self._doubt(node, f"{node.attr!r} is read")  # and called by another name
         self._read(node)
 
+    def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
+        """Look at an attribute that is bound: of an object that was made here, or of a method."""
+        owner = node.value
+        if not isinstance(owner, ast.Name) or isinstance(node.ctx, ast.Del):
+            raise self._doubt(node, "an attribute is written")
+        if owner.id == self.own:
+            self.proof.classes.writing.add(self.kind)
+        elif not self._is_local(owner.id) or self._origins(owner.id) != {OBJECT}:
+            raise self._doubt(node, "an attribute is written")
+        if node.attr.startswith("__"):
+            raise self._doubt(node, f"{node.attr!r} is written")
+        self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
+
     def _read(self, node: ast.Attribute) -> None:
-        if node.attr.startswith("__") or node.attr in pure_functions.REFUSED:
+        if node.attr.startswith("__"):
+            is_refused = node.attr != "__init__" or not self._is_super(node.value)
+        else:
+            is_refused = node.attr in pure_functions.REFUSED and not self._is_object(node.value)
+        if is_refused:
             raise self._doubt(node, f"{node.attr!r} is read")
         self.visit(node.value)
+
+    def _is_super(self, node: ast.expr) -> bool:
+        """Whether this is ``super()`` in a method of a class."""
+        if not isinstance(node, ast.Call) or node.args or node.keywords or self.own is None:
+            return False
+        return self._resolved(node.func)[0] is super
 
     def _item(self, node: ast.Subscript) -> None:
         if not isinstance(node.ctx, ast.Load):
@@ -271,6 +306,11 @@ class Body:
         target = node.target
         if isinstance(target, ast.Name):
             self._written(node, target, {ARRAY, OWN})
+        elif isinstance(target, ast.Attribute):
+            self._written(node, target, {ARRAY, OWN})
+            self._bind_attribute(target, ARRAY)
+            self.visit(node.value)
+            return
         elif isinstance(target, ast.Subscript):
             self._written(node, target.value, {ARRAY})
             if isinstance(node.op, ast.BitOr):  # the element may be a dict
@@ -279,11 +319,31 @@ class Body:
         self.visit(node.value)
 
     def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """See that what is written into was made here, and has no other name."""
+        """See that what is written into was made here."""
+        if isinstance(owner, ast.Attribute) and self._is_of_object(owner.value):
+            doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
+            self.proof.classes.written.append((owner.attr, allowed, doubt))
+            return
         if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
             raise self._doubt(node, "what is written into may be another's")
         if not self._origins(owner.id) <= allowed:
             raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+
+    def _is_object(self, owner: ast.expr) -> bool:
+        """Whether this names an object of a class of the user's."""
+        if isinstance(owner, ast.Name) and self._is_local(owner.id):
+            return owner.id == self.own or self._origins(owner.id) == {OBJECT}
+        value, rest = self._resolved(owner)
+        return not rest and user_classes.is_plain_class(type(value))
+
+    def _is_of_object(self, owner: ast.expr) -> bool:
+        """Whether this names an object that a method is of, or that was made here."""
+        if not isinstance(owner, ast.Name):
+            return False
+        if owner.id == self.own:
+            self.proof.classes.writing.add(self.kind)  # it must not be one from outside
+            return True
+        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _call(self, node: ast.Call) -> None:
         for keyword in node.keywords:
@@ -292,13 +352,18 @@ class Body:
                 raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
             if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
                 raise self._doubt(node, "how an array lies in memory is not followed")
-        for a in node.args:
+        value, rest = self._resolved(node.func)
+        for a in node.args[: 1 if value is isinstance else None]:
             self.visit(a)
             if isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
                 raise self._doubt(node, "how an array lies in memory is not followed")
         is_open = any(isinstance(a, ast.Starred) for a in node.args)
         given = math.inf if is_open else len(node.args)
-        value, rest = self._resolved(node.func)
+        if self._is_super(node):
+            return
+        if value is isinstance:
+            self._kinds_asked(node.args[1:])
+        self.proof.classes.asks |= any(value is asking for asking in (type, str, hasattr))
         if value is not MISSING and not rest:
             self.proof.called(value, repr(dotted(node.func)), given)
             if type(value) is not types.FunctionType or is_library(value):
@@ -308,6 +373,8 @@ class Body:
         elif len(rest) == 1 and pure_functions.is_pure_method(value, rest[0]):
             return
         elif isinstance(node.func, ast.Attribute):
+            self.proof.classes.called.add(node.func.attr)
+            self.proof.classes.most_given = max(self.proof.classes.most_given, given)
             self._method(node, node.func, is_open)
         else:
             self.proof.most_given = max(self.proof.most_given, given)
@@ -316,6 +383,9 @@ class Body:
     def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
         """Look at the call of a method."""
         name = function.attr
+        if self._is_method_of_object(function):
+            self._read(function)
+            return
         if name in pure_functions.MUTATING and not name.startswith("__"):
             self._written(node, function.value, {ARRAY, OWN})
             self.visit(function.value)
@@ -324,6 +394,24 @@ class Body:
         if place is not None and (is_open or len(node.args) > place):
             raise self._doubt(node, "an array to write into is given")
         self._read(function)
+
+    def _kinds_asked(self, nodes: list[ast.expr]) -> None:
+        """Look at the classes that `isinstance` is asked about: the user's are no values else."""
+        for node in nodes:
+            parts = node.elts if isinstance(node, ast.Tuple) else [node]
+            for part in parts:
+                value, rest = self._resolved(part)
+                if rest or not user_classes.is_plain_class(value):
+                    self.visit(part)
+
+    def _is_method_of_object(self, function: ast.Attribute) -> bool:
+        """Whether this is a method of the class at hand, or of an object that was made here."""
+        owner = function.value
+        if not isinstance(owner, ast.Name):
+            return self._is_super(owner) or self._origin(owner) == OBJECT
+        if owner.id == self.own:
+            return type(in_class(self.kind, function.attr)) is types.FunctionType  # type: ignore[arg-type] # it has one
+        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _compared(self, node: ast.Compare) -> None:
         """Look at a comparison; which objects are one is seen of constants only."""

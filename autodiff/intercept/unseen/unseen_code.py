@@ -91,7 +91,7 @@ def guarded(g: types.FunctionType) -> Callable:
     asks of recorded values (``t is True``), so it is not recorded, unless a decorator has written
     it (``__init__`` of a dataclass).
     """
-    known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
+    known: dict[Any, tuple[str, list]] = {}  # by the classes of the arguments
     is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
     of_package = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
@@ -106,12 +106,12 @@ def guarded(g: types.FunctionType) -> Callable:
             args = tuple(map(_seen, args))
             kwargs = {name: _seen(value) for name, value in kwargs.items()}
         if _holds_tracers((g, args, kwargs)):
-            kinds = tuple(map(type, args))
+            kinds = _kinds_of(args, kwargs)
             why, read = known.get(kinds, ("", None))
-            if kwargs or read is None or any(_of(w, name) is not v for w, name, v in read):
+            if read is None or any(_of(w, name) is not v for w, name, v in read):
                 walk = _Walk(into_packages=not of_package)
                 why = walk.look(g, () if of_package else (*args, *kwargs.values()))
-                if walk.lasts and not kwargs:
+                if walk.lasts and kinds is not None:
                     known[kinds] = why, walk.read
             if why:
                 made = handed_on(g, args, kwargs)
@@ -173,6 +173,23 @@ def _holds_tracers(x: Any) -> bool:
     return any(map(is_tracer, captured_values.captured(x)))
 
 
+def _kinds_of(args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return the classes of arguments; None if one holds what a walk would look into.
+
+    An instance that ``__init__`` is about to fill holds nothing yet.
+    """
+    if any(map(_holds_parts, (*args, *kwargs.values()))):
+        return None
+    kinds = [a if isinstance(a, type) else type(a) for a in (*args, *kwargs.values())]
+    return tuple(kinds), tuple(kwargs)
+
+
+def _holds_parts(x: Any) -> bool:
+    if is_tracer(x) or isinstance(x, _NUMBERS):
+        return False
+    return (callable(x) and not isinstance(x, type)) or next(_parts(x), None) is not None
+
+
 def _of(where: Any, name: str) -> Any:
     if type(where) is types.CellType:
         return _MISSING if captured_values.is_empty(where) else where.cell_contents
@@ -211,7 +228,6 @@ class _Walk:
         # What is written for a class (`__new__` of a named tuple) keeps its arguments and no more.
         self.into_packages = into_packages and not g.__name__.startswith("__")
         for a in args:
-            self.lasts = self.lasts and (is_tracer(a) or isinstance(a, _NUMBERS))
             self._note(a)
         self.into_packages = into_packages
         while self.waiting or self._add_methods():
@@ -321,16 +337,20 @@ class _Walk:
         for kind in self.classes:
             for base in kind.__mro__:
                 for name, value in vars(base).items():
-                    is_called = name in self.called or (
-                        name.startswith("__") and name not in _SHOWN
-                    )
-                    if is_called:
+                    if self._is_called(name, value):
                         is_static = isinstance(value, staticmethod)
                         self._note_in_class(value)
                         for f in _functions_of(value):
                             if self._is_read(f) and id(f.__code__) not in self.seen:
                                 self.waiting.append((f, not is_static))
         return bool(self.waiting)
+
+    def _is_called(self, name: str, value: Any) -> bool:
+        """Whether code may call an attribute of a class: by its name, or Python as an operator."""
+        is_special = name.startswith("__") and name not in _SHOWN
+        return name in self.called or (
+            is_special and (callable(value) or hasattr(type(value), "__get__"))
+        )
 
     def _is_read(self, f: types.FunctionType) -> bool:
         """Whether a function is looked into: none of Python's own, of NumPy's, SciPy's and ours."""
