@@ -65,7 +65,8 @@ class Proof:
         self.least_place = self.most_given = -1.0  # of handed functions that write; to any such
         self.classes = UserClasses()
         self._seen: set[int] = set()
-        self._first, given = f, ()
+        given: tuple[Any, ...] = ()
+        self._first = f
         if type(f) is functools.partial:
             self._first, given = f.func, (*f.args, *f.keywords.values())
         elif type(f) is types.MethodType:
@@ -133,8 +134,10 @@ class Proof:
         least = self.least_place
         if is_plain_class(g):
             self.classes.enter(g, is_called=True)
-        else:
-            self.value(g, label)
+            return
+        self.value(g, label)
+        if is_plain_class(type(g)):
+            return
         if type(g) is not types.FunctionType or is_library(g):
             self.least_place = least  # it is seen itself what it is given
         self.most_given = max(self.most_given, pure_functions.handed_on(g, given))

@@ -81,11 +81,9 @@ def first_parameter(node: Any) -> str | None:
 
 def names_in(node: ast.AST) -> set[str]:
     """Return the names by which code may read attributes."""
-    return {
-        n.attr if isinstance(n, ast.Attribute) else n.value
-        for n in ast.walk(node)
-        if isinstance(n, ast.Attribute) or (isinstance(n, ast.Constant) and type(n.value) is str)
-    }
+    nodes = list(ast.walk(node))
+    texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return texts.union(n.attr for n in nodes if isinstance(n, ast.Attribute))
 
 
 class UserClasses:

@@ -36,13 +36,12 @@ from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.unseen.alike_answers import has_alike, is_alike
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
-from autodiff.trace.nodes import Leaf
-from autodiff.trace.tape import Tape
 from autodiff.trace.trace_stack import program_tape, watch_held
-from autodiff.trace.tracer import is_tracer, wrap
-from chainrules_core import ChainRulesError, ProjectTo
+from autodiff.trace.tracer import is_tracer
+from chainrules_core import ChainRulesError
 from chainrules_core.places import codes_in, is_library_file
 
 _MISSING: Any = object()
@@ -392,16 +391,16 @@ class _Walk:
 def _question(facts: Facts, known: list) -> str:
     """Return what is asked of a value that a tracer answers in another way, if anything."""
     for name in facts.attributes:
-        if name.startswith("__") and not _has_alike(name):
+        if name.startswith("__") and not has_alike(name):
             return f"x.{name}"
     asked = set(map(id, known))
     if id(hasattr) in asked or id(getattr) in asked:
         names = [text for text in facts.texts if text.isidentifier()]
-        if not names or not all(map(_has_alike, names)):
+        if not names or not all(map(has_alike, names)):
             return "hasattr(...)" if id(hasattr) in asked else "getattr(...)"
     if id(isinstance) in asked:
         kinds = [v for v in known if isinstance(v, type)]
-        if not kinds or not all(map(_is_alike, kinds)):
+        if not kinds or not all(map(is_alike, kinds)):
             return "isinstance(...)"
     return ""
 
@@ -481,33 +480,3 @@ def _functions_of(value: Any) -> Iterator[types.FunctionType]:
 
 
 _facts = caches.of_functions(256)(facts_of)
-
-
-@functools.cache
-def _samples() -> list[tuple[Any, Any]]:
-    """Return some values, each with a tracer of it."""
-    tape = Tape()
-    values = 1.5, np.float64(1.5), 1.5 + 2.5j, np.array([1.0, 2.5]), np.array([[1.0 + 2.5j]])
-    return [(v, wrap(v, tape, tape.add(Leaf(ProjectTo(v))))) for v in values]
-
-
-@functools.lru_cache(maxsize=1024)
-def _has_alike(name: str) -> bool:
-    """Whether tracers have an attribute where their values have it, and it says the same."""
-    return all(_said(tracer, name) == _said(value, name) for value, tracer in _samples())
-
-
-def _said(x: Any, name: str) -> Any:
-    try:
-        value = getattr(x, name)
-    except Exception as error:
-        return type(error)
-    return value if value is None or isinstance(value, str) else "something"
-
-
-def _is_alike(kind: type) -> bool:
-    """Whether tracers are instances of a class where their values are."""
-    try:
-        return all(isinstance(t, kind) is isinstance(v, kind) for v, t in _samples())
-    except Exception:  # a class that does not say
-        return True
