@@ -16,8 +16,9 @@ from autodiff.autocompile.escape_analysis import MISSING
 from chainrules_core.quiet import raising
 from chainrules_core.rule import Rule
 
-FUNCTIONS = frozenset({types.FunctionType, functools.partial})
+FUNCTIONS = frozenset({types.FunctionType, types.MethodType, functools.partial})
 _MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, RACE = 4096, 64, 8, 64, 16
+MOST_ALIKE = 16  # programs of functions with the same code
 TIMES = 2.0  # so many times as long as all recordings a function runs as it is before the next
 _TIMES_LONGER, _MOST_FAILURES = 4, 3
 SECONDS_BY_STEP, MOST_BYTES = 2e-5, 1 << 30
@@ -152,6 +153,8 @@ def parts_of(f: Any) -> tuple:
     if type(f) is functools.partial:
         named = (*f.keywords, *f.keywords.values())
         return (*parts_of(f.func), _GIVEN, *f.args, _NAMED, *named)
+    if type(f) is types.MethodType:
+        return (*parts_of(f.__func__), _GIVEN, f.__self__)
     if type(f) is not types.FunctionType:
         return (f,)
     parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))

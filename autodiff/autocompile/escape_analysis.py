@@ -6,8 +6,13 @@ import ast
 from collections.abc import Iterator
 from typing import Any
 
-ARRAY, OWN, ARGUMENT, OTHER = "array", "own", "argument", "other"
-"""An array or a number that was made here; a container so; an argument; anything."""
+ARRAY, OWN, OBJECT, ARGUMENT, OTHER = "array", "own", "object", "argument", "other"
+"""An array or a number that was made here; a container, an object so; an argument; anything."""
+
+
+class Doubt(Exception):  # noqa: N818 - it is no error
+    """Why a function is not known to be pure."""
+
 
 MISSING: Any = object()
 """What stands for a name that is bound to nothing."""

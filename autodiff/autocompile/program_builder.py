@@ -58,7 +58,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
     else:
-        _make_room()
+        _make_room(call.f)
         record.parts = call_records.parts_of(call.f)
         record.forget(call_records.MOST_VARIANTS - 1)
         arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
@@ -67,10 +67,17 @@ def make(record: Record, expected: Any, call: Call) -> None:
     record.recorded += time.perf_counter() - start
 
 
-def _make_room() -> None:
-    """Forget the oldest programs: they keep their functions."""
+def _make_room(f: Any) -> None:
+    """Forget the oldest programs, which keep their functions, objects and arrays.
+
+    Of functions with the same code, and methods of objects of one class, few are kept.
+    """
     keys = [key for key, record in call_records.records.items() if record.variants]
-    for key in keys[: max(0, len(keys) - call_records.MOST_PROGRAMS + 1)]:
+    old = keys[: max(0, len(keys) - call_records.MOST_PROGRAMS + 1)]
+    code = id(call_records.parts_of(f)[0])
+    alike = [key for key in keys if key[1] == code]
+    old += alike[: max(0, len(alike) - call_records.MOST_ALIKE + 1)]
+    for key in old:
         record = call_records.records.pop(key, None)
         if record is not None:
             record.forget(0)

@@ -18,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import MISSING
-from autodiff.autocompile.purity_visitor import Body, Doubt as Doubt
+from autodiff.autocompile.escape_analysis import MISSING, Doubt as Doubt
+from autodiff.autocompile.purity_visitor import Body
+from autodiff.autocompile.user_classes import UserClasses, is_plain_class
 from autodiff.compiler.recording.captured_guards import content_of
 from autodiff.compiler.recording.content_guards import SMALL
 from autodiff.intercept.runtime.rule_wrappers import has_rule
@@ -34,6 +35,7 @@ _NOT_CALLED_ONCE = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
 )  # fmt: skip
+_MOST_PARTS = 64
 _LARGEST = 1 << 22  # bytes of arrays outside that are compared at each call
 
 
@@ -61,19 +63,40 @@ class Proof:
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.takes_nests = True
         self.least_place = self.most_given = -1.0  # of handed functions that write; to any such
+        self.classes = UserClasses()
         self._seen: set[int] = set()
-        self._first, given = f, ()
+        given: tuple[Any, ...] = ()
+        self._first = f
         if type(f) is functools.partial:
             self._first, given = f.func, (*f.args, *f.keywords.values())
+        elif type(f) is types.MethodType:
+            self._first, given = f.__func__, (f.__self__,)
         self.is_recursive = False
         self.value((self._first, *given), name_of(f))
+        self._prove_classes()
         if -1.0 < self.least_place < self.most_given:
             raise Doubt("a function that may write into an argument goes by another name")
         if self.is_recursive and not self.takes_nests:
             raise Doubt("what it writes into may be another's: it calls itself")
 
-    def function(self, g: types.FunctionType) -> None:
-        """Prove it of a function of the user's."""
+    def _prove_classes(self) -> None:
+        """Prove it of what stands in classes and objects by the names that are mentioned."""
+        waiting = list(self.classes.unproved())
+        while waiting:
+            for value, kind, label in waiting:
+                if kind is not None and type(value) is types.FunctionType:
+                    self.function(value, kind)
+                else:
+                    self.value(value, label)
+            waiting = list(self.classes.unproved())
+        doubt = self.classes.doubt()
+        if doubt is not None:
+            raise doubt
+        if self.classes.made:
+            self.most_given = max(self.most_given, self.classes.most_given)
+
+    def function(self, g: types.FunctionType, kind: type | None = None) -> None:
+        """Prove it of a function of the user's, or of a method of a class."""
         if id(g) in self._seen:
             self.is_recursive = self.is_recursive or g is self._first
             return
@@ -89,7 +112,7 @@ class Proof:
             raise Doubt(f"the source of {name_of(g)} is not to be had")
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
-        Body(self, g, g is self._first).definition(found.node)
+        Body(self, g, g is self._first, kind).definition(found.node)
 
     def read(self, module: types.ModuleType, name: str) -> Any:
         """Return what a name in a module is bound to; `MISSING` if nothing."""
@@ -109,7 +132,12 @@ class Proof:
     def called(self, g: Any, label: str, given: float) -> None:
         """Prove it of a value from outside that is called with so many arguments at most."""
         least = self.least_place
+        if is_plain_class(g):
+            self.classes.enter(g, is_called=True)
+            return
         self.value(g, label)
+        if is_plain_class(type(g)):
+            return
         if type(g) is not types.FunctionType or is_library(g):
             self.least_place = least  # it is seen itself what it is given
         self.most_given = max(self.most_given, pure_functions.handed_on(g, given))
@@ -127,9 +155,13 @@ class Proof:
             self.function(x)
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":
             self._array(x, label)
+        elif is_plain_class(x):
+            raise Doubt(f"{label} is a class, and goes by another name")
+        elif is_plain_class(type(x)):
+            self.classes.hold(x)
         elif type(x) in (list, dict):
             if content_of(x) is None:
-                raise Doubt(f"{label} holds more than can be compared at each call")
+                self._parts(x, label)
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # not its text: who knows what that does
             raise Doubt(f"{label} may change, or have side effects (a {kind})")
@@ -137,6 +169,13 @@ class Proof:
             place = pure_functions.place_of_out(x)
             if place is not None:
                 self.least_place = place if self.least_place < 0 else min(self.least_place, place)
+
+    def _parts(self, x: Any, label: str) -> None:
+        """Prove it of what a list or dict from outside holds, which a program compares."""
+        if len(x) > _MOST_PARTS or (type(x) is dict and not all(type(k) is str for k in x)):
+            raise Doubt(f"{label} holds more than can be compared at each call")
+        for part in x.values() if type(x) is dict else x:
+            self.value(part, label)
 
     def _array(self, x: np.ndarray, label: str) -> None:
         if x.nbytes <= SMALL or any(x is known for known in self.arrays):

@@ -10,133 +10,29 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.autocompile import pure_functions
+from autodiff.autocompile import pure_functions, user_classes
 from autodiff.autocompile.escape_analysis import (
-    ARGUMENT,
     ARRAY,
     COMPREHENSIONS,
-    MADE_HERE,
     MISSING,
+    OBJECT,
     OTHER,
     OWN,
     Names,
     bindings,
     bound_by,
     is_at,
-    is_set_at,
 )
+from autodiff.autocompile.name_origins import Origins
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.scopes import dotted
-from chainrules_core.rules import name_of
-
-_BUILT_IN = frozenset(sys.builtin_module_names)
-
+from chainrules_core.tangents.fields import in_class
 
 _SINGLES = (bool, type(None))
 
 
-class Doubt(Exception):  # noqa: N818 - it is no error
-    """Why a function is not known to be pure."""
-
-
-class Body:
-    """The code of one function."""
-
-    def __init__(self, proof: Any, g: types.FunctionType, is_first: bool) -> None:
-        self.proof = proof
-        self.g = g
-        self.is_first = is_first
-        self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
-        self.scopes: list[Names] = []  # of the functions and comprehensions around
-        self.imported: dict[str, Any] = {}
-        self.is_raising = False
-
-    def _doubt(self, node: ast.AST, why: str) -> Doubt:
-        return Doubt(f"{why} (line {getattr(node, 'lineno', '?')} of {name_of(self.g)})")
-
-    # -- names ------------------------------------------------------------------------------------
-
-    def _is_local(self, name: str) -> bool:
-        """Whether a name is bound by the function, or one around it that is looked at."""
-        return any(name in scope.all for scope in self.scopes)
-
-    def _outside(self, name: str) -> Any:
-        """Return what a name outside is bound to."""
-        if name in self.imported:
-            return self.imported[name]
-        if name in self.cells:
-            try:
-                return self.cells[name].cell_contents
-            except ValueError:
-                return MISSING
-        scope = self.g.__globals__
-        value = scope.get(name, MISSING)
-        return self.proof.built_in(scope, name) if value is MISSING else value
-
-    def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
-        """Return what a dotted name outside leads to through modules, and the rest of the name."""
-        name = dotted(node)
-        if name is None or self._is_local(name.partition(".")[0]):
-            return MISSING, []
-        first, *rest = name.split(".")
-        value = self._outside(first)
-        while rest and type(value) is types.ModuleType:
-            if getattr(value, "__file__", None) is None and value.__name__ not in _BUILT_IN:
-                raise self._doubt(node, f"the module {value.__name__} has no file")
-            value = self.proof.read(value, rest.pop(0))
-        return value, rest
-
-    def _origins(self, name: str) -> set[str]:
-        """Return what a local name may hold here."""
-        for scope in reversed(self.scopes):
-            if name in scope.all:
-                return scope.now[name] if scope is self.scopes[-1] else scope.all[name]
-        return {OTHER}
-
-    def _origin(self, node: ast.expr | None) -> str:
-        """Return whether a value is an array or number made here, something else so, or neither."""
-        if node is None:
-            return OTHER
-        if isinstance(node, ast.IfExp):
-            found = {self._origin(node.body), self._origin(node.orelse)}
-            return OTHER if OTHER in found else found.pop() if len(found) == 1 else OWN
-        if isinstance(node, ast.Call):
-            return self._origin_of_call(node)
-        if isinstance(node, (ast.BinOp, ast.UnaryOp)) and self._is_numeric(node):
-            return ARRAY
-        return OWN if isinstance(node, MADE_HERE) else OTHER
-
-    def _origin_of_call(self, node: ast.Call) -> str:
-        """Return the same for what a function returns."""
-        value, rest = self._resolved(node.func)
-        if value is not MISSING and not rest:
-            if pure_functions.makes_array(value):
-                return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
-            return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
-        if not isinstance(node.func, ast.Attribute):
-            return OTHER
-        owner = node.func.value
-        if node.func.attr in pure_functions.METHODS_MAKE_ARRAYS or is_set_at(node):
-            return ARRAY
-        if node.func.attr != "copy":
-            return OTHER
-        known = self._origins(owner.id) if isinstance(owner, ast.Name) else {OTHER}
-        if not known <= {ARGUMENT, ARRAY}:
-            return OWN  # a list, perhaps, that holds what is another's
-        self.proof.takes_nests = self.proof.takes_nests and ARGUMENT not in known
-        return ARRAY
-
-    def _is_numeric(self, node: ast.expr) -> bool:
-        """Whether an expression is a number or an array that is made by it: no list, no view."""
-        if isinstance(node, ast.Constant):
-            return isinstance(node.value, float)
-        if isinstance(node, ast.UnaryOp):
-            return isinstance(node.op, (ast.USub, ast.UAdd))
-        if isinstance(node, ast.BinOp):
-            if isinstance(node.op, (ast.Sub, ast.Div, ast.Pow, ast.MatMult)):
-                return True
-            return self._is_numeric(node.left) or self._is_numeric(node.right)
-        return isinstance(node, ast.Call) and self._origin(node) == ARRAY
+class Body(Origins):
+    """The code of one function, statement by statement."""
 
     # -- scopes -----------------------------------------------------------------------------------
 
@@ -144,6 +40,9 @@ class Body:
         """Look at a function; its defaults are evaluated outside of it."""
         body = node.body if isinstance(node.body, list) else [node.body]
         is_first = self.is_first and not self.scopes
+        if not self.scopes:
+            self.proof.classes.mentioned |= user_classes.names_in(node)
+            self.own = user_classes.first_parameter(node) if self.kind is not None else None
         names = Names()
         arguments = {
             a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
@@ -178,7 +77,10 @@ class Body:
     def _assigned(self, node: ast.Assign) -> None:
         self.visit(node.value)
         for target in node.targets:
-            self.visit(target)
+            if isinstance(target, ast.Attribute):
+                self._bind_attribute(target, self._origin(node.value))
+            else:
+                self.visit(target)
         for target in node.targets:
             self._bind(target, node.value)
 
@@ -246,7 +148,8 @@ class Body:
 
     def _attribute(self, node: ast.Attribute) -> None:
         if not isinstance(node.ctx, ast.Load):
-            raise self._doubt(node, "an attribute is written")
+            self._bind_attribute(node, OTHER)
+            return
         value, rest = self._resolved(node)
         if value is not MISSING and not rest:
             self.proof.value(value, repr(dotted(node)))
@@ -255,8 +158,25 @@ class Body:
             raise self._doubt(node, f"{node.attr!r} is read")  # and called by another name
         self._read(node)
 
+    def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
+        """Look at an attribute that is bound: of an object that was made here, or of a method."""
+        owner = node.value
+        if not isinstance(owner, ast.Name) or isinstance(node.ctx, ast.Del):
+            raise self._doubt(node, "an attribute is written")
+        if owner.id == self.own:
+            self.proof.classes.writing.add(self.kind)
+        elif not self._is_local(owner.id) or self._origins(owner.id) != {OBJECT}:
+            raise self._doubt(node, "an attribute is written")
+        if node.attr.startswith("__"):
+            raise self._doubt(node, f"{node.attr!r} is written")
+        self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
+
     def _read(self, node: ast.Attribute) -> None:
-        if node.attr.startswith("__") or node.attr in pure_functions.REFUSED:
+        if node.attr.startswith("__"):
+            is_refused = node.attr != "__init__" or not self._is_super(node.value)
+        else:
+            is_refused = node.attr in pure_functions.REFUSED and not self._is_object(node.value)
+        if is_refused:
             raise self._doubt(node, f"{node.attr!r} is read")
         self.visit(node.value)
 
@@ -271,6 +191,11 @@ class Body:
         target = node.target
         if isinstance(target, ast.Name):
             self._written(node, target, {ARRAY, OWN})
+        elif isinstance(target, ast.Attribute):
+            self._written(node, target, {ARRAY, OWN})
+            self._bind_attribute(target, ARRAY)
+            self.visit(node.value)
+            return
         elif isinstance(target, ast.Subscript):
             self._written(node, target.value, {ARRAY})
             if isinstance(node.op, ast.BitOr):  # the element may be a dict
@@ -279,11 +204,24 @@ class Body:
         self.visit(node.value)
 
     def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """See that what is written into was made here, and has no other name."""
+        """See that what is written into was made here."""
+        if isinstance(owner, ast.Attribute) and self._is_of_object(owner.value):
+            doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
+            self.proof.classes.written.append((owner.attr, allowed, doubt))
+            return
         if not isinstance(owner, ast.Name) or not self._is_local(owner.id):
             raise self._doubt(node, "what is written into may be another's")
         if not self._origins(owner.id) <= allowed:
             raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
+
+    def _is_of_object(self, owner: ast.expr) -> bool:
+        """Whether this names an object that a method is of, or that was made here."""
+        if not isinstance(owner, ast.Name):
+            return False
+        if owner.id == self.own:
+            self.proof.classes.writing.add(self.kind)  # it must not be one from outside
+            return True
+        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _call(self, node: ast.Call) -> None:
         for keyword in node.keywords:
@@ -292,13 +230,18 @@ class Body:
                 raise self._doubt(node, f"the argument {keyword.arg or '**'} is not followed")
             if keyword.arg == "order" and getattr(keyword.value, "value", None) not in ("C", "F"):
                 raise self._doubt(node, "how an array lies in memory is not followed")
-        for a in node.args:
+        value, rest = self._resolved(node.func)
+        for a in node.args[: 1 if value is isinstance else None]:
             self.visit(a)
             if isinstance(a, ast.Constant) and a.value in ("A", "K", "a", "k"):
                 raise self._doubt(node, "how an array lies in memory is not followed")
         is_open = any(isinstance(a, ast.Starred) for a in node.args)
         given = math.inf if is_open else len(node.args)
-        value, rest = self._resolved(node.func)
+        if self._is_super(node):
+            return
+        if value is isinstance:
+            self._kinds_asked(node.args[1:])
+        self.proof.classes.asks |= any(value is asking for asking in (type, str, hasattr))
         if value is not MISSING and not rest:
             self.proof.called(value, repr(dotted(node.func)), given)
             if type(value) is not types.FunctionType or is_library(value):
@@ -308,6 +251,8 @@ class Body:
         elif len(rest) == 1 and pure_functions.is_pure_method(value, rest[0]):
             return
         elif isinstance(node.func, ast.Attribute):
+            self.proof.classes.called.add(node.func.attr)
+            self.proof.classes.most_given = max(self.proof.classes.most_given, given)
             self._method(node, node.func, is_open)
         else:
             self.proof.most_given = max(self.proof.most_given, given)
@@ -316,6 +261,9 @@ class Body:
     def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
         """Look at the call of a method."""
         name = function.attr
+        if self._is_method_of_object(function):
+            self._read(function)
+            return
         if name in pure_functions.MUTATING and not name.startswith("__"):
             self._written(node, function.value, {ARRAY, OWN})
             self.visit(function.value)
@@ -324,6 +272,24 @@ class Body:
         if place is not None and (is_open or len(node.args) > place):
             raise self._doubt(node, "an array to write into is given")
         self._read(function)
+
+    def _kinds_asked(self, nodes: list[ast.expr]) -> None:
+        """Look at the classes that `isinstance` is asked about: the user's are no values else."""
+        for node in nodes:
+            parts = node.elts if isinstance(node, ast.Tuple) else [node]
+            for part in parts:
+                value, rest = self._resolved(part)
+                if rest or not user_classes.is_plain_class(value):
+                    self.visit(part)
+
+    def _is_method_of_object(self, function: ast.Attribute) -> bool:
+        """Whether this is a method of the class at hand, or of an object that was made here."""
+        owner = function.value
+        if not isinstance(owner, ast.Name):
+            return self._is_super(owner) or self._origin(owner) == OBJECT
+        if owner.id == self.own:
+            return type(in_class(self.kind, function.attr)) is types.FunctionType  # type: ignore[arg-type] # it has one
+        return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _compared(self, node: ast.Compare) -> None:
         """Look at a comparison; which objects are one is seen of constants only."""
@@ -431,13 +397,6 @@ class Body:
                 self.visit(part.value)
                 if part.format_spec is not None:
                     self.visit(part.format_spec)
-
-
-def _may_be_object(node: ast.AST) -> bool:
-    """Whether what an array is made with may make it one of objects, which are another's."""
-    if isinstance(node, ast.Constant):
-        return node.value is None or isinstance(node.value, str)
-    return isinstance(node, ast.Attribute) and node.attr == "object_"
 
 
 def _is_single(node: ast.expr) -> bool:

@@ -246,6 +246,8 @@ def recorded(
         outside += read
         if why_not:
             raise NotRecordedError(f"{name_of(g)} {why_not}")
+        if k and not all(d.inside is None or d.inside.is_whole for d in read):
+            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
     by_programs = False
     try:
         found = _one_recording(f, args, kwargs, most)

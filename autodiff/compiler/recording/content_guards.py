@@ -142,12 +142,18 @@ class Snapshot:
     """What a nest held: its first 64 lists, dicts, objects of the user's classes and small arrays.
 
     Of objects those attributes count whose names the functions mention, and their classes.
+
+    Attributes
+    ----------
+    is_whole : bool
+        Whether nothing was left out because there is more.
     """
 
-    __slots__ = ("_rows",)
+    __slots__ = ("_rows", "is_whole")
 
     def __init__(self, x: Any, names: Mentioned) -> None:
         self._rows: list[_Row] = []
+        self.is_whole = True
         waiting, seen, count = collections.deque([x]), set(), 0
         while waiting and len(self._rows) < _MOST_HOLDERS:
             holder = waiting.popleft()
@@ -159,6 +165,9 @@ class Snapshot:
             if count + len(parts) <= _MOST_PARTS:
                 count += len(parts)
                 waiting.extend(parts)
+            else:
+                self.is_whole = False
+        self.is_whole = self.is_whole and not waiting
 
     def __bool__(self) -> bool:
         return bool(self._rows)

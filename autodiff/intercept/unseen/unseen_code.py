@@ -36,13 +36,12 @@ from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.unseen.alike_answers import has_alike, is_alike
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
-from autodiff.trace.nodes import Leaf
-from autodiff.trace.tape import Tape
 from autodiff.trace.trace_stack import program_tape, watch_held
-from autodiff.trace.tracer import is_tracer, wrap
-from chainrules_core import ChainRulesError, ProjectTo
+from autodiff.trace.tracer import is_tracer
+from chainrules_core import ChainRulesError
 from chainrules_core.places import codes_in, is_library_file
 
 _MISSING: Any = object()
@@ -91,7 +90,7 @@ def guarded(g: types.FunctionType) -> Callable:
     asks of recorded values (``t is True``), so it is not recorded, unless a decorator has written
     it (``__init__`` of a dataclass).
     """
-    known: dict[tuple, tuple[str, list]] = {}  # by the classes of the arguments
+    known: dict[Any, tuple[str, list]] = {}  # by the classes of the arguments
     is_written_for_class = g.__name__.startswith("__")
     module = sys.modules.get(g.__globals__.get("__name__") or "")
     of_package = is_library(g) or is_library_file(getattr(module, "__file__", None) or "")
@@ -106,12 +105,12 @@ def guarded(g: types.FunctionType) -> Callable:
             args = tuple(map(_seen, args))
             kwargs = {name: _seen(value) for name, value in kwargs.items()}
         if _holds_tracers((g, args, kwargs)):
-            kinds = tuple(map(type, args))
+            kinds = _kinds_of(args, kwargs)
             why, read = known.get(kinds, ("", None))
-            if kwargs or read is None or any(_of(w, name) is not v for w, name, v in read):
+            if read is None or any(_of(w, name) is not v for w, name, v in read):
                 walk = _Walk(into_packages=not of_package)
                 why = walk.look(g, () if of_package else (*args, *kwargs.values()))
-                if walk.lasts and not kwargs:
+                if walk.lasts and kinds is not None:
                     known[kinds] = why, walk.read
             if why:
                 made = handed_on(g, args, kwargs)
@@ -173,6 +172,23 @@ def _holds_tracers(x: Any) -> bool:
     return any(map(is_tracer, captured_values.captured(x)))
 
 
+def _kinds_of(args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Return the classes of arguments; None if one holds what a walk would look into.
+
+    An instance that ``__init__`` is about to fill holds nothing yet.
+    """
+    if any(map(_holds_parts, (*args, *kwargs.values()))):
+        return None
+    kinds = [a if isinstance(a, type) else type(a) for a in (*args, *kwargs.values())]
+    return tuple(kinds), tuple(kwargs)
+
+
+def _holds_parts(x: Any) -> bool:
+    if is_tracer(x) or isinstance(x, _NUMBERS):
+        return False
+    return (callable(x) and not isinstance(x, type)) or next(_parts(x), None) is not None
+
+
 def _of(where: Any, name: str) -> Any:
     if type(where) is types.CellType:
         return _MISSING if captured_values.is_empty(where) else where.cell_contents
@@ -211,7 +227,6 @@ class _Walk:
         # What is written for a class (`__new__` of a named tuple) keeps its arguments and no more.
         self.into_packages = into_packages and not g.__name__.startswith("__")
         for a in args:
-            self.lasts = self.lasts and (is_tracer(a) or isinstance(a, _NUMBERS))
             self._note(a)
         self.into_packages = into_packages
         while self.waiting or self._add_methods():
@@ -321,16 +336,20 @@ class _Walk:
         for kind in self.classes:
             for base in kind.__mro__:
                 for name, value in vars(base).items():
-                    is_called = name in self.called or (
-                        name.startswith("__") and name not in _SHOWN
-                    )
-                    if is_called:
+                    if self._is_called(name, value):
                         is_static = isinstance(value, staticmethod)
                         self._note_in_class(value)
                         for f in _functions_of(value):
                             if self._is_read(f) and id(f.__code__) not in self.seen:
                                 self.waiting.append((f, not is_static))
         return bool(self.waiting)
+
+    def _is_called(self, name: str, value: Any) -> bool:
+        """Whether code may call an attribute of a class: by its name, or Python as an operator."""
+        is_special = name.startswith("__") and name not in _SHOWN
+        return name in self.called or (
+            is_special and (callable(value) or hasattr(type(value), "__get__"))
+        )
 
     def _is_read(self, f: types.FunctionType) -> bool:
         """Whether a function is looked into: none of Python's own, of NumPy's, SciPy's and ours."""
@@ -372,16 +391,16 @@ class _Walk:
 def _question(facts: Facts, known: list) -> str:
     """Return what is asked of a value that a tracer answers in another way, if anything."""
     for name in facts.attributes:
-        if name.startswith("__") and not _has_alike(name):
+        if name.startswith("__") and not has_alike(name):
             return f"x.{name}"
     asked = set(map(id, known))
     if id(hasattr) in asked or id(getattr) in asked:
         names = [text for text in facts.texts if text.isidentifier()]
-        if not names or not all(map(_has_alike, names)):
+        if not names or not all(map(has_alike, names)):
             return "hasattr(...)" if id(hasattr) in asked else "getattr(...)"
     if id(isinstance) in asked:
         kinds = [v for v in known if isinstance(v, type)]
-        if not kinds or not all(map(_is_alike, kinds)):
+        if not kinds or not all(map(is_alike, kinds)):
             return "isinstance(...)"
     return ""
 
@@ -461,33 +480,3 @@ def _functions_of(value: Any) -> Iterator[types.FunctionType]:
 
 
 _facts = caches.of_functions(256)(facts_of)
-
-
-@functools.cache
-def _samples() -> list[tuple[Any, Any]]:
-    """Return some values, each with a tracer of it."""
-    tape = Tape()
-    values = 1.5, np.float64(1.5), 1.5 + 2.5j, np.array([1.0, 2.5]), np.array([[1.0 + 2.5j]])
-    return [(v, wrap(v, tape, tape.add(Leaf(ProjectTo(v))))) for v in values]
-
-
-@functools.lru_cache(maxsize=1024)
-def _has_alike(name: str) -> bool:
-    """Whether tracers have an attribute where their values have it, and it says the same."""
-    return all(_said(tracer, name) == _said(value, name) for value, tracer in _samples())
-
-
-def _said(x: Any, name: str) -> Any:
-    try:
-        value = getattr(x, name)
-    except Exception as error:
-        return type(error)
-    return value if value is None or isinstance(value, str) else "something"
-
-
-def _is_alike(kind: type) -> bool:
-    """Whether tracers are instances of a class where their values are."""
-    try:
-        return all(isinstance(t, kind) is isinstance(v, kind) for v, t in _samples())
-    except Exception:  # a class that does not say
-        return True

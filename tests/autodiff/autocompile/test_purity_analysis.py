@@ -18,7 +18,7 @@ RATE = 0.5
 TABLE = np.arange(4.0)
 LARGE = np.arange(1000.0)
 OPTIONS = {"rate": 0.1}
-MODELS = {"a": np.ones(2)}
+MODELS = {"a": np.array([None, "b"])}
 COUNTS = []
 
 
@@ -34,7 +34,8 @@ with_attribute.scale = 3.0
 
 
 class Model:
-    rate = 0.5
+    def __getattr__(self, name):
+        return 0.5 if name == "rate" else [0.5]
 
 
 MODEL = Model()
@@ -399,7 +400,7 @@ def test_what_closures_hold():
 
     assert not Proof(of(2.0)).arrays
     assert Proof(of(LARGE)).arrays
-    for held in (Model(), np.zeros((99, 99)).T, np.zeros(1 << 20), [LARGE], iter([1])):
+    for held in (Model(), np.zeros((99, 99)).T, np.zeros(1 << 20), [iter([1])], iter([1])):
         with pytest.raises(Doubt):
             Proof(of(held))
 

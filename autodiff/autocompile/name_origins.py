@@ -1,0 +1,162 @@
+"""What the names in the code of a function hold, and where the values of expressions come from."""
+
+from __future__ import annotations
+
+import ast
+import sys
+import types
+from typing import Any
+
+from autodiff.autocompile import pure_functions, user_classes
+from autodiff.autocompile.escape_analysis import (
+    ARGUMENT,
+    ARRAY,
+    MADE_HERE,
+    MISSING,
+    OBJECT,
+    OTHER,
+    OWN,
+    Doubt,
+    Names,
+    is_set_at,
+)
+from autodiff.intercept.source.scopes import dotted
+from chainrules_core.rules import name_of
+
+_BUILT_IN = frozenset(sys.builtin_module_names)
+
+
+class Origins:
+    """What the names in the code of one function hold, and where values come from.
+
+    Attributes
+    ----------
+    proof : Proof
+        What the function is looked at for.
+    kind : type or None
+        The class that it is a method of.
+    own : str or None
+        The name of the object in a method.
+    scopes : list of Names
+        Of the functions and comprehensions around.
+    """
+
+    def __init__(
+        self, proof: Any, g: types.FunctionType, is_first: bool, kind: type | None = None
+    ) -> None:
+        self.proof = proof
+        self.g = g
+        self.is_first = is_first
+        self.kind = kind
+        self.own: str | None = None
+        self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
+        self.scopes: list[Names] = []
+        self.imported: dict[str, Any] = {}
+        self.is_raising = False
+
+    def _doubt(self, node: ast.AST, why: str) -> Doubt:
+        return Doubt(f"{why} (line {getattr(node, 'lineno', '?')} of {name_of(self.g)})")
+
+    def _is_local(self, name: str) -> bool:
+        """Whether a name is bound by the function, or one around it that is looked at."""
+        return any(name in scope.all for scope in self.scopes)
+
+    def _outside(self, name: str) -> Any:
+        """Return what a name outside is bound to."""
+        if name in self.imported:
+            return self.imported[name]
+        if name in self.cells:
+            try:
+                return self.cells[name].cell_contents
+            except ValueError:
+                return MISSING
+        scope = self.g.__globals__
+        value = scope.get(name, MISSING)
+        return self.proof.built_in(scope, name) if value is MISSING else value
+
+    def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
+        """Return what a dotted name outside leads to through modules, and the rest of the name."""
+        name = dotted(node)
+        if name is None or self._is_local(name.partition(".")[0]):
+            return MISSING, []
+        first, *rest = name.split(".")
+        value = self._outside(first)
+        while rest and type(value) is types.ModuleType:
+            if getattr(value, "__file__", None) is None and value.__name__ not in _BUILT_IN:
+                raise self._doubt(node, f"the module {value.__name__} has no file")
+            value = self.proof.read(value, rest.pop(0))
+        return value, rest
+
+    def _origins(self, name: str) -> set[str]:
+        """Return what a local name may hold here."""
+        for scope in reversed(self.scopes):
+            if name in scope.all:
+                return scope.now[name] if scope is self.scopes[-1] else scope.all[name]
+        return {OTHER}
+
+    def _origin(self, node: ast.expr | None) -> str:
+        """Return whether a value is an array or number made here, something else so, or neither."""
+        if node is None:
+            return OTHER
+        if isinstance(node, ast.IfExp):
+            found = {self._origin(node.body), self._origin(node.orelse)}
+            return OTHER if OTHER in found else found.pop() if len(found) == 1 else OWN
+        if isinstance(node, ast.Call):
+            return self._origin_of_call(node)
+        if isinstance(node, (ast.BinOp, ast.UnaryOp)) and self._is_numeric(node):
+            return ARRAY
+        return OWN if isinstance(node, MADE_HERE) else OTHER
+
+    def _origin_of_call(self, node: ast.Call) -> str:
+        """Return the same for what a function returns."""
+        value, rest = self._resolved(node.func)
+        if value is not MISSING and not rest:
+            if pure_functions.makes_array(value):
+                return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
+            if user_classes.is_plain_class(value):
+                return OBJECT
+            return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
+        if not isinstance(node.func, ast.Attribute):
+            return OTHER
+        owner = node.func.value
+        if node.func.attr in pure_functions.METHODS_MAKE_ARRAYS or is_set_at(node):
+            return ARRAY
+        if node.func.attr != "copy":
+            return OTHER
+        known = self._origins(owner.id) if isinstance(owner, ast.Name) else {OTHER}
+        if not known <= {ARGUMENT, ARRAY}:
+            return OWN  # a list, perhaps, that holds what is another's
+        self.proof.takes_nests = self.proof.takes_nests and ARGUMENT not in known
+        return ARRAY
+
+    def _is_numeric(self, node: ast.expr) -> bool:
+        """Whether an expression is a number or an array that is made by it: no list, no view."""
+        if isinstance(node, ast.Constant):
+            return isinstance(node.value, float)
+        if isinstance(node, ast.UnaryOp):
+            return isinstance(node.op, (ast.USub, ast.UAdd))
+        if isinstance(node, ast.BinOp):
+            if isinstance(node.op, (ast.Sub, ast.Div, ast.Pow, ast.MatMult)):
+                return True
+            return self._is_numeric(node.left) or self._is_numeric(node.right)
+        return isinstance(node, ast.Call) and self._origin(node) == ARRAY
+
+    def _is_super(self, node: ast.expr) -> bool:
+        """Whether this is ``super()`` in a method of a class."""
+        if not isinstance(node, ast.Call) or node.args or node.keywords or self.own is None:
+            return False
+        return self._resolved(node.func)[0] is super
+
+    def _is_object(self, owner: ast.expr) -> bool:
+        """Whether this names an object of a class of the user's."""
+        if isinstance(owner, ast.Name) and self._is_local(owner.id):
+            return owner.id == self.own or self._origins(owner.id) == {OBJECT}
+        value, rest = self._resolved(owner)
+        return not rest and user_classes.is_plain_class(type(value))
+
+
+def _may_be_object(node: ast.AST) -> bool:
+    """Whether what an array is made with may make it one of objects, which are another's."""
+    if isinstance(node, ast.Constant):
+        return node.value is None or isinstance(node.value, str)
+    return isinstance(node, ast.Attribute) and node.attr == "object_"

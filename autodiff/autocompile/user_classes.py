@@ -1,0 +1,207 @@
+"""The user's classes and their objects in a proof of purity.
+
+A class is followed if it is plain: its attributes are looked up as Python does by itself. Its
+methods are proved by the names that the code mentions. A method may bind attributes of its first
+argument if all objects of its class are made by the function that is proved: nobody else has them.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.autocompile import pure_functions
+from autodiff.autocompile.escape_analysis import OTHER, Doubt
+from autodiff.intercept.source.library_code import is_of_library
+from chainrules_core.tangents.fields import dict_of, in_class
+
+_SHOWN = frozenset({"__format__", "__replace__", "__repr__", "__str__"})
+"""What nothing calls that is known to be pure, but for `str`."""
+_MAKING = frozenset({"__init__", "__post_init__"})
+_FOLLOWED = _MAKING | {
+    "__bool__", "__call__", "__contains__", "__eq__", "__ge__", "__getitem__", "__gt__", "__hash__",
+    "__iter__", "__le__", "__len__", "__lt__", "__ne__",
+}  # fmt: skip
+"""Others may change how attributes are found, or return anything where an array is expected."""
+_NAMES_IN_GENERATED = frozenset(
+    {
+        "NotImplemented", "__class__", "__delattr__", "__post_init__", "__setattr__", "hash",
+        "super", "type",
+    }
+)  # fmt: skip
+_OF_ARRAYS = pure_functions.METHODS_MAKE_ARRAYS | {"at", "copy", "set"}
+"""What code calls of an array is expected to return what is nobody else's."""
+_CODE = (types.FunctionType, staticmethod, classmethod, property)
+
+
+def is_plain_class(x: Any) -> bool:
+    """Whether this is a class of the user's whose attributes are looked up as usual."""
+    if type(x) is not type or x is object:
+        return False
+    return all(
+        type(base) is type
+        and not is_of_library(base)
+        and "__slots__" not in vars(base)
+        and all(_is_followed(base, name, value) for name, value in vars(base).items())
+        for base in x.__mro__[:-1]
+    )
+
+
+def _is_followed(kind: type, name: str, value: Any) -> bool:
+    is_special = name.startswith("__") and name.endswith("__") and isinstance(value, _CODE)
+    known = name in _FOLLOWED or name in _SHOWN
+    return name not in _OF_ARRAYS and (not is_special or known or _is_generated(kind, value))
+
+
+def _is_generated(kind: type, g: Any) -> bool:
+    """Whether `dataclasses` made a method, which reads and binds the fields alone."""
+    fields = vars(kind).get("__dataclass_fields__")
+    if fields is None or type(g) is not types.FunctionType or g.__code__.co_filename != "<string>":
+        return False
+    return _NAMES_IN_GENERATED.union(fields).issuperset(g.__code__.co_names)
+
+
+def first_parameter(node: Any) -> str | None:
+    """Return the name of the object in a method that binds it nowhere else."""
+    arguments = [*node.args.posonlyargs, *node.args.args]
+    if not arguments:
+        return None
+    name = arguments[0].arg
+    others = [a for a in ast.walk(node) if isinstance(a, ast.arg) and a.arg == name]
+    bound = any(
+        isinstance(n, ast.Name) and n.id == name and not isinstance(n.ctx, ast.Load)
+        for n in ast.walk(node)
+    )
+    return None if bound or len(others) > 1 else name
+
+
+def names_in(node: ast.AST) -> set[str]:
+    """Return the names by which code may read attributes."""
+    nodes = list(ast.walk(node))
+    texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+    return texts.union(n.attr for n in nodes if isinstance(n, ast.Attribute))
+
+
+class UserClasses:
+    """The classes and objects that a proof has met.
+
+    Attributes
+    ----------
+    mentioned : set of str
+        The names of attributes in all code that was looked at.
+    called : set of str
+        The names of methods that are called.
+    made : dict
+        Class → whether it is called; others are those of objects.
+    given : list
+        The objects from outside.
+    writing : set of type
+        Classes with methods that bind attributes.
+    origins : dict
+        Name of an attribute → where the values come from that methods bind to it.
+    written : list of tuple
+        What is written into that an attribute holds: its name, the origins that are allowed, and
+        the doubt if there are others.
+    """
+
+    def __init__(self) -> None:
+        self.asks = False  # of which class an object is, for its text, or what it has
+        self.mentioned: set[str] = set()
+        self.called: set[str] = set()
+        self.made: dict[type, bool] = {}
+        self.given: list[Any] = []
+        self.writing: set[type] = set()
+        self.origins: dict[str, set[str]] = {}
+        self.written: list[tuple[str, set[str], Exception]] = []
+        self.most_given = -1.0  # to any method
+        self._seen: set[tuple[int, str]] = set()
+
+    def enter(self, kind: type, is_called: bool) -> None:
+        """Note a class, and whether it is called."""
+        self.made[kind] = self.made.get(kind, False) or is_called
+
+    def hold(self, x: Any) -> None:
+        """Note an object from outside."""
+        if not any(x is known for known in self.given):
+            self.given.append(x)
+            self.enter(type(x), False)
+
+    def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
+        """Yield what stands in classes and objects by the names mentioned: all else is not read.
+
+        With each comes the class whose method it is, if it is one.
+        """
+        for kind, is_called in list(self.made.items()):
+            for base in kind.__mro__[:-1]:
+                for name, value in list(vars(base).items()):
+                    if not self._is_read(name, value, is_called) or not self._is_new(base, name):
+                        continue
+                    if not _is_generated(base, value):
+                        yield from _code_in(value, base, f"{base.__name__}.{name}")
+                    elif name == "__init__":
+                        yield from self._fields_of(base)
+        for x in list(self.given):
+            for name, value in list(dict_of(x).items()):
+                self.origins.setdefault(name, set()).add(OTHER)
+                if self._is_mentioned(name) and self._is_new(x, name):
+                    yield value, None, f"{type(x).__name__}.{name}"
+
+    def _fields_of(self, kind: type) -> Iterator[tuple[Any, None, str]]:
+        """Note that a dataclass binds its fields; yield what its ``__init__`` calls and keeps."""
+        for name, field in vars(kind)["__dataclass_fields__"].items():
+            self.mentioned.add(name)
+            self.origins.setdefault(name, set()).add(OTHER)
+            for value in (field.default, field.default_factory):
+                if type(value).__name__ != "_MISSING_TYPE":
+                    yield value, None, f"{kind.__name__}.{name}"
+
+    def _is_read(self, name: str, value: Any, is_called: bool) -> bool:
+        if name in _MAKING:
+            return is_called
+        if name in _SHOWN:
+            return False
+        is_special = name.startswith("__") and isinstance(value, _CODE)
+        return is_special or self._is_mentioned(name)
+
+    def _is_mentioned(self, name: str) -> bool:
+        """Whether code may read an attribute; NumPy's functions call methods of their own names."""
+        return name in self.mentioned or (hasattr(np.ndarray, name) and not name.startswith("__"))
+
+    def _is_new(self, owner: Any, name: str) -> bool:
+        key = id(owner), name
+        if key in self._seen:
+            return False
+        self._seen.add(key)
+        return True
+
+    def doubt(self) -> Exception | None:
+        """Return why what methods write may be another's; None if it is not."""
+        if self.made and self.asks:
+            return Doubt("the class, the text or the attributes of a value are asked for")
+        misleading = _OF_ARRAYS & self.called & self.origins.keys()
+        if misleading:
+            return Doubt(f"an attribute {min(misleading)!r} may be called like a method of arrays")
+        for x in self.given:
+            if not self.writing.isdisjoint(type(x).__mro__):
+                kind = type(x).__name__
+                return Doubt(f"a method binds attributes of an object from outside ({kind})")
+        for name, allowed, doubt in self.written:
+            is_shared = any(in_class(kind, name) is not None for kind in self.made)
+            if is_shared or not self.origins.get(name, {OTHER}) <= allowed:
+                return doubt
+        return None
+
+
+def _code_in(value: Any, kind: type, label: str) -> Iterator[tuple[Any, type | None, str]]:
+    if isinstance(value, property):
+        for g in (value.fget, value.fset, value.fdel):
+            if g is not None:
+                yield g, kind, label
+    elif isinstance(value, staticmethod):
+        yield value.__func__, None, label
+    else:
+        yield value, kind if type(value) is types.FunctionType else None, label
