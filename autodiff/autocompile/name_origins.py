@@ -111,6 +111,8 @@ class Origins:
         """Return the same for what a function returns."""
         value, rest = self._resolved(node.func)
         if value is not MISSING and not rest:
+            if user_classes.is_plain_class(type(value)):
+                return OTHER
             if pure_functions.makes_array(value):
                 return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
             if user_classes.is_plain_class(value):

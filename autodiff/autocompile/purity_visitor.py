@@ -244,7 +244,8 @@ class Body(Origins):
         self.proof.classes.asks |= any(value is asking for asking in (type, str, hasattr))
         if value is not MISSING and not rest:
             self.proof.called(value, repr(dotted(node.func)), given)
-            if type(value) is not types.FunctionType or is_library(value):
+            is_users = type(value) is types.FunctionType and not is_library(value)
+            if not is_users and not user_classes.is_plain_class(type(value)):
                 place = pure_functions.place_of_out(value)
                 if place is not None and (is_open or len(node.args) > place):
                     raise self._doubt(node, "an array to write into is given")
