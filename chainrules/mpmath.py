@@ -24,9 +24,11 @@ def _refuse() -> None:
         return
     refuse(libmp.from_float, _NUMBERS, name="mpmath.mpf")
     for cls in (numbers._mpf, numbers._mpc):
+        seen = set()  # one method may have two names
         for name in _OPERATORS.split():
             method = getattr(cls, f"__{name}__", None)
-            if method is not getattr(object, f"__{name}__", None):
+            if method not in seen and method is not getattr(object, f"__{name}__", None):
+                seen.add(method)
                 refuse(method, _NUMBERS, name=f"mpmath.{cls.__name__[1:]}.__{name}__")
 
 

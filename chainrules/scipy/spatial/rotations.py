@@ -34,7 +34,8 @@ for _kind in ("rotation", "rigid_transform"):
         _body = getattr(_python, _name)
         _target = getattr(_compiled, _name, None)
         is_own = getattr(_body, "__module__", "") == _python.__name__ and _name != "inv"
-        if _kind == "rotation" and _name == "from_matrix" and hasattr(_python, FROM_MATRIX):
+        is_from_matrix = _name == "from_matrix" and hasattr(_python, FROM_MATRIX)
+        if _kind == "rotation" and (is_from_matrix or _name == "reduce"):
             continue  # below
         if (is_own or (_name == "inv" and _kind != "rotation")) and callable(_target):
             decompose(_target)(_body)

@@ -10,7 +10,8 @@ from scipy import interpolate
 
 import autodiff
 from chainrules.refused import RefusedError
-from chainrules.scipy.interpolate.scattered_smoothing import _dfitpack
+from chainrules.scipy.interpolate.scattered_smoothing import _dfitpack, on_grid
+from chainrules_core.testing import check_rule
 
 pytestmark = pytest.mark.skipif(not _dfitpack.has("surfit_smth"), reason="in C in SciPy 1.18")
 
@@ -163,3 +164,8 @@ def test_what_is_refused():
         autodiff.gradient(of_coordinates, u)
     with pytest.raises(RefusedError, match="knots"):
         autodiff.gradient(lambda z: plane(X, Y, z, 1e-3, W).ev(0.4, 0.5), Z)
+
+
+def test_coefficients_on_a_grid():
+    given = {"matrix": RNG.normal(size=(5, 3)), "u": TT, "v": TP}
+    check_rule(on_grid, RNG.normal(size=3), fkwargs=given)
