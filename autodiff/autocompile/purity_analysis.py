@@ -92,6 +92,8 @@ class Proof:
         doubt = self.classes.doubt()
         if doubt is not None:
             raise doubt
+        for own, name in self.classes.hooks():
+            self.names[id(own), name] = own, name, own.get(name, MISSING)
         if self.classes.made:
             self.most_given = max(self.most_given, self.classes.most_given)
 

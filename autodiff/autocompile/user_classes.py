@@ -178,6 +178,12 @@ class UserClasses:
         self._seen.add(key)
         return True
 
+    def hooks(self) -> Iterator[tuple[Any, str]]:
+        """Yield where what changes the look-up of attributes would stand, and its name."""
+        for base in {base for kind in self.made for base in kind.__mro__[:-1]}:
+            for name in ("__getattribute__", "__setattr__"):
+                yield vars(base), name
+
     def doubt(self) -> Exception | None:
         """Return why what methods write may be another's; None if it is not."""
         if self.made and self.asks:

@@ -17,9 +17,16 @@ def turns_of(*bounds: int) -> int:
     return len(range(*bounds))
 
 
+def are_distinct(indices: np.ndarray) -> bool:
+    """Whether a write at these indices writes into each element once."""
+    found = indices.ravel().tolist()
+    return len(set(found)) == len(found) and min(found, default=0) >= 0
+
+
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
     | {np.float64, len, min, max, np.ndarray, np.identity, turns_of}
+    | {are_distinct}
 )
 
 CALLED = "called"

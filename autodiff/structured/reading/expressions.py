@@ -242,7 +242,10 @@ class Expressions(Builder):
                 return ("slice", *[bound(b) for b in (part.lower, part.upper, part.step)])
             if isinstance(part, ast.Starred):
                 raise UnsupportedError("* in an index")
-            value = self.value(part)
+            found = self.expression(part)
+            if type(found) is Items and found:
+                found = self.called(np.array, [found], {})
+            value = self.one(found)
             if known(value) is None or known(value) is Ellipsis:
                 return ("known", known(value))
             kind = value.kind

@@ -19,6 +19,7 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
 from autodiff.structured.form.ir import WRITES, Memory, Op, Program, Value, blocks_of, flat
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, kind_of_result
+from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.building import formed, parts_of
 from autodiff.structured.reading.expressions import BINARY
@@ -290,9 +291,11 @@ class _Lowering(Loops):
             raise UnsupportedError("an item of what is no array")
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
-        for part in parts_of_index(template):
-            if part[0] == "array" and values[part[1]].kind.letter != "b":
-                raise UnsupportedError("a write at an array of indices")
+        arrays = [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
+        if any(a.kind.letter != "b" for a in arrays):
+            if len(arrays) > 1:
+                raise UnsupportedError("a write at several arrays of indices")
+            self.leave_unless(self.call(are_distinct, arrays))
         if base.kind.letter != "f" and value.kind.is_inexact:
             raise UnsupportedError("floats written into an array of integers")
         region = kind_of_index(base.kind, [v.kind for v in values], template)

@@ -84,6 +84,11 @@ CHANGES = {
     "an attribute of an object": lambda m: setattr(m.part, "c", 1.5),
     "an attribute of its class": lambda m: setattr(Part, "c", 2.5),
     "what a property reads": lambda m: setattr(m, "k", 9),
+    "how attributes are found": lambda m: setattr(
+        Model,
+        "__getattribute__",
+        lambda self, n: 3.0 if n == "scale" else super(Base, self).__getattribute__(n),
+    ),
     "a property": lambda m: setattr(Model, "double", property(lambda self: 1.5)),
 }
 USES = {
@@ -103,7 +108,7 @@ def classes():
         for name in [n for n in vars(kind) if n not in had]:
             delattr(kind, name)
         for name, value in had.items():
-            if not name.startswith("__"):
+            if not name.startswith("__") and vars(kind)[name] is not value:
                 setattr(kind, name, value)
 
 

@@ -1,0 +1,106 @@
+"""Writes at arrays of indices in loops: as programs, traced, and by machine code."""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured import calls
+
+# Index → whether it names each element once, from the front: others are traced.
+INDICES = {
+    "[i, i + 1]": True,
+    "[i + 1, 0]": True,
+    "[2, i // 3, 3]": True,
+    "PLACES": True,
+    "np.arange(2)": True,
+    "a[:2] > b[:2]": False,  # no array of integers: the length does not fit
+    "[1, 1]": False,
+    "[0, -1]": False,
+    "[i, i]": False,
+}
+STATEMENTS = (
+    "m[{at}] = m[{at}][::-1]",
+    "m[{at}] = np.sin(m[{at}] * a)",
+    "m[{at}] *= b[i]",
+    "m[:, {at}] = m[:, {at}] * 0.5 + a[i]",
+    "m[{at}, 1] += a[i]",
+    "m[{at}, 1:] -= 0.1 * m[{at}, :-1]",
+    "a[{at}] = a[{at}][::-1] * m[i, 1]",
+    "v = m[1]; v[{at}] = b[i]",
+)
+TEXT = """
+import numpy as np
+
+PLACES = np.array([3, 0, 2])
+
+def kernel(a, b, m):
+    s = 0.0
+    for i in range(3):
+        {statement}
+        s = s + np.sum(m * m[i]) * a[0] + np.dot(a, b)
+    return s
+
+def loss(a, b, m):
+    return kernel(a * 1.0, b * 1.0, m * 1.0)
+"""
+
+
+def _made(statement: str) -> dict[str, Any]:
+    path = f"<index {statement}>"
+    text = TEXT.format(statement=statement)
+    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
+    scope: dict[str, Any] = {"__name__": "index_arrays"}
+    exec(compile(text, path, "exec"), scope)
+    return scope
+
+
+def _arguments() -> list[np.ndarray]:
+    rng = np.random.default_rng(5)
+    return [rng.uniform(0.5, 1.5, size) for size in (4, 4, (4, 4))]
+
+
+def _outcome(f: Callable, *args: Any) -> Any:
+    try:
+        return f(*args)
+    except (IndexError, ValueError) as error:
+        return type(error)
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("at, statement", list(itertools.product(INDICES, STATEMENTS)))
+def test_each(
+    at: str, statement: str, native: bool, traced: Callable, runs: list[str], monkeypatch: Any
+) -> None:
+    monkeypatch.setattr(calls.Settings, "native", 0.0 if native else 9.0)
+    loss = _made(statement.format(at=at))["loss"]
+    expected = _outcome(traced, loss, *_arguments())
+    for _ in range(3):
+        found = _outcome(gradient, loss, *_arguments())
+        if isinstance(expected, type):
+            assert found is expected
+            return
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+    if INDICES[at]:
+        assert "kernel" in runs
+
+
+def test_differences() -> None:
+    loss = _made("m[[i, i + 1]] = np.sin(m[[i + 1, i]] * a)")["loss"]
+    found = gradient(loss, *_arguments())
+    h = 1e-6
+    for k, x in enumerate(_arguments()):
+        dot = np.cos(np.arange(x.size)).reshape(x.shape)
+        ends = []
+        for sign in (1, -1):
+            moved = _arguments()
+            moved[k] = x + sign * h * dot
+            ends.append(loss(*moved))
+        np.testing.assert_allclose(np.sum(found[k] * dot), (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
