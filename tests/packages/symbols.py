@@ -44,7 +44,7 @@ def mp_sine(x):
     return mpmath.sin(x)
 
 
-@call(mpmath, 0.7, r"mpmath\.mpf\.__rmul__ was given")
+@call(mpmath, 0.7, r"mpmath\.mpf\.__(r?)mul__ was given")
 def mp_quad(x):
     return mpmath.quad(lambda t: mpmath.exp(-x * t), [0, 1])
 
@@ -69,7 +69,7 @@ def mp_determinant(x):
     return mpmath.det(mpmath.matrix([[x, 1], [2, 3]]))
 
 
-@call(mpmath, 0.7, r"mpmath\.mpf\.__rmul__ was given")
+@call(mpmath, 0.7, r"mpmath\.mpf\.__(r?)mul__ was given")
 def mp_constant(x):
     return mpmath.pi * x
 
