@@ -94,7 +94,7 @@ class Proof:
             raise doubt
         for own, name in self.classes.hooks():
             self.names[id(own), name] = own, name, own.get(name, MISSING)
-        if self.classes.made:
+        if self.classes.kinds:
             self.most_given = max(self.most_given, self.classes.most_given)
 
     def function(self, g: types.FunctionType, kind: type | None = None) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from autodiff.autocompile import pure_functions
 from autodiff.autocompile.escape_analysis import OTHER, Doubt
 from autodiff.intercept.source.library_code import is_of_library
-from chainrules_core.tangents.fields import dict_of, in_class
+from chainrules_core.tangents.fields import dict_of, in_class, is_special
 
 _SHOWN = frozenset({"__format__", "__replace__", "__repr__", "__str__"})
 """What nothing calls that is known to be pure, but for `str`."""
@@ -35,7 +35,6 @@ _NAMES_IN_GENERATED = frozenset(
 )  # fmt: skip
 _OF_ARRAYS = pure_functions.METHODS_MAKE_ARRAYS | {"at", "copy", "set"}
 """What code calls of an array is expected to return what is nobody else's."""
-_CODE = (types.FunctionType, staticmethod, classmethod, property)
 
 
 def is_plain_class(x: Any) -> bool:
@@ -52,9 +51,8 @@ def is_plain_class(x: Any) -> bool:
 
 
 def _is_followed(kind: type, name: str, value: Any) -> bool:
-    is_special = name.startswith("__") and name.endswith("__") and isinstance(value, _CODE)
-    known = name in _FOLLOWED or name in _SHOWN
-    return name not in _OF_ARRAYS and (not is_special or known or _is_generated(kind, value))
+    known = name in _FOLLOWED or name in _SHOWN or _is_generated(kind, value)
+    return name not in _OF_ARRAYS and (known or not is_special(name, value))
 
 
 def _is_generated(kind: type, g: Any) -> bool:
@@ -91,11 +89,13 @@ class UserClasses:
 
     Attributes
     ----------
+    asks : bool
+        Whether code asks of which class a value is, for its text, or which attributes it has.
     mentioned : set of str
         The names of attributes in all code that was looked at.
     called : set of str
         The names of methods that are called.
-    made : dict
+    kinds : dict
         Class → whether it is called; others are those of objects.
     given : list
         The objects from outside.
@@ -106,23 +106,25 @@ class UserClasses:
     written : list of tuple
         What is written into that an attribute holds: its name, the origins that are allowed, and
         the doubt if there are others.
+    most_given : float
+        The largest number of arguments of a method's call.
     """
 
     def __init__(self) -> None:
-        self.asks = False  # of which class an object is, for its text, or what it has
+        self.asks = False
         self.mentioned: set[str] = set()
         self.called: set[str] = set()
-        self.made: dict[type, bool] = {}
+        self.kinds: dict[type, bool] = {}
         self.given: list[Any] = []
         self.writing: set[type] = set()
         self.origins: dict[str, set[str]] = {}
         self.written: list[tuple[str, set[str], Exception]] = []
-        self.most_given = -1.0  # to any method
+        self.most_given = -1.0
         self._seen: set[tuple[int, str]] = set()
 
     def enter(self, kind: type, is_called: bool) -> None:
         """Note a class, and whether it is called."""
-        self.made[kind] = self.made.get(kind, False) or is_called
+        self.kinds[kind] = self.kinds.get(kind, False) or is_called
 
     def hold(self, x: Any) -> None:
         """Note an object from outside."""
@@ -135,7 +137,7 @@ class UserClasses:
 
         With each comes the class whose method it is, if it is one.
         """
-        for kind, is_called in list(self.made.items()):
+        for kind, is_called in list(self.kinds.items()):
             for base in kind.__mro__[:-1]:
                 for name, value in list(vars(base).items()):
                     if not self._is_read(name, value, is_called) or not self._is_new(base, name):
@@ -164,8 +166,7 @@ class UserClasses:
             return is_called
         if name in _SHOWN:
             return False
-        is_special = name.startswith("__") and isinstance(value, _CODE)
-        return is_special or self._is_mentioned(name)
+        return is_special(name, value) or self._is_mentioned(name)
 
     def _is_mentioned(self, name: str) -> bool:
         """Whether code may read an attribute; NumPy's functions call methods of their own names."""
@@ -180,13 +181,13 @@ class UserClasses:
 
     def hooks(self) -> Iterator[tuple[Any, str]]:
         """Yield where what changes the look-up of attributes would stand, and its name."""
-        for base in {base for kind in self.made for base in kind.__mro__[:-1]}:
+        for base in {base for kind in self.kinds for base in kind.__mro__[:-1]}:
             for name in ("__getattribute__", "__setattr__"):
                 yield vars(base), name
 
     def doubt(self) -> Exception | None:
         """Return why what methods write may be another's; None if it is not."""
-        if self.made and self.asks:
+        if self.kinds and self.asks:
             return Doubt("the class, the text or the attributes of a value are asked for")
         misleading = _OF_ARRAYS & self.called & self.origins.keys()
         if misleading:
@@ -196,7 +197,7 @@ class UserClasses:
                 kind = type(x).__name__
                 return Doubt(f"a method binds attributes of an object from outside ({kind})")
         for name, allowed, doubt in self.written:
-            is_shared = any(in_class(kind, name) is not None for kind in self.made)
+            is_shared = any(in_class(kind, name) is not None for kind in self.kinds)
             if is_shared or not self.origins.get(name, {OTHER}) <= allowed:
                 return doubt
         return None

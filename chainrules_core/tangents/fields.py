@@ -184,6 +184,18 @@ def in_class(cls: type, name: str, default: Any = None) -> Any:
     return default
 
 
+def is_special(name: str, value: Any) -> bool:
+    """Whether Python itself may call an attribute of a class: a special method, of any kind.
+
+    Examples
+    --------
+    >>> is_special("__add__", len), is_special("__doc__", "A text."), is_special("add", len)
+    (True, False, False)
+    """
+    is_code = callable(value) or hasattr(type(value), "__get__")
+    return name.startswith("__") and name not in ("__dict__", "__weakref__") and is_code
+
+
 def is_remembered(cls: type, name: str) -> bool:
     """Whether an attribute holds what a ``cached_property`` has computed."""
     return isinstance(in_class(cls, name), functools.cached_property)

@@ -43,6 +43,7 @@ from autodiff.trace.trace_stack import program_tape, watch_held
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import ChainRulesError
 from chainrules_core.places import codes_in, is_library_file
+from chainrules_core.tangents.fields import is_special
 
 _MISSING: Any = object()
 _MOST = 1000  # parts of a container that are inspected
@@ -184,9 +185,10 @@ def _kinds_of(args: tuple, kwargs: dict[str, Any]) -> Any:
 
 
 def _holds_parts(x: Any) -> bool:
+    """Whether a walk would look into an argument."""
     if is_tracer(x) or isinstance(x, _NUMBERS):
         return False
-    return (callable(x) and not isinstance(x, type)) or next(_parts(x), None) is not None
+    return (callable(x) and not isinstance(x, type)) or any(True for _ in _parts(x))
 
 
 def _of(where: Any, name: str) -> Any:
@@ -346,10 +348,7 @@ class _Walk:
 
     def _is_called(self, name: str, value: Any) -> bool:
         """Whether code may call an attribute of a class: by its name, or Python as an operator."""
-        is_special = name.startswith("__") and name not in _SHOWN
-        return name in self.called or (
-            is_special and (callable(value) or hasattr(type(value), "__get__"))
-        )
+        return name in self.called or (name not in _SHOWN and is_special(name, value))
 
     def _is_read(self, f: types.FunctionType) -> bool:
         """Whether a function is looked into: none of Python's own, of NumPy's, SciPy's and ours."""

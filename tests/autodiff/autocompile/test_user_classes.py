@@ -1,6 +1,6 @@
 """Programs of functions that use the user's classes and objects."""
 
-import linecache
+import functools
 import random
 from dataclasses import dataclass, field
 
@@ -9,6 +9,7 @@ import pytest
 
 from autodiff import automatic_compile, gradient
 from autodiff.autocompile import call_records, why_not
+from tests.helpers import define
 
 W = np.array([0.3, -0.7, 1.1])
 GLOBAL = np.ones(3)
@@ -309,6 +310,13 @@ class Operators:
         return LOG
 
 
+class PartOperators:
+    def __init__(self, w):
+        self.w = w
+
+    __add__ = functools.partial(lambda other: LOG)
+
+
 class Computed:
     def __getattr__(self, name):
         return 2.0
@@ -324,6 +332,7 @@ class Named:
     [
         lambda w: np.sum(w) * Computed().rate,
         lambda w: np.sum(w) * len(Operators(w) + 1.0),
+        lambda w: np.sum(w) * len(PartOperators(w) + 1.0),
         lambda w: np.sum(w) * np.sum(Named().copy()),
         lambda w: np.sum(w) * (2.0 if type(Part()) is Part else 3.0),
         lambda w: np.sum(w) * (2.0 if hasattr(Part(), "c") else 3.0),
@@ -438,10 +447,7 @@ def _made(seed):
         outer_touch=rng.choice(["pass", "self.n += 1"]) if rng.random() < risk else "pass",
     )
     path = f"<things {seed}>"
-    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-    scope = {"__name__": f"things_{seed}"}
-    exec(compile(text, path, "exec"), scope)
-    return text, scope["program"]
+    return text, define(text, path, {"__name__": f"things_{seed}"})["program"]
 
 
 def test_most_generated_classes_have_programs():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import linecache
 from collections.abc import Callable
 from typing import Any
 
@@ -12,6 +11,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
+from tests.helpers import define
 
 # Index → whether it names each element once, from the front: others are traced.
 INDICES = {
@@ -20,7 +20,7 @@ INDICES = {
     "[2, i // 3, 3]": True,
     "PLACES": True,
     "np.arange(2)": True,
-    "a[:2] > b[:2]": False,  # no array of integers: the length does not fit
+    "a[:2] > b[:2]": False,  # an error: the length does not fit
     "[1, 1]": False,
     "[0, -1]": False,
     "[i, i]": False,
@@ -53,12 +53,8 @@ def loss(a, b, m):
 
 
 def _made(statement: str) -> dict[str, Any]:
-    path = f"<index {statement}>"
     text = TEXT.format(statement=statement)
-    linecache.cache[path] = (len(text), None, text.splitlines(True), path)
-    scope: dict[str, Any] = {"__name__": "index_arrays"}
-    exec(compile(text, path, "exec"), scope)
-    return scope
+    return define(text, f"<index {statement}>", {"__name__": "index_arrays"})
 
 
 def _arguments() -> list[np.ndarray]:

@@ -252,6 +252,16 @@ def test_the_error_says_what_and_where() -> None:
         assert part in message
 
 
+def test_an_answer_is_not_that_for_other_arguments() -> None:
+    scope: dict[str, Any] = {}
+    exec("def use(x, held): return sum([h(x) for h in held if h is not None], x)", scope)
+    exec("def asks(x): return x * x if type(x) is float else x**3", scope)
+    use, asks = scope["use"], scope["asks"]
+    assert gradient(lambda x: use(x, [None]), 2.0) == 1.0
+    with pytest.raises(SourceError):
+        gradient(lambda x: use(x, [None, asks]), 2.0)
+
+
 def test_methods_that_a_library_makes_by_exec(monkeypatch):
     library = types.ModuleType("library_of_numbers")
     library.__file__ = f"{sysconfig.get_path('purelib')}/library_of_numbers.py"
