@@ -88,6 +88,34 @@ def part(x: Any, i: int) -> Any:
     return x if isinstance(x, AbstractZero) else x[i]
 
 
+def sum_back(shadows: list, g: Any, axis: int) -> None:
+    """Add the cotangent of a sum of all items of a list to each of them."""
+    for i, shadow in enumerate(shadows):
+        shadows[i] += g if type(shadow) is not np.ndarray else unbroadcast(g, shadow.shape)
+
+
+def stack_back(shadows: list, g: np.ndarray, axis: int) -> None:
+    """Take the cotangent of an array apart along an axis: one part for each item of a list."""
+    parts = np.moveaxis(g, axis, 0) if axis else g
+    if parts.ndim == 1:
+        parts = parts.tolist()
+    for i, part in enumerate(parts):
+        if type(shadows[i]) is list:
+            stack_back(shadows[i], part, 0)
+        else:
+            shadows[i] += part
+
+
+def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
+    """Cut the cotangent of arrays that were joined along an axis: a piece for each of them."""
+    at = 0
+    g = np.moveaxis(g, axis, 0)
+    for shadow in shadows:
+        n = shadow.shape[axis]
+        shadow += np.moveaxis(g[at : at + n], 0, axis)
+        at += n
+
+
 SCOPE = {
     "part": part,
     "total": total,
@@ -98,6 +126,9 @@ SCOPE = {
     "spread": spread,
     "whole": whole,
     "number": number,
+    "sum_back": sum_back,
+    "stack_back": stack_back,
+    "concatenate_back": concatenate_back,
     "add_at": add_at,
     "s_": np.s_,
     "zeros_like": np.zeros_like,

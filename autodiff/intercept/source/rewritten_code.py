@@ -50,6 +50,9 @@ def rewritten(g: types.FunctionType) -> Callable:
     return g if new is None else find_source.rebuilt(g, new, helpers)
 
 
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
+
+
 def has_loops(g: types.FunctionType) -> bool:
     """Whether a function that was rewritten has loops in it."""
     known = _rewritten.get(id(g.__code__))
@@ -68,7 +71,7 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     found = find_source.definition_of(g)
     if found is None:
         return None, False
-    has_loop = any(isinstance(part, (ast.For, ast.While)) for part in ast.walk(found.node))
+    has_loop = any(isinstance(part, _LOOPS) for part in ast.walk(found.node))
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
 

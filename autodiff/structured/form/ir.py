@@ -16,15 +16,26 @@ from autodiff.structured.form.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedE
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
 
+LIST_WRITES = frozenset({"append", "set"})
+"""Operations that change what a list holds."""
+
 
 class Memory:
     """What the arrays of a function may share: each array belongs to one, views to that of theirs.
 
-    Two arrays of different `Memory` never share elements.
+    Two arrays of different `Memory` never share elements. So it is with lists that may grow.
+
+    Attributes
+    ----------
+    items : Kind, optional
+        Of a list: the kind of its items, once it has some.
+    of_items : Memory, optional
+        Of a list of arrays or lists: theirs.
     """
 
     __slots__ = (
-        "into", "is_active", "is_indexed", "is_restored", "is_written", "leaves_block", "readers",
+        "into", "is_active", "is_indexed", "is_restored", "is_written", "items", "leaves_block",
+        "of_items", "readers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -35,6 +46,8 @@ class Memory:
         self.is_active = False
         self.readers: set[Op] = set()  # whose reverse sweep reads what the arrays hold
         self.is_restored = False  # the sweep puts back what was overwritten
+        self.items: Kind | None = None
+        self.of_items: Memory | None = None
 
     def root(self) -> Memory:
         """Return the one that stands for all that were found to be shared."""
@@ -52,6 +65,18 @@ class Memory:
         b.is_written |= a.is_written
         b.is_indexed |= a.is_indexed
         b.leaves_block |= a.leaves_block
+        if a.items is not None:
+            b.takes(a.items, a.of_items)
+
+    def takes(self, kind: Kind, memory: Memory | None) -> None:
+        """Note that the list has items of this kind; arrays and lists have a memory, too."""
+        self.items = kind.general() if self.items is None else join(self.items, kind.general())
+        if memory is None:
+            return
+        memory.root().is_indexed = True  # each item has a shadow
+        if self.of_items is None:
+            self.of_items = memory
+        self.of_items.share(memory)
 
 
 class Slot:
@@ -92,7 +117,7 @@ class Value:
         self.kind = kind
         self.op = op
         self.block: Block | None = None  # where it is made; a constant is at hand everywhere
-        self.memory: Memory | None = Memory() if kind.is_array else None
+        self.memory: Memory | None = Memory() if kind.has_memory else None
         self.is_active = False
         self.uses = 0
 
@@ -108,7 +133,9 @@ class Op:
     code : str
         ``const``, ``read``, ``call``, ``view`` (an index that gives a view), ``load`` (one that
         gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
-        ``store``, ``add`` and ``sub`` (in place).
+        ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
+        ``append``, ``set``, ``load`` (a number in it), ``item`` (an array or list in it),
+        ``length``, ``join`` (an array or number made of all items).
     args : list of Value
         What it reads: for indexing the array, then the parts of the index; for a write the array,
         the value, then the index.

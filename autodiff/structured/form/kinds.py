@@ -31,6 +31,7 @@ SCALARS: tuple[type, ...] = (
     bool, int, float, np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_,
     np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
 )  # fmt: skip
+_LIST = frozenset([list])
 _INTEGRAL = frozenset(SCALARS) - {float, np.float64, np.float32}
 _MOST_SAMPLES = 16
 
@@ -62,6 +63,16 @@ class Kind(NamedTuple):
     def is_array(self) -> bool:
         """Whether it is an array."""
         return self.dtype is not None
+
+    @property
+    def is_list(self) -> bool:
+        """Whether it is a list that may grow: `Memory` says of what."""
+        return self.classes == _LIST
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether it can be written into: it is an array, or a list that may grow."""
+        return self.dtype is not None or self.classes == _LIST
 
     @property
     def letter(self) -> str:
@@ -99,6 +110,9 @@ class Kind(NamedTuple):
         """Return the kind of other values like this one."""
         return self._replace(value=UNKNOWN, parts=tuple([p.general() for p in self.parts]))
 
+
+LIST = Kind(_LIST)
+"""Of a list that may grow."""
 
 ANYTHING = Kind(frozenset([object]))
 """Of a variable that holds values of different kinds in different places."""
@@ -154,6 +168,8 @@ def samples(kind: Kind) -> list[Any]:
         return [tuple(p) for p in itertools.product(*map(samples, kind.parts))]
     if kind.classes == {tuple}:
         return [()]
+    if kind.is_list:
+        raise UnsupportedError("a list as an argument")
     return [cls(2) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
 
 

@@ -9,7 +9,17 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import region_of
-from autodiff.structured.form.ir import For, If, Memory, Program, Slot, Value, While, blocks_of
+from autodiff.structured.form.ir import (
+    WRITES,
+    For,
+    If,
+    Memory,
+    Program,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+)
 from autodiff.structured.form.kinds import ANYTHING, Kind
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
@@ -41,7 +51,7 @@ class Names:
             for op in block.ops:
                 if op.out is not None:
                     self._add(op.out.name, op.out.kind.general(), op.out.memory)
-                elif op.code not in ("break", "raise") and op.args:
+                elif op.code in WRITES:
                     base = op.args[0]
                     self._add(old_name(op), region_of(op), None)
                     self.groups[old_name(op)] = object()
@@ -69,7 +79,7 @@ class Names:
             names |= {slot.name, f"{slot.name}_in"}
         for op in [op for block in blocks for op in block.ops]:
             if op.out is None:
-                if op.code not in ("break", "raise"):
+                if op.code in WRITES:
                     names.add(old_name(op))
             elif _is_dense(op.out, odd):
                 names.add(op.out.name)

@@ -63,6 +63,8 @@ class Builder:
         self.size = 0
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
+        self.lists: list[Memory] = []  # of all lists that may grow
+        self.lengths: list[tuple[str, str]] = []  # variables: lists gone over, how long they are
         self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
         # Kinds of variables that are the same wherever these are read.
         self.lasting_kinds: dict[Slot, Kind] = {}
@@ -140,7 +142,7 @@ class Builder:
         self.bound[slot] = value
         self.kinds[slot] = value.kind
         self.block.writes[slot] = value
-        if value.kind.is_array:
+        if value.kind.has_memory:
             if slot.memory is None:
                 slot.memory = Memory()
             slot.memory.share(value.memory)  # type: ignore[arg-type] # an array has one
@@ -194,7 +196,7 @@ class Builder:
                 return self.const(kind.value)
             value = self.made(Op("read", [], data=slot), kind)
             slot.reads += 1
-            if kind.is_array:
+            if kind.has_memory:
                 if slot.memory is None:
                     slot.memory = Memory()
                 value.memory.share(slot.memory)  # type: ignore[union-attr] # an array has one
@@ -414,7 +416,7 @@ def is_plain(x: tuple) -> bool:
     return all(
         is_plain(p)
         if type(p) is tuple
-        else type(p) is Value and (p.kind.is_known or not (p.kind.is_array or p.kind.is_inexact))
+        else type(p) is Value and (p.kind.is_known or not (p.kind.has_memory or p.kind.is_inexact))
         for p in x
     )
 

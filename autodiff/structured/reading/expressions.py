@@ -24,7 +24,7 @@ from autodiff.structured.form.known_functions import (
     PURE,
     is_pure,
 )
-from autodiff.structured.reading.building import Builder
+from autodiff.structured.reading.lists import Lists
 from autodiff.structured.reading.scopes import LocalFunction
 from chainrules_core import rrule
 
@@ -54,7 +54,7 @@ COMPARISONS: dict[type, Callable] = {
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 
 
-class Expressions(Builder):
+class Expressions(Lists):
     """Reads expressions."""
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
@@ -122,7 +122,12 @@ class Expressions(Builder):
         f = BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
-        return self._binary(f, self.expression(node.left), self.expression(node.right))
+        left, right = self.expression(node.left), self.expression(node.right)
+        if f is operator.mul and type(left) is Items and type(right) is Value:
+            if not right.kind.is_integral:
+                raise UnsupportedError("a list times what is no integer")
+            return self.list_of(list(map(self.one, left)), right)
+        return self._binary(f, left, right)
 
     def _binary(self, f: Callable, a: Any, b: Any) -> Value:
         for v in (a, b):
@@ -218,6 +223,8 @@ class Expressions(Builder):
             return base[key]
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
+        if base.kind.is_list:
+            return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
 
     def _part(self, base: Any, at: Value) -> Any:
@@ -292,6 +299,8 @@ class Expressions(Builder):
             if type(owner) is Named:
                 return self._of_dict(owner, node)
             owner = self.one(owner)
+            if owner.kind.is_list:
+                return self._of_list(owner, node)
             if owner.kind.is_array:
                 f = getattr(np.ndarray, node.func.attr, None)
                 own = [owner]
@@ -307,6 +316,12 @@ class Expressions(Builder):
         args = [*own, *self._displayed(node.args)]
         return self.called(f, args, self._named(node))
 
+    def _of_list(self, xs: Value, node: ast.Call) -> Value:
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if name != "append" or len(node.args) != 1 or node.keywords:
+            raise UnsupportedError(f"method {name} of a list")
+        return self.append(xs, self.expression(node.args[0]))
+
     def _of_dict(self, x: Named, node: ast.Call) -> tuple:
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         if node.args or node.keywords or name not in ("keys", "values", "items"):
@@ -321,6 +336,10 @@ class Expressions(Builder):
 
     def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
+        if args and type(args[0]) is Value and args[0].kind.is_list:
+            found = self.of_list(f, args, options)
+            if found is not NotImplemented:
+                return found
         if f is len and len(args) == 1 and not options:
             (x,) = args
             if isinstance(x, (tuple, Named)):
@@ -341,6 +360,7 @@ class Expressions(Builder):
             return self.inline(f, args, options)
         if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):
             raise UnsupportedError("a list as an argument")
+        args = [self.as_array(f, a) for a in args]
         values = [self.one(a, given=True) for a in args]
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):

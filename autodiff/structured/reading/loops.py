@@ -10,11 +10,22 @@ import operator
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from autodiff.structured.form.ir import WRITES, For, Items, Named, Value, While, blocks_of, known
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
+    For,
+    Items,
+    Named,
+    Value,
+    While,
+    blocks_of,
+    known,
+)
 from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.expressions import Expressions
 from autodiff.structured.reading.jumps import breaks, structured
+from autodiff.structured.reading.lists import comprehended
 from autodiff.structured.reading.scopes import LocalFunction
 
 _INT = frozenset([int])
@@ -67,10 +78,20 @@ class Loops(Expressions):
         """Read a loop over something."""
         if node.orelse:
             raise UnsupportedError("else of a loop")
-        over = self.iterated(node.iter)
-        if over.known is not None:
+        self._for(node, self.iterated(node.iter))
+
+    def _for(self, node: ast.For, over: _Turns) -> None:
+        lengths, self.lengths = self.lengths, []
+        if over.known is None:
+            self._turn(node, over)
+        elif over.known <= _MOST_UNROLLED:
             self._unroll(node, over)
-            return
+        else:
+            raise UnsupportedError("a loop over a long tuple")
+        for xs, n in lengths:
+            self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
+
+    def _turn(self, node: ast.For, over: _Turns) -> None:
         if over.bounds is not None and isinstance(node.target, ast.Name):
             bounds, name, item = over.bounds, node.target.id, None
         else:
@@ -108,9 +129,7 @@ class Loops(Expressions):
 
     def _items(self, over: _Turns) -> Iterator[Any]:
         """Yield what a loop goes over if the number of turns is known."""
-        if over.known is None or over.known > _MOST_UNROLLED:
-            raise UnsupportedError("many turns, or nobody knows how many")
-        for i in range(over.known):
+        for i in range(over.known or 0):
             yield over.item(self.const(i))
 
     def iterated(self, node: ast.expr) -> _Turns:
@@ -127,6 +146,8 @@ class Loops(Expressions):
         value = self.expression(node)
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
+        if type(value) is Value and value.kind.is_list:
+            return self._over_list(value)
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
@@ -136,6 +157,12 @@ class Loops(Expressions):
             lambda: self.called(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
+
+    def _over_list(self, xs: Value) -> _Turns:
+        """Read a list that may grow, but not while a loop goes over it."""
+        name, n = self.held(xs), self.held(self.length(xs))
+        self.lengths.append((name, n))
+        return _Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
 
     def _over(self, items: list) -> _Turns:
         n = self.const(len(items))
@@ -216,19 +243,24 @@ class Loops(Expressions):
 
     # -- comprehensions ----------------------------------------------------------------------------
 
-    def on_listcomp(self, node: ast.ListComp) -> Items:
-        """Read a list of expressions, one for each item of a tuple or list."""
-        return Items(self._comprehended(node))
-
-    def on_generatorexp(self, node: ast.GeneratorExp) -> Items:
-        """Read a generator, which whoever takes it goes over at once."""
-        return Items(self._comprehended(node))
-
-    def _comprehended(self, node: ast.ListComp | ast.GeneratorExp) -> list:
+    def on_listcomp(self, node: ast.ListComp) -> Items | Value:
+        """Read a list of expressions: item by item over a tuple or list, else as a loop."""
         first, *others = node.generators
         over = self.iterated(first.iter)
-        if others or first.ifs or first.is_async:
-            raise UnsupportedError("this form of comprehension")
+        is_short = over.known is not None and over.known <= _MOST_UNROLLED
+        if is_short and not (others or first.ifs or self.lengths):
+            return Items(self._comprehended(node, over))
+        name = self.hidden("list", lasts=True)
+        self.bind(name, self.list_of([]))
+        self._for(comprehended(node, name, self.hidden), over)
+        return self.read(name)
+
+    def on_generatorexp(self, node: ast.GeneratorExp) -> Items | Value:
+        """Read a generator, which whoever takes it goes over at once."""
+        return self.on_listcomp(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+
+    def _comprehended(self, node: ast.ListComp, over: _Turns) -> list:
+        first = node.generators[0]
         targets = {part.id for part in ast.walk(first.target) if isinstance(part, ast.Name)}
         scope = self.scope
         outer = scope.locals, scope.slots, scope.forms
@@ -263,10 +295,12 @@ class Loops(Expressions):
         """Read the body of a loop until the kinds at its beginning hold for every turn."""
         for _ in range(_MOST_ROUNDS):
             before = dict(self.kinds)
+            items = [(memory, memory.root().items) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = turn()
             joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
-            if joined == before:
+            same_items = all(memory.root().items == kind for memory, kind in items)
+            if joined == before and same_items:
                 # What is bound in the loop alone may not be bound after it.
                 self.kinds = before
                 return body
@@ -297,7 +331,9 @@ class Loops(Expressions):
 
         self.flags.append(flag or "")
         body = self._loop(turn)
-        if any(op.code in WRITES for block in blocks_of(parts[1]) for op in block.ops):
+        if any(
+            op.code in (*WRITES, *LIST_WRITES) for block in blocks_of(parts[1]) for op in block.ops
+        ):
             raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
         parts[0].uses += 1

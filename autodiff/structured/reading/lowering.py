@@ -17,13 +17,24 @@ from typing import Any
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.form.ir import WRITES, Memory, Op, Program, Value, blocks_of, flat
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
+    Items,
+    Memory,
+    Op,
+    Program,
+    Value,
+    blocks_of,
+    flat,
+)
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, kind_of_result
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.building import formed, parts_of
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import always_returns, jumps, leaving, structured
+from autodiff.structured.reading.lists import grown_in
 from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
@@ -247,12 +258,20 @@ class _Lowering(Loops):
 
     def on_assign(self, node: ast.Assign) -> None:
         value = self.expression(node.value)
+        if type(value) is Items and (not value or self._may_grow(node.targets)):
+            value = self.list_from(value)
         for target in node.targets:
             self.assign(target, value)
 
+    def _may_grow(self, targets: list[ast.expr]) -> bool:
+        """Whether the function that is read changes a list that it binds."""
+        grown = grown_in(self.calling[-1])
+        return any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+
     def on_annassign(self, node: ast.AnnAssign) -> None:
         if node.value is not None:
-            self.assign(node.target, self.expression(node.value))
+            assigned = ast.Assign([node.target], node.value)
+            self.on_assign(ast.copy_location(assigned, node))
 
     def assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
@@ -264,6 +283,9 @@ class _Lowering(Loops):
                 self.assign(t, v)
         elif isinstance(target, ast.Subscript):
             base = self.value(target.value)
+            if base.kind.is_list:
+                self.set_item(base, self.value(target.slice), value)
+                return
             values, template = self._index(target.slice)
             if isinstance(value, tuple):
                 raise UnsupportedError("a tuple written into an array")
@@ -323,6 +345,9 @@ class _Lowering(Loops):
             base, values, template = old, list[Value](), ("known", Ellipsis)
         elif isinstance(node.target, ast.Subscript):
             base = self.value(node.target.value)
+            if base.kind.is_list:
+                self._change_item(f, base, self.value(node.target.slice), node.value)
+                return
             values, template = self._index(node.target.slice)
         else:
             raise UnsupportedError(f"assignment to {type(node.target).__name__}")
@@ -347,6 +372,23 @@ class _Lowering(Loops):
         value = self.value(node.value)
         self._check_in_place(f, region, value)
         self.store(base, self._binary(f, old, value), values, template)
+
+    def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
+        """Read an item of a list that is changed by an operator; an array changes in place."""
+        old = self.item(xs, at)
+        block, n = self.block, len(self.block.ops)
+        value = self.value(node)
+        if not old.kind.is_array:
+            self.set_item(xs, at, self._binary(f, old, value))
+            return
+        if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
+            raise UnsupportedError("a list that changes while one of its items does")
+        self._check_in_place(f, old.kind, value)
+        whole = ("known", Ellipsis)
+        if f in (operator.add, operator.sub):
+            self.store(old, value, [], whole, "add" if f is operator.add else "sub")
+        else:
+            self.store(old, self._binary(f, old, value), [], whole)
 
     def drop(self, value: Value) -> None:
         """Take the operation that made a value out of the block: nobody reads it."""

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from autodiff.structured.form.ir import (
+    LIST_WRITES,
     WRITES,
     Block,
     If,
@@ -70,7 +71,9 @@ def _parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
     op = v.op
     if op.code == "read":
         return held.get(op.data, set())
-    if op.code == "load" or (op.code == "call" and makes_new(op.f)):
+    if op.code == "item":  # whatever was put into the list
+        return {s for s in held if s.memory is not None and s.memory.root() is v.memory.root()}  # type: ignore[union-attr]
+    if op.code in ("load", "join") or (op.code == "call" and makes_new(op.f)):
         return set()
     given = [a for a in (*op.args, *op.options.values()) if a.kind.is_array or a.kind.parts]
     return set[Slot]().union(*[_parameters_of(a, held) for a in given])
@@ -78,7 +81,7 @@ def _parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
 
 def is_active(value: Value) -> bool:
     """Whether a value depends on the variables."""
-    if value.kind.is_array:
+    if value.kind.has_memory:
         return value.memory is not None and value.memory.root().is_active
     if value.op.code == "tuple":
         return any(map(is_active, value.op.args))
@@ -113,7 +116,7 @@ def _mark_block(block: Block) -> bool:
     for op in block.ops:
         changed |= _mark_op(op)
     for slot, value in block.writes.items():
-        if not value.kind.is_array and is_active(value) and not slot.is_active:
+        if not value.kind.has_memory and is_active(value) and not slot.is_active:
             slot.is_active = changed = True
     return changed
 
@@ -123,6 +126,8 @@ def _mark_op(op: Op) -> bool:
         return False
     if op.code in WRITES:
         return is_active(op.args[1]) and _activate(op.args[0])
+    if op.code == "list" or op.code in LIST_WRITES:
+        return _mark_list(op)
     value: Any = op.out
     if op.code == "call" and value.kind.parts and value.kind.has_floats and depends(op):
         raise UnsupportedError(f"{op.f} returns several numbers that depend on the variables")
@@ -130,15 +135,23 @@ def _mark_op(op: Op) -> bool:
         return False
     if op.code == "read":
         return bool(op.data.is_active) and _activate(value)
-    if op.code == "load":
+    if op.code in ("load", "join"):
         return is_active(op.args[0]) and _activate(value)
     if op.code == "call":
         return depends(op) and _activate(value)
     return False
 
 
+def _mark_list(op: Op) -> bool:
+    """Mark a list if one of its items depends on the variables."""
+    xs, items = (op.out, op.args) if op.code == "list" else (op.args[0], op.args[1:2])
+    inner = xs.memory.root().of_items  # type: ignore[union-attr] # a list has one
+    found = any(map(is_active, items)) or (inner is not None and inner.root().is_active)
+    return found and _activate(xs)  # type: ignore[arg-type] # it is a value
+
+
 def _activate(value: Value) -> bool:
-    if value.kind.is_array:
+    if value.kind.has_memory:
         assert value.memory is not None
         memory = value.memory.root()
         if memory.is_active:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import parts_of_index, region_of
-from autodiff.structured.form.ir import Block, Op, Slot, Value, known
+from autodiff.structured.form.ir import LIST_WRITES, Block, Op, Slot, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import depends, is_active
@@ -16,6 +16,7 @@ from autodiff.structured.writing.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
 
 _DISPLAYS = (np.array, np.asarray)
+_WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
 
@@ -121,10 +122,13 @@ class BlockSweep:
         if op.code in ("break", "raise"):
             return
         if op.out is None:
-            self.write(op)
+            (self.write_list if op.code in LIST_WRITES else self.write)(op)
             return
         v = op.out
-        if op.code in ("read", "view", "form", "tuple", "part", "const") or not is_active(v):
+        if op.code in _WITHOUT_SWEEP or not is_active(v):
+            return
+        if op.code == "list":
+            self.display(v, self.e.shadow(v), ())
             return
         if op.code == "call" and not depends(op):
             return
@@ -135,6 +139,10 @@ class BlockSweep:
             return
         if op.code == "load":
             self.load(op, g)
+        elif op.code == "join":
+            how, axis = op.data
+            shadow = self.e.shadow(op.args[0])
+            self.out.add(f"{how}_back({shadow}, {g}, {axis})")
         else:
             self.call(op, g)
 
@@ -151,6 +159,29 @@ class BlockSweep:
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
             self.out.add(f"{shadow}[{index}] += {g}")
+
+    def write_list(self, op: Op) -> None:
+        """Undo a change of a list in its shadow, which then is as long as the list was."""
+        e = self.e
+        base, value, *at = op.args
+        if not e.has_shadow(base):
+            return
+        shadow = e.shadow(base)
+        is_number = value.kind.is_scalar and is_active(value)
+        if op.code == "append":
+            text = f"{shadow}.pop()"
+        else:
+            text = f"{shadow}[{e.index(op.data, [e.need(a) for a in at])}]"
+        if is_number:
+            self.add_to(value, text)
+        if op.code == "set" and value.kind.has_memory:
+            old = e.old_name(op)
+            e.pushing[old] = old
+            self.out.add(f"{text} = {old}")
+        elif op.code == "set":
+            self.out.add(f"{text} = 0.0")
+        elif not is_number:
+            self.out.add(text)
 
     def write(self, op: Op) -> None:
         """Undo a write: take the cotangent of what was written, and put the old contents back."""
@@ -228,7 +259,7 @@ class BlockSweep:
             place = (*at, i)
             if part.op.code == "tuple":
                 self.display(part, g, place)
-            elif is_active(part):
+            elif is_active(part) and part.kind.is_scalar:
                 self.add_to(part, f"{g}[{', '.join(map(str, place))}]")
 
     def summed(self, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:

@@ -53,6 +53,7 @@ SYMBOLS: dict[Any, str] = {
 }
 _PREFIXES: dict[Any, str] = {operator.neg: "-", operator.pos: "+", operator.not_: "not "}
 _LITERALS = (bool, int, float, str, type(None))
+_NEW = ("call", "load", "list", "item", "join")  # each makes an array or list with a shadow
 _AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
 
 
@@ -179,12 +180,15 @@ class Emitter:
     def operation(self, op: Op, text: Callable[[Value], str]) -> str:
         """Return an operation as an expression."""
         args = [text(a) for a in op.args]
-        if op.code in ("view", "load") and op.data != CALLED:
+        if op.code in ("view", "load", "item") and op.data != CALLED:
             if op.data == "T":
                 return f"{args[0]}.T"
             return f"{args[0]}[{self.index(op.data, args[1:])}]"
         if op.code == "form":
             return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
+        if op.code == "list":
+            *items, times = args if op.data else [*args, ""]
+            return f"[{', '.join(items)}]" + (f" * {times}" if op.data else "")
         if op.code == "tuple":
             return "(" + "".join(f"{a}, " for a in args) + ")"
         if op.code == "part":
@@ -381,7 +385,7 @@ class Emitter:
                 out.add(f"{value.name} = {text}")
             self._check(op)
             if self._makes_shadow(op):
-                out.add(f"{value.name}_b = zeros_like({value.name})")
+                out.add(f"{value.name}_b = {self._new_shadow(op)}")
         names = [self._pushed(p) for p in pushes.values()]
         if names:
             self.push_names[len(out.lines)] = list(pushes)
@@ -403,7 +407,21 @@ class Emitter:
 
     def _makes_shadow(self, op: Op) -> bool:
         value = op.out
-        return value is not None and op.code in ("call", "load") and self.has_shadow(value)
+        return value is not None and op.code in _NEW and self.has_shadow(value)
+
+    def _new_shadow(self, op: Op) -> str:
+        """Return a shadow for what an operation makes, or reads in a list, as it is written."""
+        if op.code == "item":
+            base = self._shadow_forward(op.args[0])
+            return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
+        if op.code != "list":
+            return f"zeros_like({op.out})"
+        if op.data:
+            return f"[0.0] * len({op.out})"
+        return f"[{', '.join(map(self._shadow_of_item, op.args))}]"
+
+    def _shadow_of_item(self, v: Value) -> str:
+        return self._shadow_forward(v) if v.kind.has_memory else "0.0"
 
     def _shadow_forward(self, v: Value) -> str:
         op = v.op
@@ -478,8 +496,17 @@ class Emitter:
             self.out.add("raise Changed")
             return
         base, value, *at = op.args
+        if op.code == "append":
+            self.out.add(f"{self.text(base)}.append({self.text(value)})")
+            if self.has_shadow(base):
+                shadow = self._shadow_forward(base)
+                self.out.add(f"{shadow}.append({self._shadow_of_item(value)})")
+            return
         target = f"{self.text(base)}[{self.index(op.data, [self.text(a) for a in at])}]"
         old = self.old_name(op)
+        if op.code == "set":
+            self._forward_set(op, target, old if old in self.pushes.get(block, {}) else None)
+            return
         if old in self.pushes.get(block, {}):
             is_array = region_of(op).is_array
             self.out.add(f"{old} = {target}" + (".copy()" if is_array else ""))
@@ -493,6 +520,16 @@ class Emitter:
             self.out.add(f"{name} {sign} {self.text(value)}")
             return
         self.out.add(f"{target} {sign} {self.text(value)}")
+
+    def _forward_set(self, op: Op, target: str, old: str | None) -> None:
+        """Write an item of a list; an array in it has its shadow in the shadow of the list."""
+        base, value, at = op.args
+        self.out.add(f"{target} = {self.text(value)}")
+        if value.kind.has_memory and self.has_shadow(base):
+            shadow = f"{self._shadow_forward(base)}[{self.text(at)}]"
+            if old is not None:
+                self.out.add(f"{old} = {shadow}")
+            self.out.add(f"{shadow} = {self._shadow_forward(value)}")
 
     def old_name(self, op: Op) -> str:
         """Return the name of what a write overwrites."""
@@ -691,6 +728,8 @@ def _may_overlap(base: Value, value: Value) -> bool:
 
 def _is_checked(op: Op) -> bool:
     """Whether the kind of a result could depend on values."""
+    if op.code == "join":
+        return True
     if op.code != "call" or isinstance(op.f, np.ufunc):
         return False
     if op.f is operator.pow:

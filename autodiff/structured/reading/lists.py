@@ -1,0 +1,230 @@
+"""Reading lists that may grow.
+
+A list whose items are known one by one, and which nobody changes, has a variable for each item
+(`Items`). Any other list is a list in the generated code as well. All its items are of one kind:
+numbers, arrays or lists.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.ir import Items, Memory, Op, Value, known
+from autodiff.structured.form.kinds import LIST, Kind, UnsupportedError, kind_of, samples
+from autodiff.structured.reading.building import Builder
+
+_INT = Kind(frozenset([int]))
+_AT = ("value", 0)
+_ARRAY = (np.array, np.asarray)
+_JOINS = frozenset({np.stack, np.vstack, np.hstack, np.concatenate, *_ARRAY})
+_STACK, _CONCATENATE, _SUM = "stack", "concatenate", "sum"
+
+# Functions that first make an array of a list.
+_OF_ARRAYS = frozenset(
+    {np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.std, np.var, np.dot, np.cumsum}
+    | {np.diff, np.linalg.norm, np.argmax, np.argmin, np.median, np.average, np.ptp, np.cumprod}
+)
+
+
+class Lists(Builder):
+    """Reads lists that may grow."""
+
+    def list_of(self, items: list[Value], times: Value | None = None) -> Value:
+        """Read a list that is displayed, and perhaps repeated."""
+        op = Op("list", items if times is None else [*items, times], data=times is not None)
+        made = self.made(op, LIST)
+        memory: Any = made.memory
+        memory.is_indexed = True  # it has a shadow
+        self.lists.append(memory)
+        for x in items:
+            if times is not None and not x.kind.is_known:
+                raise UnsupportedError("a list that repeats what is not known")
+            self._takes(made, x)
+        return made
+
+    def list_from(self, items: Items) -> Value:
+        """Make a list that may grow of one whose items are known."""
+        return self.list_of([self.list_from(x) if type(x) is Items else self.one(x) for x in items])
+
+    def _takes(self, xs: Value, x: Value) -> None:
+        memory: Any = xs.memory
+        if not (x.kind.is_scalar or x.kind.has_memory):
+            raise UnsupportedError("a list of what is no number, array or list")
+        if x.memory is not None and x.memory.root() is memory.root():
+            raise UnsupportedError("a list in itself")
+        memory.root().takes(x.kind, x.memory)
+
+    def append(self, xs: Value, x: Any) -> Value:
+        """Read ``xs.append(x)``."""
+        x = self.list_from(x) if type(x) is Items else self.one(x)
+        self._takes(xs, x)
+        self.done(Op("append", [xs, x]))
+        return self.const(None)
+
+    def set_item(self, xs: Value, at: Value, x: Any) -> None:
+        """Read ``xs[at] = x``."""
+        x = self.list_from(x) if type(x) is Items else self.one(x)
+        if not at.kind.is_integral:
+            raise UnsupportedError("an index of a list that is no integer")
+        self._takes(xs, x)
+        self.done(Op("set", [xs, x, at], data=_AT))
+
+    def _items_of(self, xs: Value) -> Kind:
+        kind = xs.memory.root().items  # type: ignore[union-attr] # a list has one
+        if kind is None:
+            raise UnsupportedError("an item of a list that has none")
+        return kind
+
+    def item(self, xs: Value, at: Value) -> Value:
+        """Read ``xs[at]``."""
+        kind = self._items_of(xs)
+        if not at.kind.is_integral:
+            raise UnsupportedError("an index of a list that is no integer")
+        if kind.is_scalar:
+            return self.made(Op("load", [xs, at], data=_AT), kind)
+        made = self.made(Op("item", [xs, at], data=_AT), kind)
+        made.memory.share(xs.memory.root().of_items)  # type: ignore[union-attr, arg-type]
+        return made
+
+    def length(self, xs: Value) -> Value:
+        """Read ``len(xs)``."""
+        return self.made(Op("length", [xs], f=len), _INT)
+
+    # -- functions of lists ------------------------------------------------------------------------
+
+    def of_list(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
+        """Read a call with a list that may grow; NotImplemented if it is any other function's."""
+        if f is len and len(args) == 1 and not options:
+            return self.length(args[0])
+        if f is sum and len(args) == 1 and not options:
+            return self._sum_of(args[0])
+        if f in _JOINS and len(args) == 1:
+            return self._joined(f, args[0], {k: self.one(v) for k, v in options.items()})
+        return NotImplemented
+
+    def as_array(self, f: Callable, x: Any) -> Any:
+        """Return the array that a function first makes of a list."""
+        if type(x) is not Value or not x.kind.is_list:
+            return x
+        if not isinstance(f, np.ufunc) and f not in _OF_ARRAYS:
+            raise UnsupportedError("a list as an argument")
+        return self._joined(np.asarray, x, {})
+
+    def _sum_of(self, xs: Value) -> Value:
+        kind = self._items_of(xs)
+        if kind.is_list:
+            raise UnsupportedError("a sum of lists")
+        if kind.is_array:
+            made = kind_of(0 + samples(kind)[0])
+        else:
+            classes: set[type] = {int}
+            for _ in range(2):
+                classes |= {type(c(2) + x) for c in classes for x in samples(kind)}
+            made = Kind(frozenset(classes))
+            if not made.is_scalar:
+                raise UnsupportedError("a sum of numbers of other classes")
+        return self.made(Op("join", [xs], f=sum, data=(_SUM, 0)), made)
+
+    def _joined(self, f: Callable, xs: Value, options: dict[str, Value]) -> Value:
+        """Read a function that makes an array of the items of a list."""
+        sample = self._sample(self._items_of(xs), xs.memory.root())  # type: ignore[union-attr]
+        if not all(v.kind.is_known for v in options.values()):
+            raise UnsupportedError("an option that is not known")
+        named = {name: known(v) for name, v in options.items()}
+        if named.keys() - ({"dtype"} if f in _ARRAY else {"axis"}):
+            raise UnsupportedError("this option")
+        try:
+            kind = kind_of(f([sample, sample], **named))
+        except (TypeError, ValueError) as error:
+            raise UnsupportedError("a call that fails") from error
+        axis = named.get("axis", 0)
+        ndim = np.ndim(sample)
+        stacks = f in (*_ARRAY, np.stack) or (f is np.vstack and ndim == 1)
+        if f in (np.vstack, np.hstack):
+            axis = int(f is np.hstack and ndim > 1)
+        if type(axis) is not int or (not stacks and not ndim):
+            raise UnsupportedError("this option")
+        data = (_STACK if stacks else _CONCATENATE, axis)
+        return self.made(Op("join", [xs], f=f, options=options, data=data), kind)
+
+    def _sample(self, kind: Kind, memory: Memory) -> Any:
+        """Return an item of a list; for numbers of several classes the one that has a fraction."""
+        if not kind.is_list:
+            return next((x for x in samples(kind) if not isinstance(x, int)), samples(kind)[0])
+        inner: Any = memory.of_items and memory.of_items.root()
+        if inner.items is None:
+            raise UnsupportedError("a list of empty lists")
+        return [self._sample(inner.items, inner)] * 2
+
+
+def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """Return the names of lists, or arrays, that a function changes: by item or by ``append``."""
+    found: set[str] = set()
+    for part in ast.walk(node):
+        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+            owner: ast.expr = part.value
+        elif isinstance(part, ast.Attribute) and part.attr == "append":
+            owner = part.value
+        else:
+            continue
+        while isinstance(owner, ast.Subscript):
+            owner = owner.value
+        if isinstance(owner, ast.Name):
+            found.add(owner.id)
+    return found
+
+
+def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> ast.For:
+    """Return a comprehension as a loop that appends to a list of this name.
+
+    The variables of the comprehension get names of their own.
+    """
+    own = {
+        part.id: fresh(part.id)
+        for generator in node.generators
+        for part in ast.walk(generator.target)
+        if isinstance(part, ast.Name)
+    }
+    first = node.generators[0].iter
+    renaming = _Renaming(own)
+    target = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+    made: Any = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
+    for generator in reversed(node.generators):
+        if generator.is_async:
+            raise UnsupportedError("async")
+        for test in reversed(generator.ifs):
+            made = ast.If(renaming.visit(test), [made], [])
+        over = generator.iter if generator.iter is first else renaming.visit(generator.iter)
+        made = ast.For(renaming.visit(generator.target), over, [made], [])
+    return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+class _Renaming(ast.NodeTransformer):
+    """Copies expressions with other names in them."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self.names = names
+
+    def generic_visit(self, node: ast.AST) -> ast.AST:
+        """Return a copy."""
+        fields = {
+            name: [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
+            if isinstance(value, list)
+            else self.visit(value)
+            if isinstance(value, ast.AST)
+            else value
+            for name, value in ast.iter_fields(node)
+        }
+        return ast.copy_location(type(node)(**fields), node)
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        """Return a parameter, which hides a variable of its name."""
+        return ast.copy_location(ast.arg(self.names.get(node.arg, node.arg)), node)
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        """Return a name, or the other name for it."""
+        return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)

@@ -1,0 +1,273 @@
+"""Lists that loops fill: as programs, traced, and beside machine code, against differences."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff.structured import calls
+from tools.fuzz import generators, judge
+
+
+def trajectory(x: Any, n: int) -> Any:
+    xs = [x]
+    for _ in range(n):
+        x = x + 0.01 * np.sin(x)
+        xs.append(x)
+    return np.sum(np.array(xs) ** 2)
+
+
+def reads_earlier_items(x: Any, n: int) -> Any:
+    xs = [x]
+    for _ in range(n):
+        xs.append(xs[-1] + 0.1 * np.sin(xs[-1]) * xs[len(xs) // 2])
+    return np.sum(np.stack(xs, axis=1) ** 2)
+
+
+def recursion_of_numbers(x: Any, n: int) -> Any:
+    a = [x[0], x[1]]
+    for _ in range(n):
+        a.append(0.9 * a[-1] - 0.3 * a[-2] + 0.1)
+    return sum(a) + a[3] * a[-1]
+
+
+def generator_with_condition(x: Any, n: int) -> Any:
+    return sum(x[i] * x[i + 1] * np.sin(x[i]) for i in range(len(x) - 1) if i % 3)
+
+
+def nested_comprehension(x: Any, n: int) -> Any:
+    return np.sum(np.array([[x[i] * x[j] for i in range(len(x))] for j in range(3)]) ** 3)
+
+
+def dynamic_programming(x: Any, n: int) -> Any:
+    best = [0.0] * len(x)
+    for i in range(len(x)):
+        best[i] = x[i]
+        for j in range(i):
+            if x[j] < x[i] and best[j] + x[i] > best[i]:
+                best[i] = best[j] + x[i]
+        best[i] *= 1.5
+    return np.sum(best) + np.max(best)
+
+
+def table_of_lists(x: Any, n: int) -> Any:
+    t = [[0.0] * len(x) for _ in range(n)]
+    for i in range(1, n):
+        for j in range(len(x)):
+            t[i][j] = t[i - 1][j] * 0.5 + x[j] * x[j - 1]
+    return t[-1][2] * t[3][1] + np.sum(np.array(t))
+
+
+def pieces_of_several_lengths(x: Any, n: int) -> Any:
+    parts = []
+    for i in range(n):
+        parts.append(x[: i % 4 + 1] * i)
+    return np.sum(np.concatenate(parts) ** 2)
+
+
+def grows_after_it_was_read(x: Any, n: int) -> Any:
+    parts = []
+    for i in range(n):
+        parts.append(x * i)
+    a = np.vstack(parts)
+    parts.append(x)
+    return np.sum(a**2) + len(parts) * np.sum(parts[-1]) + np.sum(sum(parts) ** 2)
+
+
+def goes_over_lists(x: Any, n: int) -> Any:
+    parts = []
+    for i in range(n):
+        parts.append(x[i % len(x)] * i)
+    s = 0.0
+    for k, (p, q) in enumerate(zip(parts, reversed(parts), strict=True)):
+        s += p * q * k
+    for p in parts:
+        s += p**2
+    return s
+
+
+def writes_into_items(x: Any, n: int) -> Any:
+    parts = [x]
+    for i in range(n):
+        y = parts[-1].copy()
+        y[i % len(y)] *= 1.1
+        parts.append(y)
+    for i in range(1, len(parts)):
+        parts[i][0] += parts[i - 1][1]
+        parts[i] *= 0.9
+    return np.sum(parts[-1] * parts[3])
+
+
+def replaces_items(x: Any, n: int) -> Any:
+    layers = [x * k for k in range(n)]
+    for k in range(1, n):
+        before = layers[k]
+        layers[k] = np.tanh(before + layers[k - 1])
+        layers[k] = layers[k] * before
+    return np.sum(np.array(layers))
+
+
+def has_two_names(x: Any, n: int) -> Any:
+    out: list = []
+    again = out
+
+    def add(v: Any) -> None:
+        again.append(v)
+
+    for i in range(n):
+        add(x[0] * i)
+        out.append(x[1])
+    return np.mean(out) * np.sum(again)
+
+
+def new_list_in_each_turn(x: Any, n: int) -> Any:
+    s = 0.0
+    for i in range(n):
+        row = []
+        for j in range(3):
+            row.append(x[j] * i)
+        s += sum(row) * row[-1]
+    return s
+
+
+def in_a_branch(x: Any, n: int) -> Any:
+    seen = [x[0]]
+    for i in range(n):
+        if i % 3 == 0:
+            seen.append(x[i % 4] * seen[-1])
+        elif len(seen) > 2:
+            seen[-1] = seen[-1] + x[2]
+    return seen[-1] * seen[1] + len(seen)
+
+
+BY_PROGRAMS = (
+    trajectory, reads_earlier_items, recursion_of_numbers, generator_with_condition,
+    nested_comprehension, dynamic_programming, table_of_lists, pieces_of_several_lengths,
+    grows_after_it_was_read, goes_over_lists, writes_into_items, replaces_items, has_two_names,
+    new_list_in_each_turn, in_a_branch,
+)  # fmt: skip
+
+
+def grows_while_it_is_gone_over(x: Any, n: int) -> Any:
+    out = [x[0]]
+    for v in out:
+        if len(out) < n:
+            out.append(v * x[1])
+    return sum(out)
+
+
+def removes_items(x: Any, n: int) -> Any:
+    out = [x[0]]
+    for i in range(n):
+        out.append(x[1] * i)
+        if i % 2:
+            out.pop(0)
+    return sum(out)
+
+
+def of_several_kinds(x: Any, n: int) -> Any:
+    out = [x[0], x]
+    for i in range(n):
+        out.append(x[1] * i)
+    return sum(out[2:]) + np.sum(out[1]) * out[0]
+
+
+def is_returned(x: Any, n: int) -> Any:
+    out = []
+    for i in range(n):
+        out.append(x[i % 4] * i)
+    return out
+
+
+TRACED = (grows_while_it_is_gone_over, removes_items, of_several_kinds, is_returned)
+X = np.array([0.2, 0.45, 0.9, 1.3, 0.7])
+
+
+def _loss(f: Callable) -> Callable:
+    def loss(x: Any) -> Any:
+        y = f(x * 1.0, 7)
+        return sum(y) if isinstance(y, list) else y * 1.0
+
+    return loss
+
+
+def _differences(f: Callable) -> np.ndarray:
+    h = 1e-6
+    return np.array([(f(X + h * e) - f(X - h * e)) / (2 * h) for e in np.eye(len(X))])
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("f", BY_PROGRAMS, ids=lambda f: f.__name__)
+def test_by_a_program(f: Callable, native: bool, runs: list[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr(calls.Settings, "native", 0.0 if native else 9.0)
+    loss = _loss(f)
+    for _ in range(3):
+        value, found = autodiff.value_and_gradient(loss, X)
+        assert value == loss(X)
+        np.testing.assert_allclose(found, _differences(loss), rtol=1e-7, atol=1e-8)
+    assert runs.count(f.__name__) == 3
+
+
+@pytest.mark.parametrize("f", TRACED, ids=lambda f: f.__name__)
+def test_traced(f: Callable, runs: list[str]) -> None:
+    loss = _loss(f)
+    for _ in range(3):
+        found = autodiff.gradient(loss, X)
+        np.testing.assert_allclose(found, _differences(loss), rtol=1e-7, atol=1e-8)
+    assert f.__name__ not in runs
+
+
+def test_float32_is_kept(runs: list[str]) -> None:
+    x = X.astype(np.float32)
+    for f in (trajectory, table_of_lists, replaces_items):
+        value, found = autodiff.value_and_gradient(_loss(f), x)
+        assert value.dtype == _loss(f)(x).dtype
+        assert found.dtype == np.float32
+        np.testing.assert_allclose(found, _differences(_loss(f)), rtol=1e-4)
+        assert f.__name__ in runs
+
+
+def test_empty_lists(traced: Callable) -> None:
+    def kernel(x: Any, n: int) -> Any:
+        out = [x[0]]
+        other = [v * x[1] for v in x[n:]]
+        for i in range(n):
+            out.append(x[i])
+        return sum(out) + sum(other)
+
+    for n in (0, 3, 5):
+        assert autodiff.gradient(kernel, X, n, argnums=0).tolist() == (
+            traced(lambda x: kernel(x, n), X).tolist()  # noqa: B023 - called at once
+        )
+
+
+@pytest.mark.parametrize("native", [False, True])
+@pytest.mark.parametrize("start", range(0, 90, 30))
+def test_generated(
+    start: int, native: bool, traced: Callable, runs: list[str], monkeypatch: Any
+) -> None:
+    for seed in _quietly(range(start, start + (10 if native else 30))):
+        f, arguments = judge.load(generators.write("lists", seed))
+        monkeypatch.setattr(calls.Settings, "native", 0.0 if native else 9.0)
+        try:
+            expected = traced(f, *judge.fresh(arguments))
+        except (IndexError, ValueError) as error:
+            with pytest.raises(type(error)):
+                autodiff.gradient(f, *judge.fresh(arguments))
+            continue
+        for _ in range(2 if native else 1):
+            found = autodiff.gradient(f, *judge.fresh(arguments))
+            for x, y in zip(found, expected, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
+    assert "kernel" in runs
+
+
+def _quietly(seeds: range) -> Iterator[int]:
+    with np.errstate(all="ignore"):
+        for seed in seeds:
+            calls.Settings.worth = calls.Settings.least = -1.0
+            yield seed
