@@ -39,7 +39,7 @@ def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "aut
     -------
     Compiled
         The function. ``.source`` shows the programs; ``.eager_because`` says why one could not be
-        made, if so: then `f` runs as it is.
+        made, if so: then `f` runs as it is. ``.report()`` says what became of each loop.
 
     Raises
     ------

@@ -29,7 +29,17 @@ class TooLongError(NotRecordedError):
 
 
 class UnrolledError(NotRecordedError):
-    """A recording unrolls loops that a structured program could run."""
+    """A recording unrolls loops that a structured program could run.
+
+    Attributes
+    ----------
+    loops : list of Programs
+        The programs of the functions with loops that were called.
+    """
+
+    def __init__(self, why: str, loops: list[Any]) -> None:
+        super().__init__(why)
+        self.loops = loops
 
 
 class CompileError(DifferentiationError):

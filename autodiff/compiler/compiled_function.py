@@ -32,6 +32,7 @@ from autodiff.compiler.recording.captured_guards import Dependency, checks_of, d
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compiler.recording.recorder import MOST, Recording
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
+from autodiff.compiler.report import Report, made
 from autodiff.compiler.tiering.backoff import Patience
 from autodiff.compiler.tiering.promotion import Candidate, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
@@ -49,6 +50,7 @@ from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
 _serials = itertools.count(1)
+_INSTALL = 'pip install "chainrules-python[numba]"'
 _BACKENDS = ("auto", "python", "numba")
 _MOST_FAILURES = 3
 
@@ -64,12 +66,17 @@ class Variant:
         Its source.
     program : Program
         What the source was written from.
+    loops : list of (Programs, bool)
+        The functions with loops in it, and whether the program has all turns one after the other.
     """
 
-    __slots__ = ("filename", "program", "run", "source")
+    __slots__ = ("filename", "loops", "program", "run", "source")
 
-    def __init__(self, run: Callable, source: str, program: Program, filename: str) -> None:
+    def __init__(
+        self, run: Callable, source: str, program: Program, filename: str, loops: list
+    ) -> None:
         self.run = run
+        self.loops = loops
         self.source = source
         self.program = program
         self.filename = filename
@@ -115,10 +122,12 @@ class Compiled:
         self._patience: dict[Any, Patience] = {}
         self._draws = False  # whether there were generators among the arguments
         self.eager_because: str | None = None
+        self._as_written_loops: list[Any] = []  # of functions that a recording would unroll
         _compiled.add(self)
 
     def __repr__(self) -> str:
-        return f"<compiled {name_of(self._f)}, {self.variants} variants>"
+        more = "" if scalar_kernels.is_installed() else f"; machine code needs numba: {_INSTALL}"
+        return f"<compiled {name_of(self._f)}, {self.variants} variants{more}>"
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
         return self if owner is None else types.MethodType(self, owner)
@@ -178,6 +187,7 @@ class Compiled:
             restore(before)
             value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
             is_final = isinstance(error, UnrolledError)
+            self._as_written_loops = error.loops if isinstance(error, UnrolledError) else []
             self._failures[form] = _MOST_FAILURES if is_final else self._failures.get(form, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
@@ -198,6 +208,35 @@ class Compiled:
     def source(self) -> str:
         """The source of the programs, the most recently used first."""
         return "\n\n".join(v.source for vs in self._variants.values() for v in vs)
+
+    def report(self) -> Report:
+        """Return how the function runs: its programs, and what became of each loop.
+
+        Returns
+        -------
+        Report
+            It prints as text. ``.loops`` has the function, file and line of each loop, its state
+            (``"machine code"``, ``"NumPy source"``, ``"straight line"`` or ``"traced"``), and why
+            it is nothing faster.
+
+        Examples
+        --------
+        >>> from autodiff import compile, gradient
+        >>> def decay(x, n):
+        ...     for _ in range(n):
+        ...         x = x - 0.1 * x * x
+        ...     return x
+        >>> slope = compile(lambda x: gradient(decay, x, 30, argnums=0))
+        >>> slope.report()
+        <lambda>: not called yet
+        >>> _ = slope(2.0)
+        >>> slope.report().programs
+        1
+        """
+        loops = [pair for vs in self._variants.values() for v in vs for pair in v.loops]
+        loops += [(programs, False) for programs in self._as_written_loops]
+        name = getattr(self._f, "__name__", None) or name_of(self._f)
+        return made(name, self.variants, self.eager_because, loops)
 
     def clear(self) -> None:
         """Drop all programs."""
@@ -265,7 +304,8 @@ def recorded(
     program = _program(tape, inputs, outputs)
     inputs.checks[:0] = checks_of(outside, inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
-    writing = _Writing(f, inputs, outputs, parameters, backend)
+    loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
+    writing = _Writing(f, inputs, outputs, parameters, backend, loops)
     has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
     has_effects = any(s.f is effect for s in program.steps)
     if not has_branches or has_effects:
@@ -307,8 +347,9 @@ class _Writing:
     """Builds variants from recorded programs."""
 
     def __init__(
-        self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str
-    ) -> None:
+        self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str,
+        loops: list,
+    ) -> None:  # fmt: skip
         name = getattr(f, "__name__", "")
         is_name = name.isidentifier() and not keyword.iskeyword(name)
         self.name = inputs.names.reserved(name if is_name else "f")
@@ -316,6 +357,7 @@ class _Writing:
         self.outputs = outputs
         self.parameters = parameters
         self.backend = backend
+        self.loops = loops
         self.may_use_numba = backend != "python" and scalar_kernels.is_installed()
         self._copied: set[int] = set()
         self._whole: Any = None  # the program before its chains are put together
@@ -335,7 +377,7 @@ class _Writing:
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         run, filename, source = self.emitted(program)
-        return Variant(run, source, program, filename)
+        return Variant(run, source, program, filename, self.loops)
 
     def emitted(self, program: Program) -> tuple[Callable, str, str]:
         """Return a program as a function, with its file name and source."""

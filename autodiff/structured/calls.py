@@ -11,6 +11,7 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 
 from __future__ import annotations
 
+import ast
 import functools
 import inspect
 import math
@@ -24,6 +25,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch.call import outputs
+from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
@@ -181,7 +183,17 @@ class Programs:
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.why: str | None = None
+        self.name, self.file = g.__qualname__, g.__code__.co_filename
+        self._function = weakref.ref(g)
         self.n = g.__code__.co_argcount
+
+    @property
+    def lines(self) -> list[int]:
+        """The lines of the loops of the function, while it is there."""
+        g = self._function()
+        found = definition_of(g) if g is not None else None
+        nodes = ast.walk(found.node) if found is not None else ()
+        return sorted(part.lineno for part in nodes if isinstance(part, (ast.For, ast.While)))
 
     def tape_of(self, leaves: tuple) -> Tape | None:
         """Return the one tape of the numbers and arrays, if a program could make the call."""

@@ -28,12 +28,19 @@ _TRACERS = (Tracer, FloatTracer)
 
 
 class Unrolled:
-    """The calls of a function with loops in a recording, which writes down each turn."""
+    """The calls of a function with loops in a recording, which writes down each turn.
 
-    __slots__ = ("finished", "last", "start")
+    Attributes
+    ----------
+    is_one_step : bool
+        Whether a call was made as one step instead.
+    """
+
+    __slots__ = ("finished", "is_one_step", "last", "start")
 
     def __init__(self) -> None:
         self.finished = 0
+        self.is_one_step = False
         self.start: int | None = None
 
     def call(

@@ -139,18 +139,20 @@ class Recording(Tape):
                 return
             is_short = n < _LONG
             if any(c.should_be_program(self, n, is_short) for c in list(self.loops.values())):
-                raise UnrolledError("its loops run from their source, which is shorter")
+                why = "its loops run from their source, which is shorter"
+                raise UnrolledError(why, list(self.loops))
 
     def with_loops(
         self, programs: Programs, g: types.FunctionType, body: Callable, args: tuple,
         leaves: tuple, form: tuple,
     ) -> Any:  # fmt: skip
         """Call a function with loops, as one step or turn by turn."""
+        counted = self.loops.setdefault(programs, Unrolled())
         if self.by_programs:
             y = as_one_step(self, programs, g, body, leaves, form)
             if y is not NotImplemented:
+                counted.is_one_step = True
                 return y
-        counted = self.loops.setdefault(programs, Unrolled())
         return counted.call(self.steps, programs, g, form, leaves, body, args)
 
     def spoil(self, why: str) -> None:

@@ -180,11 +180,15 @@ class Block:
 
 
 class For:
-    """A loop over a range; `bounds` are made by the block before."""
+    """A loop over a range; `bounds` are made by the block before.
 
-    __slots__ = ("body", "bounds", "broken", "slot")
+    `function` and `line` say where it stands.
+    """
+
+    __slots__ = ("body", "bounds", "broken", "function", "line", "slot")
 
     def __init__(self, slot: Slot, bounds: list[Value], body: list, broken: str | None) -> None:
+        self.function, self.line = "", 0
         self.slot = slot
         self.bounds = bounds
         self.body = body
@@ -194,9 +198,10 @@ class For:
 class While:
     """A loop: `before` makes the test."""
 
-    __slots__ = ("before", "body", "broken", "test")
+    __slots__ = ("before", "body", "broken", "function", "line", "test")
 
     def __init__(self, before: list, test: Value, body: list, broken: str | None) -> None:
+        self.function, self.line = "", 0
         self.before = before
         self.test = test
         self.body = body

@@ -66,7 +66,8 @@ class Part:
         for x in (*given, *results):
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or kind.is_scalar):
-                raise UnsupportedError(f"{x} handed to machine code")
+                what = "a list" if kind is not None and kind.is_list else x
+                raise UnsupportedError(f"{what} handed to machine code")
             if kind.is_array:
                 element_of(kind.dtype)
                 if not kind.ndim:

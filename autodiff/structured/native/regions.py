@@ -33,8 +33,10 @@ class Native:
         The source around the loops.
     scope : dict
         What it finds by name.
-    why : list of str
+    why : dict
         For each loop that is no machine code, what of it is not.
+    loops : set
+        The outermost loops that are machine code.
     count : int
         How many loops are machine code, with those inside them.
     """
@@ -48,14 +50,15 @@ class Native:
         self.module = ir.Module("structured")
         define_functions(self.module)
         self.parts: list[tuple[Any, Part, Part]] = []
-        self.why: list[str] = []
+        self.why: dict[For | While, str] = {}
         self.count = 0
         if not is_readable():
             raise UnsupportedError("arrays that lie in memory in another way")
         self.live = [self._liveness(*lines) for lines in self._functions()]
         self._nodes(emitter.program.body)
         if not self.parts:
-            raise UnsupportedError("; ".join(self.why) or "no loops")
+            raise UnsupportedError("; ".join(self.why.values()) or "no loops")
+        self.loops = {node for node, _, _ in self.parts}
         compiled = Compiled(self.module)
         self.scope = dict(emitter.constants.scope)
         for _, forward, backward in self.parts:
@@ -93,7 +96,7 @@ class Native:
             first, last = e.backward_spans[node]
             backward = self._part(f"{name}_backward", e.backward_lines[first:last], False, first)
         except UnsupportedError as error:
-            self.why.append(str(error))
+            self.why[node] = str(error)
             for direction in ("forward", "backward"):
                 made = self.module.globals.pop(f"{name}_{direction}", None)
                 if made is not None:

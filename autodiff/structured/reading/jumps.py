@@ -86,9 +86,12 @@ def _left(loop: ast.For | ast.While, flag: str, result: str) -> ast.For | ast.Wh
                 made.append(node)
         return made
 
+    made: ast.For | ast.While
     if isinstance(loop, ast.For):
-        return ast.For(loop.target, loop.iter, without(loop.body), loop.orelse)
-    return ast.While(loop.test, without(loop.body), loop.orelse)
+        made = ast.For(loop.target, loop.iter, without(loop.body), loop.orelse)
+    else:
+        made = ast.While(loop.test, without(loop.body), loop.orelse)
+    return ast.copy_location(made, loop)
 
 
 def _read(name: str) -> ast.Name:

@@ -117,7 +117,11 @@ class Loops(Expressions):
         body = self._loop(turn)
         self.flags.pop()
         slot.writes += 2
-        self.add_node(For(slot, bounds, body, flag))
+        self._add_loop(For(slot, bounds, body, flag), node)
+
+    def _add_loop(self, loop: For | While, node: ast.stmt) -> None:
+        loop.function, loop.line = self.scope.function.__qualname__, node.lineno
+        self.add_node(loop)
 
     def _unroll(self, node: ast.For, over: _Turns) -> None:
         nodes, flag = self._body_of(node)
@@ -337,7 +341,7 @@ class Loops(Expressions):
             raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
         parts[0].uses += 1
-        self.add_node(While(parts[1], parts[0], body, flag))
+        self._add_loop(While(parts[1], parts[0], body, flag), node)
 
 
 _ITERATORS: dict[Any, Callable] = {

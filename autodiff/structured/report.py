@@ -1,0 +1,95 @@
+"""What became of the loops of functions: machine code, NumPy source, or traced."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from autodiff.structured.calls import Programs
+from autodiff.structured.form.ir import For, If, While
+from autodiff.structured.runtime import Structured, has_llvm
+from autodiff.structured.settings import Settings
+
+MACHINE_CODE, SOURCE, TRACED, STEPS = "machine code", "NumPy source", "traced", "straight line"
+
+
+class LoopState(NamedTuple):
+    """How a loop runs.
+
+    Attributes
+    ----------
+    function : str
+        The function that it stands in.
+    where : str
+        File and line.
+    state : str
+        ``"machine code"``, ``"NumPy source"`` (a program made from the source of the function),
+        ``"traced"`` (turn by turn, each operation for itself), or ``"straight line"`` (a recording
+        holds the operations of all turns).
+    why : str
+        Why it is nothing faster; empty for machine code.
+    """
+
+    function: str
+    where: str
+    state: str
+    why: str
+
+
+def loops_of(programs: Programs, is_recorded: bool = False) -> list[LoopState]:
+    """Return the loops of a function, in the order of the source.
+
+    Parameters
+    ----------
+    programs : Programs
+        The programs of the function.
+    is_recorded : bool
+        Whether a recording holds all turns of its loops.
+    """
+
+    def state(line: int, what: str, why: str, function: str = programs.name) -> LoopState:
+        return LoopState(function, f"{programs.file}:{line}", what, why)
+
+    if is_recorded:
+        why = "short enough to be recorded"
+        if programs.why is not None:
+            why = f"not read from its source: {programs.why}"
+        return [state(line, STEPS, why) for line in programs.lines]
+    made = [program for program in programs.known.values() if program is not None]
+    if not made:
+        why = "a call takes too little time for a program to save any"
+        if programs.why is not None:
+            why = f"not read from its source: {programs.why}"
+        return [state(line, TRACED, why) for line in programs.lines]
+    program = made[-1]
+    return [
+        state(node.line, *_state_of(program, node, is_inside), node.function or programs.name)
+        for node, is_inside in _loops(program.program.body, program)
+    ]
+
+
+def _loops(
+    nodes: list, program: Structured, is_inside: bool = False
+) -> Iterator[tuple[For | While, bool]]:
+    """Yield all loops, and whether each is, or is part of, machine code."""
+    native = program.native
+    for node in nodes:
+        if isinstance(node, If):
+            yield from _loops(node.then, program, is_inside)
+            yield from _loops(node.otherwise, program, is_inside)
+        elif isinstance(node, (For, While)):
+            is_native = is_inside or (native is not None and node in native.loops)
+            yield node, is_native
+            yield from _loops(node.body, program, is_native)
+
+
+def _state_of(program: Structured, node: For | While, is_native: bool) -> tuple[str, str]:
+    if is_native:
+        return MACHINE_CODE, ""
+    if program.native is not None and node in program.native.why:
+        return SOURCE, f"machine code has no form of this: {program.native.why[node]}"
+    if not has_llvm():
+        return SOURCE, 'machine code needs llvmlite: pip install "chainrules-python[numba]"'
+    if program.why is not None:
+        return SOURCE, f"machine code was given up: {program.why}"
+    return SOURCE, f"it has not run for {Settings.native} s yet"
