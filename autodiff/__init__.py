@@ -20,7 +20,8 @@ Work with nests of parameters: `ravel` turns them into one vector; `tree_map`, `
 computes sums over data that do not fit in memory, or on one machine.
 
 Change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
-`ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `numeric_fallback`. Make it
+`ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `checkpoint_loops`,
+`numeric_fallback`. Make it
 fast: `compile`, `automatic_compile`. Find out what happens: `explain`, `debug_nans`,
 `full_tracebacks`. Define rules for your own functions with ``chainrules_core``.
 """
@@ -33,7 +34,7 @@ from autodiff.trace import threads as threads  # before all else: it may refuse 
 # isort: split
 import chainrules as chainrules
 from autodiff import wiring as wiring
-from autodiff.api.checkpoint import checkpoint as checkpoint
+from autodiff.api.checkpoint import checkpoint as checkpoint, checkpoint_loops as checkpoint_loops
 from autodiff.api.closure_gradients import captured_gradient as captured_gradient
 from autodiff.api.cotangent_hooks import cotangent_hook as cotangent_hook
 from autodiff.api.custom_derivatives import (
@@ -104,6 +105,7 @@ __all__ = [
     "automatic_compile",
     "captured_gradient",
     "checkpoint",
+    "checkpoint_loops",
     "CompileError",
     "cotangent_hook",
     "custom_gradient",

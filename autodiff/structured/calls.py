@@ -25,6 +25,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch.call import outputs
+from autodiff.errors import DifferentiationError
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
@@ -54,19 +55,21 @@ _PLAIN = (int, float, np.float64, np.int64)
 
 # By the id of a function's code, in `caches.keep_with`: its programs.
 _programs: dict[int, tuple] = caches.register("structured programs", {})
+_with_checkpoints: dict[int, tuple] = caches.register("programs with checkpoints", {})
 
 
 def _forget(rule: Rule) -> None:
     """Drop all programs: they were made of other rules."""
-    for _, programs in _programs.values():
+    for _, programs in (*_programs.values(), *_with_checkpoints.values()):
         programs.known.clear()
 
 
 def _end(key: int, name: str) -> None:
     """Drop the programs of a module: they refer to its globals, and so keep its code alive."""
-    for code, (_, programs) in list(_programs.items()):
-        if programs.globals == key:
-            _programs.pop(code, None)
+    for known in (_programs, _with_checkpoints):
+        for code, (_, programs) in list(known.items()):
+            if programs.globals == key:
+                known.pop(code, None)
 
 
 caches.on_rule_change(_forget)
@@ -85,15 +88,38 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
     """
     if is_ours(g):
         return body
-    known = _programs.get(id(g.__code__))
-    if known is not None:
-        programs = known[1]
-    else:
-        caches.is_of_module(g.__globals__)
-        programs = Programs(g)
-        caches.keep_with(_programs, g.__code__, programs)
+    programs = _programs_of(g, _programs)
     # What is called in place of a function does not keep it alive.
     return functools.partial(_called, programs, weakref.ref(g), body)
+
+
+def _programs_of(g: types.FunctionType, kept: dict[int, tuple]) -> Programs:
+    known = kept.get(id(g.__code__))
+    if known is not None:
+        return known[1]
+    caches.is_of_module(g.__globals__)
+    programs = Programs(g, kept is _with_checkpoints)
+    caches.keep_with(kept, g.__code__, programs)
+    return programs
+
+
+def call_with_checkpoints(g: types.FunctionType, body: Callable, args: tuple, kwargs: dict) -> Any:
+    """Call a function so that the outermost loops in it keep few of their states.
+
+    Raises
+    ------
+    DifferentiationError
+        If no program can be made of the function.
+    """
+    programs = _programs_of(g, _with_checkpoints)
+    made = _called(programs, weakref.ref(g), body, *args, **kwargs)
+    if programs.why is not None:
+        raise DifferentiationError(
+            f"checkpoint_loops({programs.name}): the loops cannot keep few states, because the "
+            f"function is not read from its source: {programs.why}. Write it without that, or put "
+            "the steps of the loop into a function and call checkpoint(step)."
+        )
+    return made
 
 
 def _called(
@@ -177,7 +203,8 @@ class Programs:
     Functions made of the same code share them: what a function has captured is compared.
     """
 
-    def __init__(self, g: types.FunctionType) -> None:
+    def __init__(self, g: types.FunctionType, has_checkpoints: bool = False) -> None:
+        self.has_checkpoints = has_checkpoints
         self.globals = id(g.__globals__)
         self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
@@ -262,6 +289,8 @@ class Programs:
 
     def is_worth_it(self) -> bool:
         """Whether tracing takes longer than reading the source and running a program."""
+        if self.has_checkpoints:
+            return True
         long_enough = self.spent >= Settings.worth and self.last >= Settings.least
         return long_enough or is_repeatable()
 
@@ -281,7 +310,7 @@ class Programs:
     ) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""
         try:
-            return Structured(g, form, values, active)
+            return Structured(g, form, values, active, self.has_checkpoints)
         except UnsupportedError as error:
             self.why = str(error)
             return None

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.repeatable import is_repeatable
+from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of, flat
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.reading.lowering import lower
@@ -71,8 +72,9 @@ class Structured:
     """
 
     def __init__(
-        self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...]
-    ) -> None:
+        self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
+        has_checkpoints: bool = False,
+    ) -> None:  # fmt: skip
         kinds, known = [], {}
         self.name = f.__qualname__
         self.n = len(args)
@@ -93,12 +95,15 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
+        self.has_checkpoints = has_checkpoints
         self.spent = 0.0
         self._write()
 
     def _write(self) -> None:
         program = self.program
-        emitter = self.emitter = Emitter(program, self.broadcasts)
+        emitter = self.emitter = Emitter(
+            program, self.broadcasts, has_checkpoints=self.has_checkpoints
+        )
         self.source, scope = emitter.emit()
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
@@ -108,7 +113,8 @@ class Structured:
         self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]  # type: ignore[union-attr]
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        if has_active_tests(program) and not all_reach(program, variables, emitter.outputs):
+        asks = has_active_tests(program) and not self.has_checkpoints
+        if asks and not all_reach(program, variables, emitter.outputs):
             raise UnsupportedError("a result that may depend on comparisons alone")
         self.same = self._same_as_argument(program.returned)
         results = zip(emitter.outputs, flat(self.same), strict=True)
@@ -119,12 +125,14 @@ class Structured:
         self.native: Any = None
         self.native_code: Any = None
         self.why: str | None = None if has_llvm() else "there is no llvmlite"
+        if self.has_checkpoints:
+            self.why = "its loops are checkpointed"
         self.asides = 0
 
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-        namespace = {**SCOPE, **scope}
+        namespace = {**SCOPE, **loop_states.SCOPE, **scope}
         exec(compile(source, name, "exec"), namespace)
         return namespace["forward"], namespace["backward"]
 

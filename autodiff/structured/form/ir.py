@@ -182,13 +182,14 @@ class Block:
 class For:
     """A loop over a range; `bounds` are made by the block before.
 
-    `function` and `line` say where it stands.
+    `function` and `line` say where it stands, `readable` which variables are bound before it.
     """
 
-    __slots__ = ("body", "bounds", "broken", "function", "line", "slot")
+    __slots__ = ("body", "bounds", "broken", "function", "line", "readable", "slot")
 
     def __init__(self, slot: Slot, bounds: list[Value], body: list, broken: str | None) -> None:
         self.function, self.line = "", 0
+        self.readable: set[Slot] = set()
         self.slot = slot
         self.bounds = bounds
         self.body = body
@@ -198,10 +199,11 @@ class For:
 class While:
     """A loop: `before` makes the test."""
 
-    __slots__ = ("before", "body", "broken", "function", "line", "test")
+    __slots__ = ("before", "body", "broken", "function", "line", "readable", "test")
 
     def __init__(self, before: list, test: Value, body: list, broken: str | None) -> None:
         self.function, self.line = "", 0
+        self.readable: set[Slot] = set()
         self.before = before
         self.test = test
         self.body = body
@@ -282,3 +284,17 @@ def blocks_of(body: list) -> Iterator[Block]:
         elif isinstance(node, If):
             yield from blocks_of(node.then)
             yield from blocks_of(node.otherwise)
+
+
+def binds(body: list, slot: Slot) -> bool:
+    """Whether statements bind a variable, as the target of a loop too."""
+    for node in body:
+        if isinstance(node, Block) and slot in node.writes:
+            return True
+        if isinstance(node, For) and (node.slot is slot or binds(node.body, slot)):
+            return True
+        if isinstance(node, While) and (binds(node.before, slot) or binds(node.body, slot)):
+            return True
+        if isinstance(node, If) and (binds(node.then, slot) or binds(node.otherwise, slot)):
+            return True
+    return False

@@ -16,6 +16,7 @@ from autodiff.structured.form.ir import (
     For,
     Items,
     Named,
+    Slot,
     Value,
     While,
     blocks_of,
@@ -99,6 +100,7 @@ class Loops(Expressions):
         for b in bounds:
             b.uses += 1
         slot = self._slot(name)
+        readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
         self._widen([node])
@@ -117,9 +119,10 @@ class Loops(Expressions):
         body = self._loop(turn)
         self.flags.pop()
         slot.writes += 2
-        self._add_loop(For(slot, bounds, body, flag), node)
+        self._add_loop(For(slot, bounds, body, flag), node, readable)
 
-    def _add_loop(self, loop: For | While, node: ast.stmt) -> None:
+    def _add_loop(self, loop: For | While, node: ast.stmt, readable: set[Slot]) -> None:
+        loop.readable = readable
         loop.function, loop.line = self.scope.function.__qualname__, node.lineno
         self.add_node(loop)
 
@@ -317,6 +320,7 @@ class Loops(Expressions):
         """Read a loop with a test."""
         if node.orelse:
             raise UnsupportedError("else of a loop")
+        readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
         self._widen(nodes)
@@ -341,7 +345,7 @@ class Loops(Expressions):
             raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
         parts[0].uses += 1
-        self._add_loop(While(parts[1], parts[0], body, flag), node)
+        self._add_loop(While(parts[1], parts[0], body, flag), node, readable)
 
 
 _ITERATORS: dict[Any, Callable] = {

@@ -34,6 +34,7 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
+    binds,
     blocks_of,
     flat,
 )
@@ -41,6 +42,7 @@ from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import is_active, written_parameters
 from autodiff.structured.writing.block_sweep import BlockSweep
+from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.shapes import Shapes
 
@@ -81,7 +83,13 @@ class Source:
 class Emitter:
     """Writes the forward and the backward function of a program."""
 
-    def __init__(self, program: Program, broadcasts: bool, for_machine: bool = False) -> None:
+    def __init__(
+        self,
+        program: Program,
+        broadcasts: bool,
+        for_machine: bool = False,
+        has_checkpoints: bool = False,
+    ) -> None:
         self.program = program
         self.broadcasts = broadcasts
         self.for_machine = for_machine  # which has no variables for cotangents of arrays
@@ -102,6 +110,10 @@ class Emitter:
         self.renamed: set[Value] = set()
         self.shapes = Shapes(self)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
+        # The loops that keep some of their states.
+        loops = [node for node in program.body if isinstance(node, (For, While))]
+        made = [CheckpointedLoop(self, node) for node in loops if has_checkpoints]
+        self.checkpointed = {loop.node: loop for loop in made if loop.has_states}
         # What becomes of it in machine code: lines, those of each loop, what is pushed where.
         self.forward_head: list[str] = []
         self.forward_lines: list[str] = []
@@ -203,9 +215,15 @@ class Emitter:
 
     # -- forward -----------------------------------------------------------------------------------
 
+    def _begin(self) -> None:
+        """Forget how the forward function has been written before."""
+        self.inlined, self.renamed = {}, set()
+        self.shapes.found = {}
+
     def _forward(self) -> None:
+        self._begin()
         body = self.out = Source()
-        self._forward_nodes(self.program.body)
+        self.forward_nodes(self.program.body)
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
         for v, out in zip(self.outputs, outs, strict=True):
@@ -281,7 +299,8 @@ class Emitter:
                 names[self._initial(slot)] = None
         return list(names)
 
-    def _forward_nodes(self, nodes: list) -> None:
+    def forward_nodes(self, nodes: list) -> None:
+        """Write what the forward function does."""
         for node in nodes:
             if isinstance(node, Block):
                 self._forward_block(node)
@@ -289,6 +308,8 @@ class Emitter:
                 test = self.text(node.test)
                 self._turns(f"if {test}:", node.then, *self._push("True"))
                 self._turns("else:", node.otherwise, *self._push("False"))
+            elif node in self.checkpointed:
+                self.checkpointed[node].forward()
             else:
                 first = len(self.out.lines)
                 (self._forward_for if isinstance(node, For) else self._forward_while)(node)
@@ -320,22 +341,26 @@ class Emitter:
             self.out.add(f"{node.broken} = False")
         self.out.add("while True:")
         self.out.depth += 1
-        is_test, self.is_test = self.is_test, True
-        self._forward_nodes(node.before)
-        self.is_test = is_test
+        self.forward_test(node)
         self.out.add(f"if not {self.text(node.test)}: break")
-        self._forward_nodes(node.body)
+        self.forward_nodes(node.body)
         self.out.add(f"{n} += 1")
         if node.broken is not None:
             self.out.add(f"if {node.broken}: break")
         self.out.depth -= 1
         self.out.add_all(self._push(n))
 
+    def forward_test(self, node: While) -> None:
+        """Write what makes the test of a loop."""
+        is_test, self.is_test = self.is_test, True
+        self.forward_nodes(node.before)
+        self.is_test = is_test
+
     def _turns(self, head: str, nodes: list, *last: str) -> None:
         self.out.add(head)
         n = len(self.out.lines)
         self.out.depth += 1
-        self._forward_nodes(nodes)
+        self.forward_nodes(nodes)
         self.out.add_all(last)
         if len(self.out.lines) == n:
             self.out.add("pass")
@@ -538,6 +563,7 @@ class Emitter:
     # -- backward ----------------------------------------------------------------------------------
 
     def _backward(self) -> list[str]:
+        self._begin()
         source = self.out = Source()
         for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
@@ -592,9 +618,12 @@ class Emitter:
             if isinstance(node, Block):
                 self._backward_block(node)
                 continue
+            if node in self.checkpointed:
+                self.checkpointed[node].backward(self._sweep_of(node))
+                continue
             first = len(out.lines)
             if isinstance(node, For):
-                own = not _binds(node.body, node.slot)
+                own = not binds(node.body, node.slot)
                 out.add(f"for {node.slot.name if own else '_'} in reversed(pop()):")
                 if own:
                     self.loops.append(node.slot)
@@ -610,6 +639,19 @@ class Emitter:
                 out.add("else:")
                 self._indented(node.otherwise)
             self.backward_spans[node] = first, len(out.lines)
+
+    def _sweep_of(self, node: For | While) -> list[str]:
+        """Return the sweep of the body of a loop, as it is written inside two others."""
+        outer, self.out = self.out, Source()
+        self.out.depth = outer.depth + 1
+        own = isinstance(node, For) and not binds(node.body, node.slot)
+        if own:
+            self.loops.append(node.slot)  # type: ignore[union-attr] # it is a `For`
+        self._indented(node.body)
+        if own:
+            self.loops.pop()
+        made, self.out = self.out.lines, outer
+        return made
 
     def _indented(self, nodes: list) -> None:
         self.out.depth += 1
@@ -666,7 +708,10 @@ class Emitter:
     def must_restore(self, op: Op) -> bool:
         """Whether what a write overwrites is read in the sweep after the write is passed."""
         memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-        if any(self.order.may_precede(reader, op) for reader in memory.readers):
+        again = [loop for loop in self.checkpointed.values() if memory in loop.reads]
+        if any(self.order.may_precede(reader, op) for reader in memory.readers) or any(
+            loop.is_before(op) for loop in again
+        ):
             memory.is_restored = True
             return True
         return False
@@ -735,17 +780,3 @@ def _is_checked(op: Op) -> bool:
     if op.f is operator.pow:
         return all(not a.kind.is_array for a in op.args)
     return op.f not in SYMBOLS and op.f not in _PREFIXES
-
-
-def _binds(body: list, slot: Slot) -> bool:
-    """Whether statements bind a variable, as the target of a loop too."""
-    for node in body:
-        if isinstance(node, Block) and slot in node.writes:
-            return True
-        if isinstance(node, For) and (node.slot is slot or _binds(node.body, slot)):
-            return True
-        if isinstance(node, While) and (_binds(node.before, slot) or _binds(node.body, slot)):
-            return True
-        if isinstance(node, If) and (_binds(node.then, slot) or _binds(node.otherwise, slot)):
-            return True
-    return False

@@ -2,7 +2,14 @@
 
 import numpy as np
 
-from autodiff import DifferentiationError, MutationError, checkpoint, gradient
+from autodiff import (
+    ArgumentError,
+    DifferentiationError,
+    MutationError,
+    checkpoint,
+    checkpoint_loops,
+    gradient,
+)
 from tools.errors.entries import entry
 
 SCALE = {}
@@ -107,3 +114,39 @@ def checkpointed_counter() -> None:
 def counter_outside() -> None:
     layer = checkpoint(lambda x, calls: np.sin(x) * calls)
     gradient(lambda x: sum(layer(x, calls) for calls in (1, 2)), 1.0)
+
+
+@entry("A checkpointed loop is not read from its source", DifferentiationError)
+def checkpointed_loop_fills_a_list() -> None:
+    @checkpoint_loops
+    def simulate(u, k):
+        energies = []
+        for _ in range(100):
+            u = u + 0.1 * k * np.sin(u)
+            energies.append(np.sum(u * u))
+        return sum(energies)
+
+    gradient(lambda k: simulate(np.ones(3), k), 0.1)
+
+
+@checkpointed_loop_fills_a_list.instead("Write it without that")
+def checkpointed_loop_adds_up() -> None:
+    @checkpoint_loops
+    def simulate(u, k):
+        energy = 0.0
+        for _ in range(100):
+            u = u + 0.1 * k * np.sin(u)
+            energy = energy + np.sum(u * u)
+        return energy
+
+    gradient(lambda k: simulate(np.ones(3), k), 0.1)
+
+
+@entry("checkpoint_loops takes Python functions", ArgumentError)
+def checkpointed_loops_of_a_ufunc() -> None:
+    checkpoint_loops(np.sin)
+
+
+@checkpointed_loops_of_a_ufunc.instead("a Python function")
+def checkpointed_loops_of_a_function() -> None:
+    checkpoint_loops(lambda x: np.sin(x))

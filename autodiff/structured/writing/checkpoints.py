@@ -1,0 +1,170 @@
+"""Writing loops that keep few states, and run the turns between anew in the sweep.
+
+The forward function runs the loop without pushing anything, and keeps the state at about √n of its
+turns. The sweep takes the turns between two states at a time, the last ones first: it runs them
+anew as the forward function does, now pushing what their sweep reads, and sweeps them.
+
+Arrays that the loop binds anew have new shadows in each such run. What has come for them by the
+turns that follow is added at its end.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
+    Block,
+    For,
+    Memory,
+    Op,
+    Slot,
+    While,
+    binds,
+    blocks_of,
+)
+from autodiff.structured.form.kinds import UnsupportedError
+
+
+class CheckpointedLoop:
+    """Writes one loop.
+
+    Attributes
+    ----------
+    live : list of Slot
+        The variables that the loop reads or binds and that are bound before it.
+    arrays : list of Slot
+        Those that are bound once, in memory that the loop writes into.
+    has_states : bool
+        Whether a turn may depend on the turns before it.
+    reads : set of Memory
+        What the turns read when they run anew: writes behind the loop have to be undone before.
+    """
+
+    def __init__(self, emitter: Any, node: For | While) -> None:
+        self.e = emitter
+        self.node = node
+        self.name = emitter.fresh("states")
+        program = emitter.program
+        own = [node] if isinstance(node, For) else [*node.before, *node.body]
+        blocks = list(blocks_of(own))
+        ops = [op for block in blocks for op in block.ops]
+        read = {op.data for op in ops if op.code == "read"}
+        bound = {slot for block in blocks for slot in block.writes}
+        written = {
+            op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+            for op in ops
+            if op.code in WRITES
+        }
+        self.end = max([emitter.order.places[op][0] for op in ops], default=-1)
+        values = [v for op in ops for v in (*op.args, *op.options.values())]
+        self.reads = {v.memory.root() for v in values if v.memory is not None}
+        for memory in written:
+            memory.is_restored = True  # what is returned must not change in the sweep
+        before = set(node.readable)
+        for other in program.body[: program.body.index(node)]:
+            if isinstance(other, Block):
+                before |= other.writes.keys()
+        known = [s for s in program.slots if s in before and s is not getattr(node, "slot", None)]
+        self.live = [s for s in known if not s.is_stable and s in read | bound]
+        reached = [s.memory.root() for s in known if s.memory is not None]
+        reached += [memory.of_items.root() for memory in reached if memory.of_items is not None]
+        self.has_states = any(s in bound for s in self.live) or not written.isdisjoint(reached)
+        self.arrays = [
+            s for s in known if s.is_stable and s.memory is not None and s.memory.root() in written
+        ]
+        self.is_read = [s in read for s in self.arrays]
+        self._check_lists(ops, [s for s in known if s in read | bound], written)
+
+    def _check_lists(self, ops: list[Op], known: list[Slot], written: set[Memory]) -> None:
+        """Raise if a state would be, or be in, a list."""
+        if not self.has_states:
+            return
+        filled = {op.args[0].memory.root() for op in ops if op.code in LIST_WRITES}  # type: ignore[union-attr]
+        lists = [s for s in known if s.kind is not None and s.kind.is_list]
+        if any(not s.is_stable or s.memory.root() in filled for s in lists):  # type: ignore[union-attr]
+            raise UnsupportedError("a list that a checkpointed loop fills")
+        items = [op.out.memory.root() for op in ops if op.code == "item"]  # type: ignore[union-attr]
+        if not written.isdisjoint(items):
+            raise UnsupportedError("arrays in a list that a checkpointed loop writes into")
+
+    def is_before(self, op: Op) -> bool:
+        """Whether an operation runs after the loop."""
+        return self.e.order.places[op][0] > self.end
+
+    @property
+    def shadowed(self) -> list[Slot]:
+        """The live variables that have a shadow."""
+        return [s for s in self.live if self.e.has_shadow(s)]
+
+    def _names(self, slots: list[Slot], end: str = "") -> str:
+        return f"({''.join(f'{s.name}{end}, ' for s in slots)})"
+
+    def forward(self) -> None:
+        """Write the loop of the forward function."""
+        e, out, node, name = self.e, self.e.out, self.node, self.name
+        copied = tuple([
+            i for i, s in enumerate(self.live)
+            if s.memory is not None and s.memory.root().is_written
+        ])  # fmt: skip
+        arrays = self._names(self.arrays)
+        out.add(f"{name} = LoopStates({arrays}, {self.is_read}, {copied})")
+        out.add(f"{name}_begun = {self._names(self.shadowed, '_b')}")
+        out.add("tape_push, push = push, skip")
+        if node.broken is not None:
+            out.add(f"{node.broken} = False")
+        if isinstance(node, For):
+            out.add(f"{name}_range = range({', '.join(map(e.text, node.bounds))})")
+            out.add(f"for {node.slot.name} in {name}_range:")
+        else:
+            out.add("while True:")
+        out.depth += 1
+        out.add(f"{name}.turn({self._names(self.live)})")
+        if isinstance(node, While):
+            e.forward_test(node)
+            out.add(f"if not {e.text(node.test)}:")
+            out.add(f"    {name}.undo()")
+            out.add("    break")
+        e.forward_nodes(node.body)
+        if node.broken is not None:
+            out.add(f"if {node.broken}: break")
+        out.depth -= 1
+        out.add("push = tape_push")
+        turns = f"{name}_range" if isinstance(node, For) else "None"
+        out.add(f"push(({name}, {turns}, {name}_begun, {self._names(self.shadowed, '_b')}))")
+
+    def backward(self, sweep: list[str]) -> None:
+        """Write the loop of the backward function, given the sweep of its body."""
+        e, out, node, name = self.e, self.e.out, self.node, self.name
+        out.add(f"{name}, {name}_range, {name}_begun, {name}_after = pop()")
+        out.add(f"{name}_after = taken({name}_after)")
+        out.add(f"for {name}_n, {name}_m, {self._names(self.live)} in {name}.segments():")
+        out.depth += 1
+        heads, shadowed = self._names(self.shadowed, "_b"), self._names(self.shadowed)
+        out.add(f"{heads} = {name}_heads = begun({name}_n, {name}_begun, {shadowed})")
+        out.add("turns = []")
+        out.add("push, pop = turns.append, turns.pop")
+        turns = f"{name}_range[{name}_n:{name}_m]"
+        if isinstance(node, For):
+            out.add(f"for {node.slot.name} in {turns}:")
+        else:
+            out.add(f"for _ in range({name}_m - {name}_n):")
+        out.depth += 1
+        if isinstance(node, While):
+            e.forward_test(node)
+        e.forward_nodes(node.body)
+        out.add("pass")
+        out.depth -= 1
+        out.add(f"added({heads}, {name}_after)")
+        if isinstance(node, For):
+            turn = "_" if binds(node.body, node.slot) else node.slot.name
+            out.add(f"for {turn} in reversed({turns}):")
+        else:
+            out.add(f"for _ in range({name}_m - {name}_n):")
+        out.lines += sweep
+        out.add("    pass")
+        out.add(f"{name}_after = {name}_heads")
+        out.depth -= 1
+        out.add("pop = tape.pop")
+        out.add(f"if not {name}.count: added({name}_begun, {name}_after)")
