@@ -90,7 +90,9 @@ class OfFloats(Writer):
             slope = derivative(partial, function, names)
             if partial.function is None and partial.constant == 1:
                 slope = by_y or _ONE
-            elif by_y is not None:
+            elif partial.function is not None:  # products of Python's floats never warn
+                slope = f"float({slope})"
+            if by_y is not None and slope is not by_y:
                 slope = f"{by_y} * {slope}"
             name = self.name_of(operand)
             if operand.kind == "step" and slope == _ONE:

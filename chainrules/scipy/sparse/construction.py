@@ -21,6 +21,7 @@ from chainrules.scipy.sparse.entries import (
     gathered,
     is_sparse,
     numbered,
+    numbers_for,
     vector_of,
 )
 from chainrules.scipy.sparse.products import coo_of
@@ -62,7 +63,7 @@ def _is_entries(given: tuple) -> bool:
 
 def _from_entries(cls: type, name: str, data: Any, places: tuple, copy: Any, options: dict) -> Any:
     entries = np.reshape(data, (-1,))
-    numbers = natively(_numbers_like, data)
+    numbers = natively(numbers_for, data)
     if name in ("csr", "csc", "lil", "dok", "bsr") and len(places) == 1:
         coordinates = sp.coo_array if "array" in cls.__name__ else sp.coo_matrix
         shape = {n: v for n, v in options.items() if n == "shape"}
@@ -74,10 +75,6 @@ def _from_entries(cls: type, name: str, data: Any, places: tuple, copy: Any, opt
     made = natively(cls, (numbers, *places), copy=copy, **options)
     is_as_given = np.shape(data) == np.shape(entries_of(made))
     return gathered(made, data if is_as_given else entries, numbers)
-
-
-def _numbers_like(data: Any) -> np.ndarray:
-    return np.arange(1, 1 + np.size(data)).reshape(np.shape(data))
 
 
 _ZEROS = (

@@ -71,10 +71,25 @@ def numbered(x: Any, start: int = 1) -> Any:
 
 
 def _numbered(x: Any, start: int) -> Any:
-    entries = entries_of(x)
-    numbers = np.arange(start, start + np.size(entries)).reshape(np.shape(entries))
+    numbers = numbers_for(entries_of(x), start)
     fill = vars(x).get(_FILL)
-    return with_entries(x, numbers if fill is None else np.where(fill, 0, numbers))
+    if fill is not None:
+        numbers[fill] = 0
+    return with_entries(x, numbers)
+
+
+def numbers_for(entries: Any, start: int = 1) -> np.ndarray:
+    """Return the numbers of entries, in an array as large as the one that these are a view of.
+
+    SciPy copies entries that are a view of a much larger array, so that a later write into one of
+    them does not show in the other.
+    """
+    owner, n = entries, np.size(entries)
+    while getattr(owner, "base", None) is not None:
+        owner = owner.base
+    room = np.empty(max(n, np.size(owner)), int)
+    room[:n] = np.arange(start, start + n)
+    return room[:n].reshape(np.shape(entries))
 
 
 def gathered(numbers: Any, entries: Any, given: np.ndarray | None = None) -> Any:

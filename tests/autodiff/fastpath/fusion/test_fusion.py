@@ -7,6 +7,7 @@ import linecache
 import math
 import operator
 import traceback
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -464,3 +465,33 @@ def test_items_of_lists_on_other_levels() -> None:
             np.testing.assert_allclose(push(np.ones_like(x)), np.sum(slope(x)))
             second = autodiff.hvp(f, x, np.ones_like(x))
             np.testing.assert_allclose(second, 12 * x + 20 * x**3)
+
+
+@pytest.mark.parametrize("ignored", ["over", "under", "divide", "invalid", None])
+def test_derivatives_of_numbers_do_not_warn(ignored: str | None) -> None:
+    """What only the derivatives would warn of decides no branch of the program."""
+    huge = np.float64(1e200)
+
+    def caught(k: Any) -> Any:
+        with np.errstate(all="warn"), warnings.catch_warnings():
+            warnings.simplefilter("error")
+            if ignored is not None:
+                np.seterr(**{ignored: "ignore"})
+            try:
+                y = k * huge * 1e120
+            except RuntimeWarning:
+                return k * k
+        return 2.0 * k * k + 0.0 * np.isfinite(y)
+
+    for k in (1.7, np.float64(1.7), 1e-300, 0.0):
+        with np.errstate(all="ignore"):
+            expected = _outcome(caught, k)
+            found = [_outcome(autodiff.value_and_gradient, caught, k)[0] for _ in range(30)]
+            assert found == [expected] * 30
+
+
+def _outcome(f: Callable, *args: Any) -> Any:
+    try:
+        return f(*args)
+    except ArithmeticError as error:
+        return type(error)

@@ -129,3 +129,36 @@ def test_zeros_that_are_dropped_are_an_error():
 
     with pytest.raises(NotImplementedTangentError, match="eliminate_zeros"):
         autodiff.gradient(f, np.array([0.0, 1.0, 2.0, 3.0]))
+
+
+LARGER = {
+    "half of an array": lambda x: np.stack([x, x])[1],
+    "a third of one": lambda x: np.concatenate([x, x * x, x])[4:8],
+    "all of one": lambda x: x[::1] * 1.0,
+}
+CHANGES = {
+    "add up": lambda a: a.sum_duplicates(),
+    "write a row": lambda a: a.__setitem__(0, 1.5),
+    "write an element": lambda a: a.__setitem__((1, 2), 2.5),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES)
+@pytest.mark.parametrize("larger", LARGER)
+@pytest.mark.parametrize("made", ["csr", "csr, twice", "csc, unordered"])
+def test_entries_that_are_part_of_a_larger_array(made, larger, change):
+    """SciPy copies entries that are left where the array behind them is much larger."""
+
+    def f(x):
+        y = LARGER[larger](x)
+        a = MAKE[made](y)
+        CHANGES[change](a)
+        return np.sum(np.sin(y)) + np.sum(a.toarray() * WEIGHTS)
+
+    value, bar = autodiff.value_and_gradient(f, X)
+    assert value == pytest.approx(f(X), rel=1e-13)
+    expected = [(f(X + step) - f(X - step)) / 2e-5 for step in 1e-5 * np.eye(4)]
+    np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+    moved, tangent = autodiff.jvp(f, (X,), (np.ones(4),))
+    assert moved == pytest.approx(f(X), rel=1e-13)
+    assert tangent == pytest.approx(np.sum(expected), rel=1e-6)
