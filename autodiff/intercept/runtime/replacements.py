@@ -570,6 +570,7 @@ _SPECIAL: dict[Any, Callable] = {
     itertools.accumulate: calling(itertools.accumulate, "func", 1),
     itertools.groupby: calling(itertools.groupby, "key", 1),
     **{g: calling(g) for g in (sorted, min, max)},
+    **{getattr(operator, f"i{name}"): f for name, f in syntax_ops.IN_PLACE.items()},
 }  # fmt: skip
 
 _BY_KIND: dict[type, Callable[[Any], Callable]] = {

@@ -121,7 +121,7 @@ def _numbered_blocks(blocks: Any, entries: list, keep: bool, alone: bool = True)
         entries.append(vector_of(x))
         return numbered(x, start)
     x = np.asarray(blocks)
-    numbers = np.arange(start, start + np.size(x)).reshape(np.shape(x))
+    numbers = natively(numbers_for, x, start)
     entries.append(np.reshape(x, (-1,)))
     return numbers if keep else np.where(np.asarray(x != 0), numbers, 0)
 

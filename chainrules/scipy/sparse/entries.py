@@ -74,6 +74,8 @@ def _numbered(x: Any, start: int) -> Any:
     numbers = numbers_for(entries_of(x), start)
     fill = vars(x).get(_FILL)
     if fill is not None:
+        if np.any(entries_of(x)[fill] != 0):  # what has been written there is stored
+            fill = fill & np.asarray(entries_of(x) == 0)
         numbers[fill] = 0
     return with_entries(x, numbers)
 

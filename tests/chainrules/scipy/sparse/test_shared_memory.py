@@ -1,5 +1,7 @@
 """A write into a sparse array, or into the array of its entries, is seen where SciPy shows it."""
 
+import operator
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -162,3 +164,47 @@ def test_entries_that_are_part_of_a_larger_array(made, larger, change):
     moved, tangent = autodiff.jvp(f, (X,), (np.ones(4),))
     assert moved == pytest.approx(f(X), rel=1e-13)
     assert tangent == pytest.approx(np.sum(expected), rel=1e-6)
+
+
+def _spread(x):
+    y = np.array([0.5, 0.9, 1.3, 1.7, 2.0, 0.1])
+    a = sp.spdiags(y[:4].reshape(1, 4), 1, 4, 4)
+    y[1] = x[0]
+    return np.sum(a.toarray()) + 0.0 * x[1]
+
+
+def _filled(x):
+    b = sp.coo_array((x, (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2]))), (4, 4)).todia()
+    b.data.fill(0.5)
+    return np.sum(b @ np.ones(4)) + x[0]
+
+
+def _written_beside(x):
+    b = sp.coo_array((x, (np.array([0, 1, 2, 0]), np.array([1, 2, 0, 2]))), (4, 4)).todia()
+    b.data *= x[0]
+    return np.sum(b.toarray() * np.arange(16.0).reshape(4, 4)) + b.sum() * x[0]
+
+
+@pytest.mark.parametrize("f", [_spread, _filled, _written_beside])
+def test_diagonals(f):
+    """A constant array of diagonals, and what is written where DIA stores nothing of the array."""
+    expected = [(f(X + step) - f(X - step)) / 2e-5 for step in 1e-5 * np.eye(4)]
+    compiled = autodiff.compile(lambda x: autodiff.value_and_gradient(f, x))
+    for slope in (autodiff.value_and_gradient, lambda f, x: compiled(x)):
+        value, bar = slope(f, X)
+        assert value == pytest.approx(f(X), rel=1e-13)
+        np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("form", ["csr", "lil", "dok", "dia"])
+@pytest.mark.parametrize("change", [operator.imul, operator.itruediv])
+def test_functions_of_the_module_operator(form, change):
+    def f(x):
+        a = MAKE["csr"](x).asformat(form)
+        a = change(a, x[1])
+        return np.sum(a.toarray() * WEIGHTS)
+
+    value, bar = autodiff.value_and_gradient(f, X)
+    assert value == pytest.approx(f(X), rel=1e-13)
+    expected = [(f(X + step) - f(X - step)) / 2e-5 for step in 1e-5 * np.eye(4)]
+    np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
