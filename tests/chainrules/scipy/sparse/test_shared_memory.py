@@ -200,7 +200,7 @@ def test_diagonals(f):
 @pytest.mark.parametrize("change", [operator.imul, operator.itruediv])
 def test_functions_of_the_module_operator(form, change):
     def f(x):
-        a = MAKE["csr"](x).asformat(form)
+        a = MAKE["csr"](x * 1.0).asformat(form)
         a = change(a, x[1])
         return np.sum(a.toarray() * WEIGHTS)
 
