@@ -416,10 +416,9 @@ def _read_by(
     modules += [sys.modules.get(n) for name in names for n in (name, f"{package}.{name}")]
     modules = [m for m in modules if isinstance(m, types.ModuleType)]
     for module in modules:
-        if _is_foreign_module(module):
-            continue
         own = vars(module)
-        look_for(own, names)
+        # No builtin is looked up in a library's module by the code of the user.
+        look_for(own, names - _BUILTINS.keys() if _is_foreign_module(module) else names)
         for name in sorted(names & own.keys()):
             value = own[name]
             if isinstance(value, types.ModuleType) and value not in modules:
@@ -461,7 +460,8 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
         if d.absent is None or d.absent:
             checks.append(_absence(d, names))
             continue
-        value = names.of(d.value, "outer")
+        is_its_name = d.name is not None and d.name == getattr(d.value, "__name__", None)
+        value = names.of(d.value, d.name if is_its_name else "outer")
         if d.container is not None:
             kept = names.of(d.container, "cell" if d.name is None else "globals_")
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"

@@ -26,9 +26,11 @@ BY_TEXT = frozenset(
     {
         "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
         "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
-        "replace",
+        "replace", "get_annotations", "get_type_hints", "getdoc", "getfullargspec", "signature",
     }
 )  # fmt: skip
+_OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
+"""What every function has, and can be bound anew."""
 
 
 class Mentioned:
@@ -198,13 +200,25 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
     if isinstance(x, tuple):
         return [], x
     rows, parts = _rows_of_container(x)
-    if kind is types.FunctionType and not is_library(x) and (vars(x) or names.may_miss):
-        had = Attributes(x, vars(x), names, set())
-        return [_Row(x, had, _has, _put_attributes)], had.kept.values()
+    if kind is types.FunctionType and not is_library(x):
+        return _rows_of_function(x, names)
     if is_of_users(kind):
         more, held = _rows_of_object(x, names)
         return [*rows, *more], [*parts, *held]
     return (rows, parts) if rows else _rows_of_foreign(x)
+
+
+def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
+    rows, parts = [], []
+    if vars(x) or names.may_miss:
+        had = Attributes(x, vars(x), names, set())
+        rows, parts = [_Row(x, had, _has, _put_attributes)], [*had.kept.values()]
+    read = _OF_FUNCTIONS if names.by_text else names.names & _OF_FUNCTIONS
+    if read:
+        own = {n: getattr(x, n) for n in read}
+        rows.append(_Row(x, own, _same_slots, _put_slots))
+        parts += own.values()
+    return rows, parts
 
 
 def _rows_of_container(x: Any) -> tuple[list[_Row], Collection]:
