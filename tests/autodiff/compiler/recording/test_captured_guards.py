@@ -3,20 +3,16 @@
 import argparse
 import contextvars
 import functools
-import inspect
 import itertools
 import logging
-import math
 import sys
 import types
-import typing
 import warnings
 
 import numpy as np
 import pytest
 import scipy.interpolate
 import scipy.sparse
-import scipy.special
 
 from autodiff import compile, gradient
 
@@ -259,69 +255,3 @@ def test_a_method_that_writes_a_global_variable_runs_as_it_is():
 
 
 _calls = 0.0
-
-
-# -- what every function has, and what stands in modules of libraries ------------------------------
-
-
-def described(x):
-    """2.0"""
-    return x
-
-
-@pytest.mark.parametrize(
-    "f, name, value",
-    [
-        (lambda x: np.sum(x) * float(described.__doc__), "__doc__", "3.0"),
-        (lambda x: np.sum(x) * len(inspect.getdoc(described)), "__doc__", "3.0000"),
-        (lambda x: np.sum(x) * float(getattr(described, "__doc__")), "__doc__", "3.0"),  # noqa: B009
-        (lambda x: np.sum(x) * len(described.__annotations__), "__annotations__", {"x": float}),
-        (
-            lambda x: np.sum(x) * len(typing.get_type_hints(described)),
-            "__annotations__",
-            {"x": float},
-        ),
-        (lambda x: np.sum(x) * len(described.__name__), "__name__", "short"),
-        (
-            lambda x: np.sum(x) * len(inspect.signature(described).parameters),
-            "__signature__",
-            inspect.Signature(),
-        ),
-    ],
-)
-def test_what_is_said_of_a_function(monkeypatch, f, name, value):
-    _same(f, lambda: monkeypatch.setattr(described, name, value, raising=False))
-
-
-def test_annotations_that_are_added(monkeypatch):
-    monkeypatch.setattr(described, "__annotations__", {})
-    _same(
-        lambda x: np.sum(x) * len(described.__annotations__),
-        lambda: described.__annotations__.update(x=float),
-    )
-
-
-@pytest.mark.parametrize(
-    "f, module, name, value",
-    [
-        (lambda x: np.sum(x) * np.our_rate, np, "our_rate", 3.0),
-        (lambda x: np.sum(x) * getattr(np, "our_rate", 1.0), np, "our_rate", 3.0),
-        (lambda x: np.sum(np.exp(x)), np, "exp", np.cos),
-        (lambda x: np.sum(np.exp(x)), np, "exp", _cube),
-        (lambda x: np.linalg.norm(x) * 2.0, np.linalg, "norm", np.sum),
-        (lambda x: np.sum(scipy.special.erf(x)), scipy.special, "erf", np.cos),
-        (lambda x: math.sin(x[0]), math, "sin", math.cos),
-    ],
-)
-def test_what_stands_in_modules_of_libraries(monkeypatch, f, module, name, value):
-    monkeypatch.setattr(np, "our_rate", 2.0, raising=False)
-    _same(f, lambda: monkeypatch.setattr(module, name, value))
-
-
-def test_a_variable_that_appears_in_a_module_of_a_library(monkeypatch):
-    monkeypatch.setattr(np, "our_rate", 2.0, raising=False)
-    monkeypatch.delattr(np, "our_rate")
-    _same(
-        lambda x: np.sum(x) * (np.our_rate if hasattr(np, "our_rate") else 1.0),
-        lambda: monkeypatch.setattr(np, "our_rate", 3.0, raising=False),
-    )
