@@ -17,18 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.closures import outer_assignments
 from autodiff.compiler.recording.content_guards import (
     BY_TEXT,
     OURS,
     SIMPLE,
-    Attributes,
     Mentioned,
     Snapshot,
     content_of,
     is_of_users,
     same,
 )
+from autodiff.compiler.recording.not_followed import not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from chainrules_core.places import codes_in
 from chainrules_core.tangents.fields import dict_of
@@ -45,22 +44,14 @@ _CHANGING = (
 _LOOKED_UP = (object, type, complex, float, int, list, dict)
 _SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} | {
     "__array__", "__array_function__", "__array_interface__", "__array_priority__",
-    "__array_struct__", "__array_ufunc__", "__delete__", "__enter__", "__exit__", "__get__",
-    "__getattr__", "__imatmul__", "__length_hint__", "__matmul__", "__missing__", "__next__",
-    "__rmatmul__", "__set__",
+    "__array_struct__", "__array_ufunc__", "__del__", "__delete__", "__enter__", "__exit__",
+    "__get__", "__getattr__", "__imatmul__", "__length_hint__", "__matmul__", "__missing__",
+    "__next__", "__rmatmul__", "__set__",
 }  # fmt: skip
 _SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
 """Names under which Python and NumPy look for methods in a class, without being told to."""
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
-_OF_SYS = frozenset({"argv", "flags", "getrecursionlimit", "modules", "path"})
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
-_ANYTHING = frozenset(
-    {
-        "Decimal", "__import__", "_getframe", "currentframe", "environ", "environb", "eval", "exec",
-        "f_globals", "get_objects", "globals", "import_module",
-    }
-)  # fmt: skip
-"""What may read anything, or a state that is not at hand (the context of decimal numbers)."""
 
 
 class Dependency:
@@ -293,17 +284,15 @@ class _Search:
             own = vars(kind)
             special = {n for n in own if n.startswith("__") and _function_of(own[n]) is not None}
             read = self._names.of(kind) | special
-            inherited = {n for base in kind.__mro__[1:-1] for n in vars(base)}
             if self._names.by_text:
                 read |= {n for n in own if not n.startswith("__")}
             for name in read & own.keys():
                 dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}")
                 dependency.look_inside(self._names)
                 self.found.append(dependency)
-            absent = Attributes(kind, own, self._names, inherited).absent
-            if absent is not None:
-                absent |= _SPECIAL - own.keys()
-            self._note_absent(own, absent, kind)
+            # What it is given may hide what another class, or the object itself, has by this name.
+            absent = None if self._names.by_text else self._names.of(kind) | _SPECIAL
+            self._note_absent(own, absent and frozenset(absent - own.keys()), kind)
 
         for scope, names in self._scopes.values():
             absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}
@@ -338,7 +327,7 @@ class _Search:
                 continue
             self._seen.add(id(function))
             self.functions.append(function)
-            self.why_not = self.why_not or _why_not(function)
+            self.why_not = self.why_not or not_followed(function)
             for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.enter_constant(a, f"a default of {function.__name__}")
             read = names_in(function)
@@ -444,6 +433,8 @@ def _read_by(
     for name in sorted(names & scope.keys()):
         modules.append(scope[name])
         yield scope, name, scope[name], name
+    for name in sorted(names & _BUILTINS.keys() - scope.keys()):
+        yield _BUILTINS, name, _BUILTINS[name], name
     if names & _IMPORT_ERRORS:
         look_for(sys.modules, names)  # a module that can be imported later
     package = scope.get("__package__") or ""
@@ -464,21 +455,3 @@ def _is_foreign_module(module: types.ModuleType) -> bool:
     if getattr(module, "__file__", None) is None:  # made while the program runs, or Python's own
         return module.__name__ in sys.builtin_module_names
     return is_of_library(module) or module.__name__.partition(".")[0] in OURS
-
-
-def _why_not(function: types.FunctionType) -> str:
-    """Say what a function does with variables outside that is not followed, "" if nothing."""
-    names = {n for code in codes_in(function.__code__) for n in code.co_names}
-    anything = names & _ANYTHING
-    if anything:
-        return f"uses {min(anything)}"
-    if "sys" in names and names & _OF_SYS:
-        return f"uses sys.{min(names & _OF_SYS)}"
-    found = outer_assignments.of(function)
-    if found is None:
-        return "may write variables outside of it: its source is not at hand"
-    for name in sorted(found.to_globals):
-        return f"writes the global variable {name!r}"
-    for name in sorted(found.to_captured.intersection(function.__code__.co_freevars)):
-        return f"writes the variable {name!r} of the function around it"
-    return ""

@@ -235,9 +235,9 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
     if is_tracer(x):
         return [], []
     if isinstance(x, np.ndarray):
-        rows, parts = _rows_of_array(x.view(np.ndarray))
         if kind is np.ndarray:
-            return rows, parts
+            return _rows_of_array(x)
+        rows, parts = _rows_of_array(x.view(np.ndarray))
         more, held = _rows_of_foreign(x)  # a mask, say
         return [*rows, *more], [*parts, *held]
     if isinstance(x, tuple):
@@ -299,7 +299,7 @@ def _rows_of_array(x: np.ndarray) -> tuple[list[_Row], Collection]:
         return [], []
     if x.dtype.kind == "O":
         return [_Row(x, x.ravel().tolist(), _same_objects, _put_objects)], x.ravel().tolist()
-    return [_Row(x, x.tobytes(), _same_bytes, _put_bytes)], []
+    return [_Row(x, (x.tobytes(), x.dtype, x.shape), _same_array, _put_array)], []
 
 
 def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
@@ -357,8 +357,9 @@ def _same_slots(holder: Any, kept: dict) -> bool:
     return all(same(getattr(holder, n, _MISSING), value) for n, value in kept.items())
 
 
-def _same_bytes(holder: np.ndarray, kept: bytes) -> bool:
-    return holder.tobytes() == kept
+def _same_array(holder: np.ndarray, kept: tuple) -> bool:
+    content, dtype, shape = kept  # all of them can be set in place
+    return holder.shape == shape and holder.dtype == dtype and holder.tobytes() == content
 
 
 def _same_objects(holder: np.ndarray, kept: list) -> bool:
@@ -370,8 +371,9 @@ def _put_objects(holder: np.ndarray, kept: list) -> None:
         holder.flat[place] = value
 
 
-def _put_bytes(holder: np.ndarray, kept: bytes) -> None:
-    holder[...] = np.frombuffer(kept, holder.dtype).reshape(holder.shape)
+def _put_array(holder: np.ndarray, kept: tuple) -> None:
+    content, holder.dtype, holder.shape = kept
+    holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
 
 
 def _put_parts(holder: Any, kept: list) -> None:

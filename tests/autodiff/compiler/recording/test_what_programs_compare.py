@@ -292,3 +292,56 @@ def test_many_objects(monkeypatch, objects):
 def test_slots_of_an_object_of_a_library():
     spline = scipy.interpolate.CubicSpline([0.0, 1.0, 2.0], [2.0, 2.0, 2.0])
     _same(lambda x: np.sum(x) * float(spline(0.5)), lambda: spline.c.__setitem__(-1, 3.0))
+
+
+# -- what hides something else ---------------------------------------------------------------------
+
+
+class Base:
+    def get(self):
+        return self.kept * 2.0
+
+
+class Mixin:
+    pass
+
+
+class Derived(Mixin, Base):
+    def __init__(self):
+        self.kept = 1.0
+        self.array = np.arange(1.0, 4.0)
+
+    def get(self):
+        return super().get() * 3.0
+
+
+derived = Derived()
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: np.sum(x) * derived.get(), lambda x: x[0] * Derived().get()]
+)
+@pytest.mark.parametrize(
+    "kind, name, value",
+    [
+        (Mixin, "get", lambda self: 5.0),
+        (Derived, "kept", property(lambda self: 5.0, lambda self, value: None)),
+        (Mixin, "kept", property(lambda self: 5.0, lambda self, value: None)),
+    ],
+)
+def test_what_is_given_to_a_class(monkeypatch, f, kind, name, value):
+    _same(f, lambda: monkeypatch.setattr(kind, name, value, raising=False))
+
+
+def test_an_array_that_is_read_as_another_dtype():
+    own = Derived()
+    _same(
+        lambda x: np.sum(x) * np.sum(own.array),
+        lambda: setattr(own.array, "dtype", np.int64),
+    )
+
+
+def test_a_builtin_that_is_replaced(monkeypatch):
+    _same(
+        lambda x: pow(x[0], 2.0), lambda: monkeypatch.setattr("builtins.pow", lambda a, b: a * 3.0)
+    )
