@@ -117,6 +117,7 @@ nightly: $(VENV)/.installed-test ## what takes hours: all tests with each Python
 	$(PY) -m tools.fuzz --programs mixed --count 50000
 	$(PY) -m tools.fuzz.compiled --kind users --count 500
 	$(PY) -m tools.fuzz.compiled --kind threads --count 100
+	$(PY) -m tools.fuzz.compiled --kind changes --count 3000
 	$(PY) -m tools.calls --count 20
 
 wheels: $(VENV)/.installed-test ## build the three distributions, and test each where nothing above it is installed

@@ -21,8 +21,7 @@ from autodiff.autocompile import pure_functions
 from autodiff.autocompile.escape_analysis import MISSING, Doubt as Doubt
 from autodiff.autocompile.purity_visitor import Body
 from autodiff.autocompile.user_classes import UserClasses, is_plain_class
-from autodiff.compiler.recording.captured_guards import content_of
-from autodiff.compiler.recording.content_guards import SMALL
+from autodiff.compiler.recording.content_guards import SMALL, content_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library

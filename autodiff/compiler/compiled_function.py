@@ -28,7 +28,9 @@ from autodiff.compiler.passes.simplify import has_nan, optimised
 from autodiff.compiler.python_backend.emitter import Emitter, restored
 from autodiff.compiler.python_backend.split_functions import PARTED
 from autodiff.compiler.recording import effect_hooks as effect_hooks
-from autodiff.compiler.recording.captured_guards import Dependency, checks_of, dependencies
+from autodiff.compiler.recording.captured_guards import Dependency, dependencies
+from autodiff.compiler.recording.executed_code import Place, Watch, places_of
+from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compiler.recording.recorder import MOST, Recording
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
@@ -279,27 +281,38 @@ def recorded(
     `exact` says that the function is known to branch on last bits.
     """
     outside: list[Dependency] = []
+    places: set[Place] = set()
     given = _with_code((*args, *kwargs.values()))
     for k, g in enumerate((f, *also)):
-        read, why_not = dependencies(g, () if k else given)
+        read, why_not, functions = dependencies(g, () if k else given)
         outside += read
+        places |= places_of(functions)
         if why_not:
             raise NotRecordedError(f"{name_of(g)} {why_not}")
-        if k and not all(d.inside is None or d.inside.is_whole for d in read):
+        inside = [d.inside for d in read if d.inside is not None]
+        if not all(held.is_small if k else held.is_whole for held in inside):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
     by_programs = False
+    watch = Watch(places)
+
+    def attempt(strict: bool = False) -> tuple:
+        with watch:
+            return _one_recording(f, args, kwargs, most, by_programs, strict)
+
     try:
-        found = _one_recording(f, args, kwargs, most)
+        found = attempt()
     except Exception as error:
         for d in outside:
             d.undo()
         if not isinstance(error, UnrolledError) or _states(tuple(given)):
             raise
         by_programs = True
-        found = _one_recording(f, args, kwargs, most, by_programs=True)
+        found = attempt()
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
-        found = _one_recording(f, args, kwargs, most, by_programs=by_programs, strict=True)
+        found = attempt(strict=True)
     _check_unchanged(f, outside)
+    if watch.unseen:
+        raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
     tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
     inputs.checks[:0] = checks_of(outside, inputs.names)
@@ -498,7 +511,7 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 def _one_recording(
     f: Callable, args: tuple, kwargs: dict[str, Any], most: tuple[int, int],
-    by_programs: bool = False, strict: bool = False,
+    by_programs: bool, strict: bool,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
     tape = Recording(strict, most, by_programs)
     inputs = Inputs(tape, Names())

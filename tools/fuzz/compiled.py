@@ -3,7 +3,8 @@
 Each is called several times, with arguments of several sizes: what the recording took for a
 constant shows from the second call on. Programs of kind "users" are also called with arguments of
 other shapes, dtypes and layouts, that share memory or are read-only, and as derivatives of all
-kinds (`tools.fuzz.sessions`); of kind "threads" by four threads at once.
+kinds (`tools.fuzz.sessions`); of kind "threads" by four threads at once. What functions of kind
+"changes" read from outside changes between their calls (`tools.fuzz.changes`).
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from tools.fuzz.arrays import array_program
+from tools.fuzz.changes import change_difference, change_program
 from tools.fuzz.judge import load
 from tools.fuzz.limits import TooSlow, limited
 from tools.fuzz.repeated import compiled_difference, points
@@ -55,6 +57,8 @@ def compared(kind: str, seed: int, backend: str) -> tuple[str, str]:
         compare = session_difference if kind == "users" else threads_difference
         found = compare(f, given, form, backend, seed)
         return source, found and f"{form}, {found}"
+    if kind == "changes":
+        return change_program(seed), change_difference(seed)
     source, program, arguments = (of_arrays if kind == "arrays" else of_anything)(seed)
     return source, compiled_difference(program, points(arguments, seed, CALLS), backend)
 
@@ -66,7 +70,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--count", type=int, default=200)
     parser.add_argument("--backend", default="numba", choices=("auto", "python", "numba"))
     parser.add_argument(
-        "--kind", default="arrays", choices=("arrays", "anything", "users", "threads")
+        "--kind", default="arrays", choices=("arrays", "anything", "users", "threads", "changes")
     )
     options = parser.parse_args(arguments)
     counts: Counter[str] = Counter()

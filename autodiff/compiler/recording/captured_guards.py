@@ -7,6 +7,7 @@ import builtins
 import collections
 import contextvars
 import functools
+import operator
 import sys
 import threading
 import types
@@ -16,17 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.closures import outer_assignments
 from autodiff.compiler.recording.content_guards import (
     BY_TEXT,
     OURS,
     SIMPLE,
-    SMALL,
-    Attributes,
     Mentioned,
     Snapshot,
+    content_of,
     is_of_users,
+    same,
 )
+from autodiff.compiler.recording.not_followed import not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from chainrules_core.places import codes_in
 from chainrules_core.tangents.fields import dict_of
@@ -40,10 +41,17 @@ _CHANGING = (
     threading.local, weakref.ReferenceType, weakref.WeakKeyDictionary, weakref.WeakSet,
     weakref.WeakValueDictionary,
 )  # fmt: skip
+_LOOKED_UP = (object, type, complex, float, int, list, dict)
+_SPECIAL = {n for kind in _LOOKED_UP for n in dir(kind) if n.startswith("__")} | {
+    "__array__", "__array_function__", "__array_interface__", "__array_priority__",
+    "__array_struct__", "__array_ufunc__", "__del__", "__delete__", "__enter__", "__exit__",
+    "__get__", "__getattr__", "__imatmul__", "__length_hint__", "__matmul__", "__missing__",
+    "__next__", "__rmatmul__", "__set__",
+}  # fmt: skip
+_SPECIAL -= {"__abstractmethods__", "__annotations__", "__doc__", "__text_signature__"}
+"""Names under which Python and NumPy look for methods in a class, without being told to."""
 _MAKING = frozenset({"__init__", "__new__", "__post_init__"})  # what makes other objects
-_OF_SYS = frozenset({"argv", "flags", "getrecursionlimit", "modules", "path"})
 _IMPORT_ERRORS = frozenset({"ImportError", "ModuleNotFoundError"})
-_ANYTHING = frozenset({"globals", "eval", "exec", "environ", "environb"})
 
 
 class Dependency:
@@ -61,9 +69,11 @@ class Dependency:
         What other nests and objects held.
     absent : frozenset of str or None
         Names that the container did not have; None where it had no others than it has.
+    bases : tuple or None
+        Of which classes a class is made.
     """
 
-    __slots__ = ("absent", "container", "content", "inside", "label", "name", "value")
+    __slots__ = ("absent", "bases", "container", "content", "inside", "label", "name", "value")
 
     def __init__(self, container: Any, name: str | None, value: Any, label: str) -> None:
         self.container = container
@@ -73,6 +83,7 @@ class Dependency:
         self.content = content_of(value)
         self.inside: Snapshot | None = None
         self.absent: frozenset[str] | None = frozenset()
+        self.bases = value.__mro__ if isinstance(value, type) else None
 
     def look_inside(self, names: Mentioned) -> None:
         """Note what a nest or an object holds, as far as attributes of these names go."""
@@ -86,8 +97,10 @@ class Dependency:
             now = next(iter(_content_of_cell(self.container)), _MISSING)
         elif self.container is not None:
             now = self.container.get(self.name)
-        if now is not self.value and (type(now) not in SIMPLE or now != self.value):
+        if not same(now, self.value):
             return True
+        if self.bases is not None:
+            return self.value.__mro__ is not self.bases
         if self.inside is not None:
             return self.inside.has_changed()
         return self.content is not None and content_of(self.value) != self.content
@@ -116,24 +129,12 @@ def _content_of_cell(cell: types.CellType) -> list[Any]:
         return []
 
 
-def content_of(x: Any) -> Any:
-    """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
-    if type(x) is np.ndarray:
-        return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
-    if type(x) in (list, dict) and len(x) <= 64:
-        held = list(x.values() if type(x) is dict else x)
-        kinds: list[Any] = list(map(type, held))  # 1 == 1.0 == True
-        if any(kind not in SIMPLE for kind in kinds):
-            return None
-        if type(x) is dict:  # its order counts, and what kinds its keys are of
-            kinds += [*x, *map(type, x)]
-        zeros = [str(part) for part in held if part == 0 and type(part) in (float, complex)]
-        return x.copy(), kinds, zeros  # 0.0 == -0.0
-    return None
+def dependencies(
+    f: Callable, given: Sequence[Any] = ()
+) -> tuple[list[Dependency], str, list[types.FunctionType]]:
+    """Return the variables that a function and those it calls read, what else they do, if so.
 
-
-def dependencies(f: Callable, given: Sequence[Any] = ()) -> tuple[list[Dependency], str]:
-    """Return the variables that a function and those it calls read, and what else they do, if so.
+    The third part are the functions that were looked into.
 
     Found in the code: in functions by their names, also those of the user's modules, in methods of
     the user's classes that some function names, and in the functions among the arguments `given`.
@@ -145,7 +146,7 @@ def dependencies(f: Callable, given: Sequence[Any] = ()) -> tuple[list[Dependenc
         search.enter(x)
     search.run()
     search.look_inside()
-    return search.found, search.why_not
+    return search.found, search.why_not, search.functions
 
 
 class Outside:
@@ -185,6 +186,7 @@ class _Search:
         self._besides = besides
         self.found: list[Dependency] = []
         self.why_not = ""
+        self.functions: list[types.FunctionType] = []
         self._waiting: list[types.FunctionType] = []
         self._seen: set[int] = set()
         self._known: set[tuple[int, str | None]] = set()
@@ -202,9 +204,14 @@ class _Search:
                 self.enter_constant(x.__self__, f"what {x.__name__} is a method of")
             if not is_foreign(function):
                 self._waiting.append(function)
+            elif _function_of(getattr(function, "__wrapped__", None)) is not None:
+                self._enter_wrapper(function)
         elif isinstance(x, functools.partial):
-            for a in (x.func, *x.args, *x.keywords.values()):
+            for a in (x.func, *x.args, x.keywords, *x.keywords.values()):
                 self.enter_constant(a, "an argument of a partial")
+        elif isinstance(x, (operator.attrgetter, operator.methodcaller)):
+            given: Any = x.__reduce__()[1]
+            self._names.names.update(n for t in given if type(t) is str for n in t.split("."))
         elif isinstance(x, type):
             self._enter_class(x)
             self._enter_class(type(x))
@@ -215,6 +222,19 @@ class _Search:
             self.enter(wrapped)
         else:
             self._enter_class(type(x))
+
+    def _enter_wrapper(self, function: types.FunctionType) -> None:
+        """Note what a library's decorator has made of a function: others may be registered."""
+        self.enter(function.__wrapped__)  # type: ignore[attr-defined] # it has one
+        waiting, seen = [function], set()
+        while waiting:
+            g = waiting.pop()
+            seen.add(id(g))
+            for held in [x for cell in g.__closure__ or () for x in _content_of_cell(cell)]:
+                if isinstance(held, (list, dict)):
+                    self.enter_constant(held, f"what {function.__name__} keeps")
+                elif type(held) is types.FunctionType and is_foreign(held) and id(held) not in seen:
+                    waiting.append(held)
 
     def _enter_held(self, x: Any, label: str) -> None:
         """Note the functions that a nest or an object holds, and what nobody can look into."""
@@ -257,20 +277,22 @@ class _Search:
         """Note what is in the variables found, and what the classes have by the names mentioned."""
         for dependency in self.found:
             dependency.look_inside(self._names)
+        self.found += [Dependency(None, None, kind, kind.__name__) for kind in self._classes]
         for kind in {base: None for k in self._classes for base in k.__mro__[:-1]}:
             if is_of_library(kind):
                 continue
             own = vars(kind)
             special = {n for n in own if n.startswith("__") and _function_of(own[n]) is not None}
             read = self._names.of(kind) | special
-            inherited = {n for base in kind.__mro__[1:-1] for n in vars(base)}
             if self._names.by_text:
                 read |= {n for n in own if not n.startswith("__")}
             for name in read & own.keys():
                 dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}")
                 dependency.look_inside(self._names)
                 self.found.append(dependency)
-            self._note_absent(own, Attributes(kind, own, self._names, inherited).absent, kind)
+            # What it is given may hide what another class, or the object itself, has by this name.
+            absent = None if self._names.by_text else self._names.of(kind) | _SPECIAL
+            self._note_absent(own, absent and frozenset(absent - own.keys()), kind)
 
         for scope, names in self._scopes.values():
             absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}
@@ -304,7 +326,8 @@ class _Search:
                 self._seen.add(id(function))
                 continue
             self._seen.add(id(function))
-            self.why_not = self.why_not or _why_not(function)
+            self.functions.append(function)
+            self.why_not = self.why_not or not_followed(function)
             for a in (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values()):
                 self.enter_constant(a, f"a default of {function.__name__}")
             read = names_in(function)
@@ -410,16 +433,17 @@ def _read_by(
     for name in sorted(names & scope.keys()):
         modules.append(scope[name])
         yield scope, name, scope[name], name
+    for name in sorted(names & _BUILTINS.keys() - scope.keys()):
+        yield _BUILTINS, name, _BUILTINS[name], name
     if names & _IMPORT_ERRORS:
         look_for(sys.modules, names)  # a module that can be imported later
     package = scope.get("__package__") or ""
     modules += [sys.modules.get(n) for name in names for n in (name, f"{package}.{name}")]
     modules = [m for m in modules if isinstance(m, types.ModuleType)]
     for module in modules:
-        if _is_foreign_module(module):
-            continue
         own = vars(module)
-        look_for(own, names)
+        # No builtin is looked up in a library's module by the code of the user.
+        look_for(own, names - _BUILTINS.keys() if _is_foreign_module(module) else names)
         for name in sorted(names & own.keys()):
             value = own[name]
             if isinstance(value, types.ModuleType) and value not in modules:
@@ -431,69 +455,3 @@ def _is_foreign_module(module: types.ModuleType) -> bool:
     if getattr(module, "__file__", None) is None:  # made while the program runs, or Python's own
         return module.__name__ in sys.builtin_module_names
     return is_of_library(module) or module.__name__.partition(".")[0] in OURS
-
-
-def _why_not(function: types.FunctionType) -> str:
-    """Say what a function does with variables outside that is not followed, "" if nothing."""
-    names = {n for code in codes_in(function.__code__) for n in code.co_names}
-    anything = names & _ANYTHING
-    if anything:
-        return f"uses {min(anything)}"
-    if "sys" in names and names & _OF_SYS:
-        return f"uses sys.{min(names & _OF_SYS)}"
-    found = outer_assignments.of(function)
-    if found is None:
-        return "may write variables outside of it: its source is not at hand"
-    for name in sorted(found.to_globals):
-        return f"writes the global variable {name!r}"
-    for name in sorted(found.to_captured.intersection(function.__code__.co_freevars)):
-        return f"writes the variable {name!r} of the function around it"
-    return ""
-
-
-def checks_of(outside: list[Dependency], names: Any) -> list[str]:
-    """Return the statements that look whether variables outside still hold what they held.
-
-    `names` gives names to the objects in them.
-    """
-    checks = []
-    for d in outside:
-        if d.absent is None or d.absent:
-            checks.append(_absence(d, names))
-            continue
-        value = names.of(d.value, "outer")
-        if d.container is not None:
-            kept = names.of(d.container, "cell" if d.name is None else "globals_")
-            shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
-            checks.append(f"if {shown} is not {value}: return MISMATCH")
-        if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
-            # autoreload puts other code into it
-            parts = ("__code__", "__defaults__", "__kwdefaults__")
-            had = [(f"{value}.{part}", names.of(getattr(d.value, part), "had")) for part in parts]
-            changed = " or ".join(f"{now} is not {then}" for now, then in had)
-            checks.append(f"if {changed}: return MISMATCH")
-            for key, default in (d.value.__kwdefaults__ or {}).items():
-                now = f"{value}.__kwdefaults__.get({key!r})"
-                checks.append(f"if {now} is not {names.of(default, 'had')}: return MISMATCH")
-        if type(d.value) is np.ndarray:  # both can be set in place
-            kind, shape = names.of(d.value.dtype, "dtype"), d.value.shape
-            changed = f"{value}.shape != {shape!r} or {value}.dtype != {kind}"
-            checks.append(f"if {changed}: return MISMATCH")
-        if d.inside is not None:
-            changed = names.of(d.inside.has_changed, "has_changed")
-            checks.append(f"if {changed}(): return MISMATCH")
-        if d.content is not None:
-            now = f"{value}.tobytes()"
-            if type(d.value) is not np.ndarray:
-                now = f"{names.of(content_of, 'content_of')}({value})"
-            checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
-    return checks
-
-
-def _absence(d: Dependency, names: Any) -> str:
-    """Return the statement that looks whether there are names that were not there."""
-    if d.absent is None:
-        kept = names.of(d.container, "attributes")
-        return f"if len({kept}) != {len(d.container)}: return MISMATCH"
-    keys, absent = names.of(d.container.keys(), "there"), names.of(d.absent, "absent")
-    return f"if not {keys}.isdisjoint({absent}): return MISMATCH"

