@@ -9,7 +9,6 @@ what cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
-import collections
 import contextvars
 import functools
 import itertools
@@ -22,8 +21,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
-from autodiff.closures import captured_values
-from autodiff.dispatch.arguments import innermost, is_constant, may_hold_tracer
+from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.errors import System, system_of, system_of_function, unwrapped
 from autodiff.intercept.runtime import (
     attributes,
@@ -53,6 +51,7 @@ from autodiff.intercept.runtime.builtin_calls import (
     type_of_value,
 )
 from autodiff.intercept.runtime.constructors import constructing_for, is_made_in_python, maker_of
+from autodiff.intercept.runtime.hidden_values import may_hide_tracer, may_hold_tracer
 from autodiff.intercept.runtime.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
@@ -253,23 +252,6 @@ def _of_system(g: types.FunctionType, system: System) -> Callable:
     return tracing
 
 
-_EMPTY: tuple[Any, ...] = ({}.values(), {}.items(), {}, [], set(), reversed([]))
-# An object of these may hold traced values, which cannot be looked for without using it up.
-_HIDING = frozenset(
-    {
-        types.GeneratorType, functools.partial, collections.deque, map, filter, zip, enumerate,
-        reversed,
-        *(type(f(())) for f in (iter, itertools.chain, itertools.cycle)),
-        *map(type, map(iter, _EMPTY)),
-        *map(type, _EMPTY[:2]),
-        itertools.islice, itertools.starmap, itertools.takewhile, itertools.dropwhile,
-        itertools.filterfalse, itertools.accumulate, itertools.compress, itertools.zip_longest,
-        itertools.product, itertools.pairwise, itertools.repeat, itertools.groupby,
-        type(itertools.tee(())[0]),
-    }
-)  # fmt: skip
-
-
 def _seen(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g) or frames.looks_at_frames(g):
@@ -290,23 +272,15 @@ def _seen(g: types.FunctionType) -> Callable:
             )
         values = (*args, *kwargs.values()) if kwargs else args
         if look.is_trusted:  # NumPy and SciPy convert arrays, or ask `isinstance`
-            sees = innermost(args, kwargs) is not None or object_holds_traced(args)
+            sees = (
+                innermost(args, kwargs) is not None
+                or object_holds_traced(args)
+                or may_hide_tracer(values)
+            )
         else:  # it may ask for type(a), or write into what it makes of an array
             sees = may_hold_tracer(values)
         if not sees:
-            kinds = set(map(type, values))
-            if _HIDING.isdisjoint(kinds) and (
-                _FUNCTION not in kinds or not captured_values.have_captured(values)
-            ):
-                look(args, kwargs)
-                if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
-                    return with_copies(g, args, kwargs, OUTPUTS)
-                if look.is_trusted and look.is_told_to_write(args, kwargs):
-                    return with_copies(g, args, kwargs)
-                found = compiled_callbacks.calling_back(g, args, kwargs)
-                if TracedText in kinds or TracedBytes in kinds:
-                    return text_calls.of_texts(found, values, g)
-                return found
+            return _plainly(g, look, args, kwargs, values)
         if made is None:
             made = unseen_code.seen_or_guarded(g)
         return made(*args, **kwargs)
@@ -314,6 +288,20 @@ def _seen(g: types.FunctionType) -> Callable:
     return deciding
 
 
+def _plainly(g: Callable, look: Any, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
+    """Call a library's function as it is."""
+    look(args, kwargs)
+    if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
+        return with_copies(g, args, kwargs, OUTPUTS)
+    if look.is_trusted and look.is_told_to_write(args, kwargs):
+        return with_copies(g, args, kwargs)
+    found = compiled_callbacks.calling_back(g, args, kwargs)
+    if not _TEXTS.isdisjoint(map(type, values)):
+        return text_calls.of_texts(found, values, g)
+    return found
+
+
+_TEXTS = frozenset({TracedText, TracedBytes})
 _NESTS = frozenset({list, tuple, dict})
 
 
