@@ -271,7 +271,7 @@ class Stripped:
 def _check_cells(x: np.ndarray) -> None:
     """Raise if a rule would compute with the traced values in an array of objects."""
     if has_cells(x) and innermost((x,), {}) is not None:
-        raise array_of_objects("an array")
+        raise array_of_objects("a function with a rule is given an array")
 
 
 def through_containers(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import builtins
 import contextvars
+import datetime
 import functools
 import itertools
 import operator
@@ -204,9 +205,12 @@ def _function(g: types.FunctionType) -> Callable:
     if has_rule(g):
         asking = asking_for(g)
         return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
-    if g.__name__ in _MAKERS_BY_NAME and ".array_api_compat." in (g.__module__ or ""):
+    if "array_api_compat." in (g.__module__ or ""):
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
-        return _remember(g, keeping_new(_body(g)))
+        if g.__name__ in _MAKERS_BY_NAME:
+            return _remember(g, keeping_new(_body(g)))
+        if g.__name__ == "solve" and g.__module__.endswith("numpy.linalg"):
+            return _remember(g, intercept(np.linalg.solve))  # the same since NumPy 2
     return _remember(g, _body(g))
 
 
@@ -389,6 +393,10 @@ def _is_plain_method(g: Any, kind: type) -> bool:
     return _plain_methods[kind, name]
 
 
+_CAPSULE = type(datetime.datetime_CAPI)  # type: ignore[attr-defined] # types.CapsuleType in 3.13
+"""The class of what functions made by pybind11 are bound to, in place of their module."""
+
+
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
     kind = type(owner)
@@ -400,7 +408,7 @@ def _builtin(g: Any) -> Callable:
         watched = watch(g)
         if watched is not None:
             return watched
-    is_function = owner is None or kind is types.ModuleType
+    is_function = owner is None or kind is types.ModuleType or kind is _CAPSULE
     replacement = watch(g) if is_function or kind is type else None
     if replacement is None:
         replacement = _made_in_c(g, is_function)
