@@ -173,7 +173,7 @@ def _generalised(builder: Any) -> Callable:
                 "arrays for its results behind these."
             )
         body = syntax_ops.intercept(kernel)
-        inputs = [np.asarray(as_array(a)) if not is_tracer(a) else a for a in args[: len(ins)]]
+        inputs = [a if is_tracer(a) else np.asarray(a) for a in map(as_array, args[: len(ins)])]
         sizes, rows = _sizes(kernel, inputs, ins)
         shape = np.broadcast_shapes(*rows)
         dtype = np.result_type(*[np.asarray(bare(x)).dtype for x in inputs], np.float32)
