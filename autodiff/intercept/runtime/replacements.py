@@ -36,6 +36,7 @@ from autodiff.intercept.runtime import (
     stores,
     syntax_ops,
     text_calls,
+    validators,
 )
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
@@ -439,7 +440,11 @@ def _c_method(g: Any) -> Callable:
         if type(owner) is not np.ufunc:
             return asking_for(g)
         return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
-    return g if type(owner).__module__ == "builtins" else refusing_for(g)
+    if type(owner).__module__ == "builtins":
+        return g
+    refusing = refusing_for(g)
+    of_pydantic = type(owner).__module__.startswith("pydantic_core")
+    return validators.of_method(g, refusing) if of_pydantic else refusing
 
 
 def _class(g: type) -> Callable:
