@@ -56,6 +56,28 @@ if typeguard is not None:
         y: float = math.sin(x) * x
         return y
 
+    @typeguard.typechecked
+    def whole(n: int) -> float:
+        return 2.0 * n
+
+    @typeguard.typechecked
+    class Guarded:
+        def __init__(self, a: float) -> None:
+            self.a = a
+
+        def scaled(self, x: float, *factors: float) -> float:
+            for factor in factors:
+                x = x * factor
+            return self.a * x
+
+        @staticmethod
+        def total(numbers: list[float]) -> float:
+            return sum(numbers)
+
+        @property
+        def squared(self) -> float:
+            return self.a**2
+
 
 if wrapt is not None:
 
@@ -186,9 +208,23 @@ def beartype_arrays(x):
     return checked_array(x).sum()
 
 
-@call(typeguard, 0.7, "a tool changed the function")
+@call(typeguard, 0.7)
 def typeguard_function(x):
     return guarded(x)
+
+
+@call(typeguard, 0.7)
+def typeguard_class(x):
+    made = Guarded(x)
+    return made.scaled(x, x, 2.0) * made.squared + Guarded.total([x, x**2])
+
+
+@call(typeguard, 0.7)
+def typeguard_refuses(x):
+    try:
+        return whole(x)
+    except typeguard.TypeCheckError:
+        return 5.0 * x
 
 
 @call(wrapt, 0.7)
