@@ -394,7 +394,7 @@ def _is_plain_method(g: Any, kind: type) -> bool:
     return _plain_methods[kind, name]
 
 
-_CAPSULE = type(datetime.datetime_CAPI)  # type: ignore[attr-defined] # types.CapsuleType in 3.13
+_CAPSULE = type(datetime.datetime_CAPI)  # types.CapsuleType in Python 3.13
 """The class of what functions made by pybind11 are bound to, in place of their module."""
 
 
