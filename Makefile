@@ -64,7 +64,7 @@ cluster: $(CLUSTER)/.installed ## run the tests of sums over shards with a clust
 
 # Some hundred megabytes of packages that the tests alone use.
 test-packages: export OPENBLAS_NUM_THREADS = 1
-test-packages: $(OTHERS)/.installed ## differentiate calls of some forty packages as they are
+test-packages: $(OTHERS)/.installed ## differentiate calls of many packages as they are
 	$(OTHERS)/bin/python -m pytest tests/packages $(ARGS)
 
 test-methods: export OPENBLAS_NUM_THREADS = 1

@@ -8,13 +8,13 @@ what it calls.
 from autodiff import errors
 from autodiff.api import gradients, numeric_fallback
 from autodiff.closures import cached_derivatives, closures
-from autodiff.dispatch import call, plan_cache
+from autodiff.dispatch import arguments, call, plan_cache
 from autodiff.fastpath.fusion import entry
 from autodiff.intercept.runtime import replacements, syntax_ops
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
-from autodiff.trace import jvp_trace
+from autodiff.trace import jvp_trace, number_classes
 
 errors.connect(source_of=rewritten_code.source_of)
 replacements.connect(calling=structured_calls.calling)
@@ -34,4 +34,5 @@ call.connect(
     repeated_pushforward=cached_derivatives.repeated_pushforward,
     repeated_second=cached_derivatives.repeated_second,
 )
+number_classes.connect(numbers=arguments.cells_as_numbers)
 array_subclasses.connect(methods=array_subclass_methods.ArrayMethods)

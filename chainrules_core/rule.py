@@ -28,6 +28,8 @@ def name_of(f: Any) -> str:
     'math.sin'
     """
     name = getattr(f, "__qualname__", None) or getattr(f, "__name__", None) or _shown(f)
+    if name.startswith(("PyCapsule.", "pybind11_detail_")):  # of a module made by pybind11
+        name = f.__name__
     owner = getattr(f, "__self__", None)
     if owner is not None and hasattr(owner, "__name__") and not inspect.ismodule(owner):
         return f"{name_of(owner)}.{f.__name__}"

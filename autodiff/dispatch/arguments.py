@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import numbers
 import operator
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
+from autodiff.errors import array_of_objects
 from autodiff.trace.conversions import TracedText
 from autodiff.trace.number_classes import check_class
 from autodiff.trace.pytree import (
@@ -61,14 +61,14 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
         kind = type(a)
         if kind is FloatTracer or kind is Tracer:
             tape = a._tape
-        elif _has_cells(a):
+        elif has_cells(a):
             tape = innermost(tuple(a.flat), {})
         elif kind in PLAIN or (facts_of(kind).is_leaf and not issubclass(kind, Tracer)):
             continue
         elif is_flat(a):
             tape = innermost(tuple(a), {})
         else:
-            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x) or _has_cells(x)]), {})
+            tape = innermost(tuple([x for x in leaves_of(a) if is_tracer(x) or has_cells(x)]), {})
         if tape is None or tape is CONSTANT:
             continue
         if found is None or tape.serial > found.serial:
@@ -76,49 +76,7 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
     return found
 
 
-def may_hold_tracer(values: tuple) -> bool:
-    """Whether a value is or holds a tracer, if only of an array made in a traced function.
-
-    What has very many parts is not searched to its end: it may hold one.
-    """
-    kinds = set(map(type, values))
-    if not _TRACERS.isdisjoint(kinds):
-        return True
-    return not _NO_PARTS.issuperset(kinds) and any(map(_may_hold, values))
-
-
-_NO_PARTS = PLAIN - {np.ndarray}  # an array may be one of objects
-_SEARCHED = 100  # objects with parts, in about a millisecond
-_large: dict[int, Any] = caches.register("objects with very many parts", {})
-
-
-def _may_hold(x: Any) -> bool:
-    known = _large.get(id(x))
-    if known is not None and known[0]() is x:
-        return True
-    seen: dict[int, Any] = {}
-    waiting = [x]
-    while waiting:
-        part = waiting.pop()
-        inner = parts_of(part) if type(part) not in _NO_PARTS else None
-        if inner is None:
-            if is_tracer(part) or (_has_cells(part) and any(map(_may_hold, part.flat))):
-                return True
-        elif id(part) not in seen:
-            if len(seen) == _SEARCHED:
-                _remember_large(x)
-                return True
-            seen[id(part)] = part
-            waiting.extend([p for _, p in inner if type(p) not in _NO_PARTS])
-    return False
-
-
-def _remember_large(x: Any) -> None:
-    with contextlib.suppress(TypeError):  # a list, a dict: nothing would tell that it has ended
-        caches.keep_with(_large, x)
-
-
-def _has_cells(x: Any) -> bool:
+def has_cells(x: Any) -> bool:
     """Whether `x` is an array of objects, which may be traced."""
     return type(x) is np.ndarray and x.dtype.kind == "O"
 
@@ -178,6 +136,27 @@ def numbers_of(x: Any) -> Any:
     if all(isinstance(value, numbers.Real) and not is_tracer(value) for value in x.flat):
         return x.astype(float)
     return x
+
+
+_MAY_HOLD_CELLS = frozenset({list, tuple, np.ndarray})
+
+
+def cells_as_numbers(x: Any) -> Any:
+    """Return an object array of numbers some of which are traced as a traced array of these.
+
+    Lists and tuples are looked into; anything else is returned as it is.
+    """
+    if type(x) is list or type(x) is tuple:
+        if _MAY_HOLD_CELLS.isdisjoint(map(type, x)):
+            return x
+        new = [cells_as_numbers(part) for part in x]
+        return x if all(map(operator.is_, new, x)) else type(x)(new)
+    if not has_cells(x):
+        return x
+    cells = list(x.flat)
+    if not any(map(is_tracer, cells)) or not all(isinstance(c, numbers.Number) for c in cells):
+        return x
+    return np.reshape(np.stack(cells), x.shape)  # by NumPy's protocol
 
 
 def as_it_is(x: Any) -> Any:
@@ -280,11 +259,19 @@ class Stripped:
                 a = kept(a, tape) if keeps else a
             elif kind is np.ndarray:
                 a = numbers_of(a)
-                a = tape.kept(a) if keeps else a
+                if keeps:
+                    a = tape.kept(a)
+                    _check_cells(a)
             primals.append(a)
         self.primals = tuple(primals)
         self.wanted = tuple(wanted)
         self.nested = nested
+
+
+def _check_cells(x: np.ndarray) -> None:
+    """Raise if a rule would compute with the traced values in an array of objects."""
+    if has_cells(x) and innermost((x,), {}) is not None:
+        raise array_of_objects("a function with a rule is given an array")
 
 
 def through_containers(

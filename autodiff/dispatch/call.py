@@ -19,6 +19,7 @@ from autodiff.dispatch.arguments import (
     PLAIN,
     Stripped,
     as_they_are,
+    cells_as_numbers,
     has_constants,
     innermost,
     is_constant,
@@ -121,6 +122,7 @@ def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         args, kwargs = with_closures(args, kwargs)
     tape = innermost(args, kwargs)
     if tape is not None:
+        args = tuple(map(cells_as_numbers, args))
         if tape.observer is not None:
             proceed = functools.partial(_on_tape, key, entry, args, kwargs, tape)
             return tape.observer.call(proceed, key, args, kwargs, tape)

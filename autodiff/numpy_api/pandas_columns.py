@@ -37,6 +37,7 @@ class TracedDtype(ExtensionDtype):
     type: Any = float
     kind = "f"
     na_value = np.nan
+    numpy_dtype = np.dtype(float)  # of what is put beside it
     _is_numeric = True
 
     @classmethod

@@ -19,6 +19,7 @@ from autodiff.dispatch.arguments import (
     Stripped,
     innermost,
     is_constant,
+    numbers_of,
     of_level,
     without,
 )
@@ -289,7 +290,8 @@ class Pushed:
             return copied(x, memo) if type(x) is np.ndarray else x
 
         arguments = [map_leaves(a, own) for a in self.arguments]
-        return self._run([own(a) for a in self.args], arguments, (None,) * len(arguments))[0]
+        y = self._run([own(a) for a in self.args], arguments, (None,) * len(arguments))[0]
+        return map_leaves(y, numbers_of)
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
         """Return the value and its tangent, which has the structure of the value."""

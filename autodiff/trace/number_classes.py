@@ -11,12 +11,13 @@ from __future__ import annotations
 
 import operator
 import weakref
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff import caches
-from autodiff.errors import ArgumentError, System, system_of
+from autodiff.errors import ArgumentError, System, array_of_objects, system_of
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
 # What may be overridden, since no computation uses it: creation, copying, storage, printing.
@@ -45,12 +46,35 @@ INSTANCES: set[type] = set()
 """What stands for instances of subclasses of arrays whose elements are traced."""
 
 
+def _not_connected(x: Any) -> Any:
+    raise NotImplementedError("autodiff.wiring has not been imported")
+
+
+numbers_in_cells: Callable[[Any], Any] = _not_connected
+
+
+def connect(numbers: Callable[[Any], Any]) -> None:
+    """Put in the function of an upper module that this one calls; see :mod:`autodiff.wiring`.
+
+    Parameters
+    ----------
+    numbers : callable
+        ``numbers(x)`` is an object array of traced numbers as a traced array.
+    """
+    globals().update(numbers_in_cells=numbers)
+
+
 def given_out(x: Any) -> Any:
     """Return an output of a traced function: that of a subclass of arrays as a plain one.
 
-    Lists, tuples and dicts are looked into.
+    So is an object array with traced numbers in its cells. Lists, tuples and dicts are looked into.
     """
     kind = type(x)
+    if kind is np.ndarray and x.dtype.kind == "O":
+        plain = numbers_in_cells(x)
+        if plain is x and any(hasattr(type(cell), "_tape") for cell in x.flat):
+            raise array_of_objects("the function returns an array")
+        return plain
     if kind in INSTANCES:
         return x.given_out()
     if kind is list or kind is tuple:

@@ -171,7 +171,7 @@ def likelihood_glm(p):
     return sm.GLM(V, X, family=sm.families.Gamma(sm.families.links.Log())).loglike(p)
 
 
-@call(statsmodels, V, "_convert_endog_exog")
+@call(statsmodels, V)
 def least_squares_fit(y):
     return (sm.OLS(y, X).fit().params ** 2).sum()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import warnings
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any, NamedTuple
@@ -45,7 +46,8 @@ CALLS: list[Call] = []
 
 def imported(name: str) -> Any:
     """Import a module of a package; None where the package is missing: its calls are skipped."""
-    with np.printoptions():  # quantities prints arrays as NumPy 1.13 did
+    with np.printoptions(), warnings.catch_warnings():  # quantities sets how arrays are printed
+        warnings.simplefilter("ignore")
         try:
             return importlib.import_module(name)
         except ImportError:

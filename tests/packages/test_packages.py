@@ -25,6 +25,7 @@ from tests.packages import (  # noqa: F401 - each fills the table
     motion,
     symbols,
     tables,
+    third,
     units,
     wrappers,
 )

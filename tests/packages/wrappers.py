@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 import math
+import typing
 
 import numpy as np
 
@@ -54,6 +55,28 @@ if typeguard is not None:
     def guarded(x: float) -> float:
         y: float = math.sin(x) * x
         return y
+
+    @typeguard.typechecked
+    def whole(n: int) -> float:
+        return 2.0 * n
+
+    @typeguard.typechecked
+    class Guarded:
+        def __init__(self, a: float) -> None:
+            self.a = a
+
+        def scaled(self, x: float, *factors: float) -> float:
+            for factor in factors:
+                x = x * factor
+            return self.a * x
+
+        @staticmethod
+        def total(numbers: list[float]) -> float:
+            return sum(numbers)
+
+        @property
+        def squared(self) -> float:
+            return self.a**2
 
 
 if wrapt is not None:
@@ -117,6 +140,34 @@ if pydantic is not None:
         a: float
         b: float
 
+    class Nest(pydantic.BaseModel, arbitrary_types_allowed=True):
+        model: Model
+        parts: dict[str, list[float]]
+        array: np.ndarray
+        anything: typing.Any = None
+
+        @pydantic.computed_field
+        @property
+        def total(self) -> float:
+            return sum(self.parts["a"]) * self.model.a + self.array.sum()
+
+    class Doubling(pydantic.BaseModel):
+        a: float
+
+        @pydantic.field_validator("a")
+        @classmethod
+        def doubled(cls, v):
+            return 2 * v
+
+    class Totalling(pydantic.BaseModel):
+        a: float
+        total: float = 0.0
+
+        @pydantic.model_validator(mode="after")
+        def totalled(self):
+            self.total = 2 * self.a
+            return self
+
 
 if cachetools is not None:
 
@@ -157,9 +208,23 @@ def beartype_arrays(x):
     return checked_array(x).sum()
 
 
-@call(typeguard, 0.7, "a tool changed the function")
+@call(typeguard, 0.7)
 def typeguard_function(x):
     return guarded(x)
+
+
+@call(typeguard, 0.7)
+def typeguard_class(x):
+    made = Guarded(x)
+    return made.scaled(x, x, 2.0) * made.squared + Guarded.total([x, x**2])
+
+
+@call(typeguard, 0.7)
+def typeguard_refuses(x):
+    try:
+        return whole(x)
+    except typeguard.TypeCheckError:
+        return 5.0 * x
 
 
 @call(wrapt, 0.7)
@@ -187,15 +252,35 @@ def pydantic_function(x):
     return validated(x)
 
 
-@call(pydantic, 0.7, "validate_python")
+@call(pydantic, 0.7)
 def pydantic_model(x):
     model = Model(a=x)
     return model.a * model.b
 
 
-@call(pydantic, 0.7, "_internal._dataclasses")
+@call(pydantic, 0.7)
 def pydantic_dataclass(x):
     return Point(x, 2.0).a ** 2
+
+
+@call(pydantic, V)
+def pydantic_nest(x):
+    model = Model(a=np.sin(x[1]))
+    shared = [x[2], 1.0]
+    nest = Nest(model={"a": x[0]}, parts={"a": [x[1], x[2]]}, array=x**2, anything=shared)
+    other = Nest(model=model, parts={"a": [1.0]}, array=x)
+    model.a, shared[1] = x[3], x[4]  # both are shared
+    return nest.total * nest.anything[1] + other.total
+
+
+@call(pydantic, 0.7, "validate_python has no rule")
+def pydantic_validator_in_python(x):
+    return Doubling(a=x).a
+
+
+@call(pydantic, 0.7, "validate_python has no rule")
+def pydantic_total_in_python(x):
+    return Totalling(a=x).total
 
 
 @call(cachetools, 0.7)
@@ -252,7 +337,7 @@ def pydantic_assignment(x):
     return model.a * model.model_copy(update={"b": x}).b
 
 
-@call(pydantic, 0.7, "validate_assignment")
+@call(pydantic, 0.7)
 def pydantic_validated_assignment(x):
     model = Strict()
     model.a = x

@@ -18,7 +18,7 @@ from autodiff import caches
 from autodiff.intercept.runtime import call_site_cache, syntax_ops
 from autodiff.mutation import written_arguments
 from autodiff.trace.trace_stack import check_free
-from autodiff.trace.tracer import FloatTracer, Tracer
+from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core.tangents.fields import dict_of, in_class
 
 _OURS = "autodiff"
@@ -77,7 +77,7 @@ def read(owner: Any, name: str) -> Any:
         if caches.stays(kind):
             call_site_cache.read_as_ever(kind, name)
         return getattr(owner, name)
-    if kind is Tracer or kind is FloatTracer:
+    if (kind is Tracer or kind is FloatTracer) and name != "__array__":
         call_site_cache.read_as_ever(kind, name)
     return getter(owner)
 
@@ -182,7 +182,19 @@ def _getter(kind: type, name: str) -> Callable | None:
     return _unless_replaced(kind, name, found, do, lambda owner: read(owner, name))
 
 
+def _array_of(owner: Any) -> Any:
+    """Return the method ``__array__`` of a traced value, which Python code may call."""
+    getattr(bare(owner), "__array__")  # noqa: B009 - a float has none
+
+    def method(dtype: Any = None, *, copy: bool | None = None) -> Any:
+        return syntax_ops.intercept(np.array)(owner, dtype, copy=copy)
+
+    return method
+
+
 def _getter_by(kind: type, name: str, found: Any) -> Callable | None:
+    if name == "__array__" and (kind is Tracer or kind is FloatTracer):
+        return _array_of
     if isinstance(found, property):
         return found.fget if type(found.fget) is types.FunctionType else None
     if isinstance(found, functools.cached_property):

@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import as_array
-from autodiff.errors import DifferentiationError
+from autodiff.errors import DifferentiationError, untraced_array
 from autodiff.intercept.runtime import syntax_ops
 from autodiff.numpy_api.pyfunc_loops import each_element
 from autodiff.trace.tape import CONSTANT
@@ -141,7 +141,7 @@ def _compiled(g: Any, kind: type) -> Callable | None:
         return syntax_ops.intercept(function)
     builder = getattr(g, "gufunc_builder", None)
     if builder is not None:
-        return _generalised(builder.py_func, builder.signature)
+        return _generalised(builder)
     if kind.__name__ == "StencilFunc":
         return functools.partial(_stencil, g)
     element = getattr(getattr(g, "_dispatcher", None), "py_func", None)
@@ -155,50 +155,68 @@ def _compiled(g: Any, kind: type) -> Callable | None:
     return of_each
 
 
-def _generalised(kernel: types.FunctionType, signature: str) -> Callable:
+def _generalised(builder: Any) -> Callable:
     """Return the generalised ufunc of a kernel that writes its results into its last arguments."""
-    given, made = signature.replace(" ", "").split("->")
+    kernel: types.FunctionType = builder.py_func
+    given, made = builder.signature.replace(" ", "").split("->")
     ins = [_names(axes) for axes in given[1:-1].split("),(")]
     outs = [_names(axes) for axes in made[1:-1].split("),(")]
-    body = syntax_ops.intercept(kernel)
+    # A number is an array of one element, where the types of the kernel say so.
+    kinds = builder._sigs[0].args if builder._sigs else ()
+    as_arrays = [hasattr(kind, "ndim") for kind in kinds] or [False] * len(ins)
 
     def over_rows(*args: Any, **kwargs: Any) -> Any:
-        if kwargs or len(args) != len(ins):
+        if kwargs or len(args) not in (len(ins), len(ins) + len(outs)):
             raise DifferentiationError(
                 f"{kernel.__qualname__} of numba.guvectorize is given a traced value with out= or "
-                "other options, which are not followed. Call it with its inputs alone."
+                "other options, which are not followed. Call it with its inputs alone, or with "
+                "arrays for its results behind these."
             )
-        inputs = [np.asarray(as_array(a)) if not is_tracer(a) else a for a in args]
-        sizes: dict[str, int] = {}
-        rows = []
-        for x, axes in zip(inputs, ins, strict=True):
-            first = np.ndim(x) - len(axes)
-            if first < 0:
-                raise ValueError(f"{kernel.__qualname__} takes arrays of the axes {axes}")
-            for name, size in zip(axes, np.shape(x)[first:], strict=True):
-                if sizes.setdefault(name, size) != size:
-                    raise ValueError(f"{kernel.__qualname__}: arrays of different sizes on {name}")
-            rows.append(np.shape(x)[:first])
+        body = syntax_ops.intercept(kernel)
+        inputs = [a if is_tracer(a) else np.asarray(a) for a in map(as_array, args[: len(ins)])]
+        sizes, rows = _sizes(kernel, inputs, ins)
         shape = np.broadcast_shapes(*rows)
         dtype = np.result_type(*[np.asarray(bare(x)).dtype for x in inputs], np.float32)
-        results: list[list[Any]] = [[] for _ in outs]
+        results = list(args[len(ins) :]) or [
+            Tracer(np.zeros((*shape, *[sizes[name] for name in axes]), dtype), CONSTANT, -1)
+            for axes in outs
+        ]
+        for x in results:
+            if not is_tracer(x):
+                raise untraced_array(
+                    np.asarray(x),
+                    f"by {kernel.__qualname__} of numba.guvectorize, and its derivative would be "
+                    "lost. Make it by np.zeros in the function being differentiated.",
+                )
         for place in np.ndindex(*shape):
             parts = [_row(x, place, len(row)) for x, row in zip(inputs, rows, strict=True)]
-            for axes, made_here in zip(outs, results, strict=True):
-                size = tuple([sizes[name] for name in axes]) or (1,)
-                parts.append(Tracer(np.zeros(size, dtype), CONSTANT, -1))
-                made_here.append(parts[-1])
+            for i, axes in enumerate(ins):
+                if as_arrays[i] and not axes:
+                    parts[i] = np.reshape(parts[i], (1,))
+            for axes, x in zip(outs, results, strict=True):
+                parts.append(x[(*place, ...)] if axes else x[(*place, None)])
             body(*parts)
-        stacked = [
-            np.reshape(
-                as_array([row + 0.0 for row in made_here]),
-                (*shape, *[sizes[name] for name in axes]),
-            )[()]
-            for axes, made_here in zip(outs, results, strict=True)
-        ]
-        return stacked[0] if len(outs) == 1 else tuple(stacked)
+        if len(args) > len(ins):
+            return None
+        found = tuple([x[()] for x in results])
+        return found[0] if len(outs) == 1 else found
 
     return over_rows
+
+
+def _sizes(kernel: Any, inputs: list, ins: list) -> tuple[dict[str, int], list[tuple[int, ...]]]:
+    """Return the sizes of the axes that the inputs name, and the shapes of their other axes."""
+    sizes: dict[str, int] = {}
+    rows = []
+    for x, axes in zip(inputs, ins, strict=True):
+        first = np.ndim(x) - len(axes)
+        if first < 0:
+            raise ValueError(f"{kernel.__qualname__} takes arrays of the axes {axes}")
+        for name, size in zip(axes, np.shape(x)[first:], strict=True):
+            if sizes.setdefault(name, size) != size:
+                raise ValueError(f"{kernel.__qualname__}: arrays of different sizes on {name}")
+        rows.append(np.shape(x)[:first])
+    return sizes, rows
 
 
 class _Neighbours:

@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
-from autodiff.dispatch.arguments import innermost, is_constant, place_of_out
+from autodiff.dispatch.arguments import cells_as_numbers, innermost, is_constant, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, by_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.stack_scalars import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.functions import known
-from autodiff.intercept.runtime import syntax_ops, text_calls
+from autodiff.intercept.runtime import object_arrays, syntax_ops, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
 from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.mutation.views import refuse
@@ -140,6 +140,8 @@ def array_method(name: str) -> Callable:
             check_free(kwargs.get("out", args[place] if len(args) > place else None))
         if (args or kwargs) and innermost(args, kwargs) is not None:
             return method_of_array(name, owner, args, kwargs)
+        if name in object_arrays.CONVERTING and (numbers := cells_as_numbers(owner)) is not owner:
+            return getattr(numbers, name)(*args, **kwargs)
         made = getattr(owner, name)(*args, **kwargs)
         is_copy = is_copying and made is not owner
         return buffer(made) if is_copy and may_hold_traced(made) else made
@@ -196,7 +198,9 @@ def looking_into_lists(g: Callable, key: Any) -> Callable:
             return _looping(key, pyfunc)
         return _of_ufunc(key)
     looking = _of_function(g, key)
-    return _of_lists(key, looking) if key in _OF_LISTS else looking
+    if key in _OF_LISTS:
+        return _of_lists(key, looking)
+    return object_arrays.of_numbers(looking) if key in object_arrays.STATISTICS else looking
 
 
 def _of_function(g: Callable, key: Any) -> Callable:
@@ -237,6 +241,8 @@ def _of_lists(key: Any, looking: Callable) -> Callable:
             made = array_subclasses.converted(key, *args, **kwargs)
             if made is not None:
                 return made
+        if args and object_arrays.is_of_objects(args[1] if len(args) > 1 else kwargs.get("dtype")):
+            return object_arrays.cells(key, args, kwargs)
         return looking(*args, **kwargs)
 
     return of_list

@@ -9,8 +9,8 @@ what cannot hold a traced value, is left as it is.
 from __future__ import annotations
 
 import builtins
-import collections
 import contextvars
+import datetime
 import functools
 import itertools
 import operator
@@ -22,8 +22,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
-from autodiff.closures import captured_values
-from autodiff.dispatch.arguments import innermost, is_constant, may_hold_tracer
+from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.errors import System, system_of, system_of_function, unwrapped
 from autodiff.intercept.runtime import (
     attributes,
@@ -37,6 +36,7 @@ from autodiff.intercept.runtime import (
     stores,
     syntax_ops,
     text_calls,
+    validators,
 )
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
@@ -53,6 +53,7 @@ from autodiff.intercept.runtime.builtin_calls import (
     type_of_value,
 )
 from autodiff.intercept.runtime.constructors import constructing_for, is_made_in_python, maker_of
+from autodiff.intercept.runtime.hidden_values import may_hide_tracer, may_hold_tracer
 from autodiff.intercept.runtime.numpy_calls import (
     ARRAY_CONVERTER,
     MAKERS,
@@ -205,9 +206,12 @@ def _function(g: types.FunctionType) -> Callable:
     if has_rule(g):
         asking = asking_for(g)
         return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
-    if g.__name__ in _MAKERS_BY_NAME and ".array_api_compat." in (g.__module__ or ""):
+    if "array_api_compat." in (g.__module__ or ""):
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
-        return _remember(g, keeping_new(_body(g)))
+        if g.__name__ in _MAKERS_BY_NAME:
+            return _remember(g, keeping_new(_body(g)))
+        if g.__name__ == "solve" and g.__module__.endswith("numpy.linalg"):
+            return _remember(g, intercept(np.linalg.solve))  # the same since NumPy 2
     return _remember(g, _body(g))
 
 
@@ -253,23 +257,6 @@ def _of_system(g: types.FunctionType, system: System) -> Callable:
     return tracing
 
 
-_EMPTY: tuple[Any, ...] = ({}.values(), {}.items(), {}, [], set(), reversed([]))
-# An object of these may hold traced values, which cannot be looked for without using it up.
-_HIDING = frozenset(
-    {
-        types.GeneratorType, functools.partial, collections.deque, map, filter, zip, enumerate,
-        reversed,
-        *(type(f(())) for f in (iter, itertools.chain, itertools.cycle)),
-        *map(type, map(iter, _EMPTY)),
-        *map(type, _EMPTY[:2]),
-        itertools.islice, itertools.starmap, itertools.takewhile, itertools.dropwhile,
-        itertools.filterfalse, itertools.accumulate, itertools.compress, itertools.zip_longest,
-        itertools.product, itertools.pairwise, itertools.repeat, itertools.groupby,
-        type(itertools.tee(())[0]),
-    }
-)  # fmt: skip
-
-
 def _seen(g: types.FunctionType) -> Callable:
     """Return the rewritten function; for a library's function one that decides at each call."""
     if not is_library(g) or hasattr(g, "__wrapped__") or calls_back(g) or frames.looks_at_frames(g):
@@ -290,23 +277,15 @@ def _seen(g: types.FunctionType) -> Callable:
             )
         values = (*args, *kwargs.values()) if kwargs else args
         if look.is_trusted:  # NumPy and SciPy convert arrays, or ask `isinstance`
-            sees = innermost(args, kwargs) is not None or object_holds_traced(args)
+            sees = (
+                innermost(args, kwargs) is not None
+                or object_holds_traced(args)
+                or may_hide_tracer(values)
+            )
         else:  # it may ask for type(a), or write into what it makes of an array
             sees = may_hold_tracer(values)
         if not sees:
-            kinds = set(map(type, values))
-            if _HIDING.isdisjoint(kinds) and (
-                _FUNCTION not in kinds or not captured_values.have_captured(values)
-            ):
-                look(args, kwargs)
-                if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
-                    return with_copies(g, args, kwargs, OUTPUTS)
-                if look.is_trusted and look.is_told_to_write(args, kwargs):
-                    return with_copies(g, args, kwargs)
-                found = compiled_callbacks.calling_back(g, args, kwargs)
-                if TracedText in kinds or TracedBytes in kinds:
-                    return text_calls.of_texts(found, values, g)
-                return found
+            return _plainly(g, look, args, kwargs, values)
         if made is None:
             made = unseen_code.seen_or_guarded(g)
         return made(*args, **kwargs)
@@ -314,6 +293,20 @@ def _seen(g: types.FunctionType) -> Callable:
     return deciding
 
 
+def _plainly(g: Callable, look: Any, args: tuple, kwargs: dict[str, Any], values: tuple) -> Any:
+    """Call a library's function as it is."""
+    look(args, kwargs)
+    if kwargs and any(is_constant(kwargs.get(name)) for name in OUTPUTS):
+        return with_copies(g, args, kwargs, OUTPUTS)
+    if look.is_trusted and look.is_told_to_write(args, kwargs):
+        return with_copies(g, args, kwargs)
+    found = compiled_callbacks.calling_back(g, args, kwargs)
+    if not _TEXTS.isdisjoint(map(type, values)):
+        return text_calls.of_texts(found, values, g)
+    return found
+
+
+_TEXTS = frozenset({TracedText, TracedBytes})
 _NESTS = frozenset({list, tuple, dict})
 
 
@@ -401,6 +394,10 @@ def _is_plain_method(g: Any, kind: type) -> bool:
     return _plain_methods[kind, name]
 
 
+_CAPSULE = type(datetime.datetime_CAPI)  # types.CapsuleType in Python 3.13
+"""The class of what functions made by pybind11 are bound to, in place of their module."""
+
+
 def _builtin(g: Any) -> Callable:
     owner = g.__self__
     kind = type(owner)
@@ -412,7 +409,7 @@ def _builtin(g: Any) -> Callable:
         watched = watch(g)
         if watched is not None:
             return watched
-    is_function = owner is None or kind is types.ModuleType
+    is_function = owner is None or kind is types.ModuleType or kind is _CAPSULE
     replacement = watch(g) if is_function or kind is type else None
     if replacement is None:
         replacement = _made_in_c(g, is_function)
@@ -443,7 +440,11 @@ def _c_method(g: Any) -> Callable:
         if type(owner) is not np.ufunc:
             return asking_for(g)
         return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
-    return g if type(owner).__module__ == "builtins" else refusing_for(g)
+    if type(owner).__module__ == "builtins":
+        return g
+    refusing = refusing_for(g)
+    of_pydantic = type(owner).__module__.startswith("pydantic_core")
+    return validators.of_method(g, refusing) if of_pydantic else refusing
 
 
 def _class(g: type) -> Callable:

@@ -106,12 +106,25 @@ def item_place(owner: Any) -> Any:
     return owner if type(owner) in _STORING_AS_EVER else ItemPlace(owner)
 
 
+def _keeps_items(kind: type) -> bool:
+    """Whether an item is what was put there last: in a list or dict, or a subclass like it."""
+    return (
+        kind is list
+        or kind is dict
+        or (
+            issubclass(kind, (list, dict))
+            and syntax_ops.special(kind, "__getitem__") is None
+            and syntax_ops.special(kind, "__setitem__") is None
+        )
+    )
+
+
 def store_in_item(value: Any, owner: Any, key: Any, index: Any, others: int = 0) -> None:
     """Do ``owner[key][index] = value``; an array that only the owner holds can be replaced."""
     target = syntax_ops.item(owner, key)
     if (
         type(target) is np.ndarray
-        and type(owner) in (list, dict)
+        and _keeps_items(type(owner))
         and escape_check.is_only_held_by_owner(sys.getrefcount(target), others)
     ):
         received = escape_check.receiver(target, value)

@@ -17,6 +17,7 @@ from typing import Any
 
 from autodiff import caches
 from autodiff.closures.captured_values import with_cells
+from autodiff.intercept.source.instrumented import changed_trees
 from autodiff.intercept.source.source_texts import carried_texts, trees_of
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -83,6 +84,11 @@ def definition_of_code(
         found = _verified(tree, code, at_its_line=False)
         if found is not None:
             return found
+    for tree in trees:
+        for changed in changed_trees(tree, code):
+            found = _verified(changed, code, True) or _verified(changed, code, False)
+            if found is not None:
+                return found
     return None
 
 

@@ -167,7 +167,6 @@ methods("_cdf _sf _ppf _isf", stats.skewnorm, stats.kstwo)
 methods("_ppf _isf", stats.invgauss)
 methods("_pdf _cdf _sf _ppf _isf", stats.landau, stats.irwinhall)
 methods("_pdf", stats.kstwo)
-methods("_pdf _logpdf _ppf", stats.kappa4)
 methods("_pdf _logpdf _cdf _sf _ppf _isf", stats.pearson3)
 # By quadrature in compiled code.
 methods("_pdf _cdf", stats.studentized_range, stats.levy_stable)

@@ -75,6 +75,24 @@ def kappa4_cdf(self: Any, x: Any, h: Any, k: Any) -> Any:
     return special.inv_boxcox(-u, h)
 
 
+@in_place_of(type(stats.kappa4), "_logpdf")
+def kappa4_logpdf(self: Any, x: Any, h: Any, k: Any) -> Any:
+    """Return log f, f = u^(1 - k) F^(1 - h): the derivative of F, with u as there."""
+    u = special.inv_boxcox(-x, k)
+    return special.xlogy(1 - k, u) + special.xlogy(1 - h, special.inv_boxcox(-u, h))
+
+
+@in_place_of(type(stats.kappa4), "_pdf")
+def kappa4_pdf(self: Any, x: Any, h: Any, k: Any) -> Any:
+    return np.exp(self._logpdf(x, h, k))
+
+
+@in_place_of(type(stats.kappa4), "_ppf")
+def kappa4_ppf(self: Any, q: Any, h: Any, k: Any) -> Any:
+    """Return x where F(x) = q, with u as there."""
+    return -special.boxcox(-special.boxcox(q, h), k)
+
+
 @in_place_of(type(stats.kappa4), "_get_support")
 def kappa4_support(self: Any, h: Any, k: Any) -> tuple:
     """Return x where h u = 1 and where u = 0."""

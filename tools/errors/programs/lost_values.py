@@ -13,6 +13,7 @@ from autodiff import (
     LostValueError,
     gradient,
     ignore_derivatives,
+    pullback,
     pushforward,
     value_and_gradient,
 )
@@ -104,6 +105,32 @@ def array_of_numbers() -> None:
 @array_of_objects.instead("Use a list")
 def list_of_objects() -> None:
     gradient(lambda x: sum(a**2 for a in list(x)), np.ones(3))
+
+
+def _in_cells(x):
+    a = np.empty(2, dtype=object)
+    a[0], a[1] = x, x**2
+    return a
+
+
+@entry("A rule for arrays is given an array of traced arrays", DifferentiationError)
+def arrays_in_cells() -> None:
+    gradient(lambda x: np.sum(np.dot(_in_cells(x), np.ones(2))), np.ones(3))
+
+
+@arrays_in_cells.instead("Use a list")
+def arrays_in_a_list() -> None:
+    gradient(lambda x: np.sum(np.dot([x, x**2], np.ones(3))), np.ones(3))
+
+
+@entry("The function returns an array of traced arrays", DifferentiationError)
+def arrays_in_cells_returned() -> None:
+    pullback(_in_cells, np.ones(3))
+
+
+@arrays_in_cells_returned.instead("Return a list")
+def arrays_in_a_list_returned() -> None:
+    pullback(lambda x: list(_in_cells(x)), np.ones(3))
 
 
 # -- texts -----------------------------------------------------------------------------------------

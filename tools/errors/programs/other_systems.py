@@ -158,7 +158,7 @@ class GUFunc:
     """What engines see of a function that ``numba.guvectorize`` has made."""
 
     def __init__(self, kernel, signature):
-        self.gufunc_builder = SimpleNamespace(py_func=kernel, signature=signature)
+        self.gufunc_builder = SimpleNamespace(py_func=kernel, signature=signature, _sigs=())
 
 
 GUFunc.__module__ = "numba.np.ufunc.gufunc"
@@ -179,6 +179,32 @@ def generalised_with_out() -> None:
 def generalised() -> None:
     twice = GUFunc(doubled, "(n)->(n)")
     assert np.array_equal(gradient(lambda x: np.sum(twice(x)), np.ones(2)), [2.0, 2.0])
+
+
+OUT = np.zeros(2)
+
+
+@entry("A generalised ufunc of numba that fills an outer array", MutationError)
+def generalised_into_outer() -> None:
+    twice = GUFunc(doubled, "(n)->(n)")
+
+    def f(x):
+        twice(x, OUT)
+        return np.sum(OUT)
+
+    gradient(f, np.ones(2))
+
+
+@generalised_into_outer.instead("Make the array in the function")
+def generalised_into_new() -> None:
+    twice = GUFunc(doubled, "(n)->(n)")
+
+    def f(x):
+        out = np.zeros(2)
+        twice(x, out)
+        return np.sum(out)
+
+    assert np.array_equal(gradient(f, np.ones(2)), [2.0, 2.0])
 
 
 class StencilFunc:

@@ -64,6 +64,60 @@ def test_numba():
     check_gradient(lambda x: f(x) + np.sum(helper(x - 0.5)), X)
 
 
+def _scaled(factor, x, out):
+    for i in range(len(x)):
+        out[i] += factor * x[i]
+
+
+def _totals(factor, x, least, total):
+    least[0] = min(x[0], x[1])
+    total[0] = 0.0
+    for v in x:
+        total[0] += factor[0] * v
+
+
+def test_generalised_ufuncs_of_numba():
+    numba = pytest.importorskip("numba")
+    known = numba.guvectorize(["void(f8[:], f8[:], f8[:], f8[:])"], "(),(n)->(),()")(_totals)
+    numbers = numba.guvectorize(["void(f8, f8[:], f8[:])"], "(),(n)->(n)")(_scaled)
+    unknown = numba.guvectorize("(),(n)->(n)")(_scaled)
+
+    def f(x):
+        rows = np.zeros((2, 3))
+        unknown(x[0], np.stack([x, 2 * x]), rows)
+        numbers(x[1], x, rows[0])
+        row = np.ones(3)
+        unknown(x[1:].sum(), x, row)
+        least, total = known(x[0], x)
+        return np.sum(rows**2) + least * total * np.sum(row) + np.sum(known(x[:2], [x, X]))
+
+    check_gradient(f, X)
+
+
+class Results(dict):
+    """A dict with a method of its own."""
+
+    def total(self):
+        return sum(np.sum(a) for a in self.values())
+
+
+def test_an_array_in_a_dict_of_a_class_takes_a_traced_value():
+    def f(x):
+        found = Results((name, np.sqrt(X) * 0.0) for name in "ab")
+        found["a"][0] = x[0] ** 2
+        found["b"][1:] = x[1:] ** 3
+        return found.total()
+
+    check_gradient(f, X)
+
+
+def test_a_function_made_by_pybind11_gets_no_traced_value():
+    from scipy.fft._pocketfft import pypocketfft
+
+    with pytest.raises(ChainRulesError, match=r"pypocketfft\.r2c has no rule"):
+        gradient(lambda x: np.sum(np.abs(pypocketfft.r2c(x, (0,), True, 0, None, 1))), X)
+
+
 LIBRARY = """
 import sys
 

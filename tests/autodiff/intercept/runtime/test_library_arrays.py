@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.dispatch import arguments
+from autodiff.intercept.runtime import hidden_values
 from autodiff.intercept.source.library_code import is_library
 from tests.helpers import define, differences
 
@@ -169,7 +169,7 @@ def test_an_array_that_an_object_has_given_is_not_new(library):
         autodiff.gradient(f, 2.0)
 
 
-@pytest.mark.parametrize("n", [3, 3 * arguments._SEARCHED])
+@pytest.mark.parametrize("n", [3, 3 * hidden_values._SEARCHED])
 def test_objects_with_many_parts(library, n):
     def f(x):
         chain = library.Chain(n // 3, x)
@@ -179,4 +179,4 @@ def test_objects_with_many_parts(library, n):
         return chain.total() * plain.place[0] + plain.total()
 
     np.testing.assert_allclose(autodiff.gradient(f, 2.0), 3.0 * (n // 3 + 1))
-    assert len(arguments._large) < 5  # they are gone
+    assert len(hidden_values._large) < 5  # they are gone

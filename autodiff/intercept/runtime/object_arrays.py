@@ -1,0 +1,69 @@
+"""Arrays of Python's objects, some of which are traced: how they are made, and taken as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import cells_as_numbers
+from autodiff.trace.tracer import bare, is_tracer
+
+# NumPy converts a number that it has computed from cells, or all of them.
+CONVERTING = frozenset({"astype", "mean", "std", "var"})
+STATISTICS = frozenset({np.mean, np.std, np.var})
+
+
+def of_numbers(looking: Callable) -> Callable:
+    """A function of NumPy that takes an object array of traced numbers as one of floats."""
+
+    def converting(*args: Any, **kwargs: Any) -> Any:
+        return looking(*map(cells_as_numbers, args), **kwargs)
+
+    return converting
+
+
+def is_of_objects(dtype: Any) -> bool:
+    """Whether a dtype, in any form that NumPy takes, is that of Python's objects."""
+    return dtype is object or (dtype is not None and dtype in ("O", "object", np.dtype(object)))
+
+
+class _Cell:
+    """Stands for a traced value, or an element of a traced array, in an array of objects."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+def cells(key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Make an array of objects, some of which are traced; NumPy decides which are its cells.
+
+    To NumPy, an array of cells stands for a traced one. It takes out the cells, or leaves the array
+    as it is where several arrays do not fit together.
+    """
+    standing: dict[int, tuple[Any, Any]] = {}
+
+    def plain(x: Any) -> Any:
+        if type(x) is list or type(x) is tuple:
+            return type(x)([plain(part) for part in x])
+        if not is_tracer(x):
+            return x
+        if np.ndim(bare(x)) == 0:
+            return _Cell(x[()] if isinstance(x, np.ndarray) else x)
+        stand_in = np.empty(np.shape(bare(x)), object)
+        for place in np.ndindex(stand_in.shape):
+            stand_in[place] = _Cell(x[place])
+        standing[id(stand_in)] = stand_in, x
+        return stand_in
+
+    made = key(plain(args[0]), *args[1:], **kwargs)
+    if made is args[0]:
+        return made
+    for place in np.ndindex(made.shape):
+        cell = made[place]
+        if type(cell) is _Cell:
+            made[place] = cell.value
+        elif id(cell) in standing:
+            made[place] = standing[id(cell)][1]
+    return made
