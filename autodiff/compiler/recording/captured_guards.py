@@ -292,7 +292,8 @@ class _Search:
                 self.found.append(dependency)
             # What it is given may hide what another class, or the object itself, has by this name.
             absent = None if self._names.by_text else self._names.of(kind) | _SPECIAL
-            self._note_absent(own, absent and frozenset(absent - own.keys()), kind)
+            missing = None if absent is None else frozenset(absent - own.keys())
+            self._note_absent(own, missing, kind)
 
         for scope, names in self._scopes.values():
             absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}

@@ -372,7 +372,8 @@ def _put_objects(holder: np.ndarray, kept: list) -> None:
 
 
 def _put_array(holder: np.ndarray, kept: tuple) -> None:
-    content, holder.dtype, holder.shape = kept
+    content, dtype, shape = kept
+    holder.dtype, holder.shape = dtype, shape  # type: ignore[misc] # NumPy lets it be set
     holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
 
 
