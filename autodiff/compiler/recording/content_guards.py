@@ -371,7 +371,7 @@ def _put_objects(holder: np.ndarray, kept: list) -> None:
         holder.flat[place] = value
 
 
-def _put_array(holder: np.ndarray, kept: tuple) -> None:
+def _put_array(holder: Any, kept: tuple) -> None:
     content, holder.dtype, holder.shape = kept
     holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
 

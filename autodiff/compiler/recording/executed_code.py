@@ -25,7 +25,7 @@ _OF_NAMED_TUPLES = "namedtuple_"
 
 def places_of(functions: Iterable[types.FunctionType]) -> set[Place]:
     """Return the lines of functions: their rewritten forms begin in one of them."""
-    places = set()
+    places: set[Place] = set()
     for g in functions:
         for code in codes_in(g.__code__):
             lines = [line for *_, line in code.co_lines() if line is not None]
