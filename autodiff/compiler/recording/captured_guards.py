@@ -291,9 +291,8 @@ class _Search:
                 dependency.look_inside(self._names)
                 self.found.append(dependency)
             # What it is given may hide what another class, or the object itself, has by this name.
-            absent = None if self._names.by_text else self._names.of(kind) | _SPECIAL
-            missing = None if absent is None else frozenset(absent - own.keys())
-            self._note_absent(own, missing, kind)
+            not_there = frozenset((self._names.of(kind) | _SPECIAL) - own.keys())
+            self._note_absent(own, None if self._names.by_text else not_there, kind)
 
         for scope, names in self._scopes.values():
             absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}

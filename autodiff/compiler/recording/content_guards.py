@@ -371,9 +371,8 @@ def _put_objects(holder: np.ndarray, kept: list) -> None:
         holder.flat[place] = value
 
 
-def _put_array(holder: np.ndarray, kept: tuple) -> None:
-    content, dtype, shape = kept
-    holder.dtype, holder.shape = dtype, shape  # type: ignore[misc] # NumPy lets it be set
+def _put_array(holder: Any, kept: tuple) -> None:
+    content, holder.dtype, holder.shape = kept
     holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
 
 
