@@ -195,3 +195,9 @@ def forget_fused() -> None:
     """Have the engine forget the code of expressions of several operations."""
     for site in fusion_sites._all:
         site.forget()
+
+
+def after_guards(compiled: Any) -> str:
+    """Return the source of a compiled function's last program without the lines of its guards."""
+    lines = compiled.source.rpartition("def ")[2].splitlines()
+    return "\n".join([line for line in lines if not line.endswith("return MISMATCH")])

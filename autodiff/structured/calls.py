@@ -313,7 +313,9 @@ class Programs:
             return Structured(g, form, values, active, self.has_checkpoints)
         except UnsupportedError as error:
             self.why = str(error)
-            return None
+        except Exception as error:  # a mistake of the reader's: the function is traced as ever
+            self.why = f"{type(error).__name__} while it was read: {error}"
+        return None
 
 
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:

@@ -158,7 +158,8 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
         return TABLES[kind].parts(x)
     if issubclass(kind, (tuple, list)):
         fields = getattr(kind, "_fields", None)
-        return list(zip(fields if fields is not None else range(len(x)), x, strict=True))
+        held = tuple(x)  # another thread may append meanwhile
+        return list(zip(fields if fields is not None else range(len(held)), held, strict=True))
     if issubclass(kind, dict):
         return list(x.items())
     return _fields_of(x)
@@ -185,7 +186,8 @@ def _fields_of(x: Any) -> list[tuple[str, Any]] | None:
         return None
     held = slot_values(x) | dict_of(x) if facts.has_slots else dict_of(x)
     remembered = facts.remembered
-    return [item for item in held.items() if item[0] not in remembered]
+    items = list(held.items())  # at once: another thread may change the object meanwhile
+    return [item for item in items if item[0] not in remembered]
 
 
 _WITH_VALUES = (

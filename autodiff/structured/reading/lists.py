@@ -41,8 +41,8 @@ class Lists(Builder):
         memory.is_indexed = True  # it has a shadow
         self.lists.append(memory)
         for x in items:
-            if times is not None and not x.kind.is_known:
-                raise UnsupportedError("a list that repeats what is not known")
+            if times is not None and not x.kind.is_scalar:
+                raise UnsupportedError("a list that repeats what is no number")
             self._takes(made, x)
         return made
 
@@ -167,6 +167,8 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     for part in ast.walk(node):
         if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
             owner: ast.expr = part.value
+        elif isinstance(part, ast.AugAssign):
+            owner = part.target
         elif isinstance(part, ast.Attribute) and part.attr == "append":
             owner = part.value
         else:

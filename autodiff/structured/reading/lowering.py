@@ -22,6 +22,7 @@ from autodiff.structured.form.ir import (
     WRITES,
     Items,
     Memory,
+    Named,
     Op,
     Program,
     Value,
@@ -339,6 +340,9 @@ class _Lowering(Loops):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         if isinstance(node.target, ast.Name):
             old = self.read(node.target.id)
+            if isinstance(old, (tuple, Named)) or old.kind.is_list:
+                self._extend(f, old, node.value)
+                return
             if not old.kind.is_array:
                 self.bind(node.target.id, self._binary(f, old, self.value(node.value)))
                 return
@@ -372,6 +376,14 @@ class _Lowering(Loops):
         value = self.value(node.value)
         self._check_in_place(f, region, value)
         self.store(base, self._binary(f, old, value), values, template)
+
+    def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
+        """Read ``xs += [a, b]``, for a list that may grow."""
+        items = self.expression(node)
+        if f is not operator.add or type(xs) is not Value or type(items) is not Items:
+            raise UnsupportedError("this change of a list, tuple or dict")
+        for x in items:
+            self.append(xs, x)
 
     def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
         """Read an item of a list that is changed by an operator; an array changes in place."""

@@ -128,7 +128,7 @@ class BlockSweep:
         if op.code in _WITHOUT_SWEEP or not is_active(v):
             return
         if op.code == "list":
-            self.display(v, self.e.shadow(v), ())
+            self.list_of(op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
             return
@@ -253,13 +253,21 @@ class BlockSweep:
         else:
             self.recorded(op, bound, g)
 
+    def list_of(self, op: Op, shadow: str) -> None:
+        """Hand the cotangents of the numbers in a list on to what they were made of."""
+        items = op.args[:-1] if op.data else op.args
+        for i, part in enumerate(items):
+            if is_active(part) and part.kind.is_scalar:
+                repeated = f"sum({shadow}[{i}::{len(items)}])"
+                self.add_to(part, repeated if op.data else f"{shadow}[{i}]")
+
     def display(self, parts: Value, g: str, at: tuple[int, ...]) -> None:
         """Hand the elements of a cotangent on to the numbers that an array was made of."""
         for i, part in enumerate(parts.op.args):
             place = (*at, i)
             if part.op.code == "tuple":
                 self.display(part, g, place)
-            elif is_active(part) and part.kind.is_scalar:
+            elif is_active(part):
                 self.add_to(part, f"{g}[{', '.join(map(str, place))}]")
 
     def summed(self, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:

@@ -144,11 +144,18 @@ def in_a_branch(x: Any, n: int) -> Any:
     return seen[-1] * seen[1] + len(seen)
 
 
+def added_to(x: Any, n: int) -> Any:
+    xs = [x[0]] * 3
+    for i in range(n):
+        xs += [x[1] * i, x[2]]
+    return sum(xs) * xs[1]
+
+
 BY_PROGRAMS = (
     trajectory, reads_earlier_items, recursion_of_numbers, generator_with_condition,
     nested_comprehension, dynamic_programming, table_of_lists, pieces_of_several_lengths,
     grows_after_it_was_read, goes_over_lists, writes_into_items, replaces_items, has_two_names,
-    new_list_in_each_turn, in_a_branch,
+    new_list_in_each_turn, in_a_branch, added_to,
 )  # fmt: skip
 
 

@@ -35,10 +35,6 @@ def bytes_of(x: Any) -> Any:
     return np.sum(x).tobytes()
 
 
-def in_an_array_of_objects(x: Any) -> Any:
-    return np.array([x, None], dtype=object)[0]
-
-
 def in_c(x: Any) -> Any:
     return array.array("d", [x])[0]
 
@@ -50,7 +46,6 @@ def in_c(x: Any) -> Any:
         (as_a_key, ["A set, dict key or cache", "(a name, an index)"]),
         (pickled, ["pickle", "where the value is computed"]),
         (bytes_of, ["x.tobytes()", "compute with the numbers"]),
-        (in_an_array_of_objects, ["Converting to an array", "numbers for one of objects"]),
         (in_c, ["float()", "done by C code that has no rule", "rrule.register"]),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
