@@ -6,6 +6,7 @@ import collections
 import dis
 import operator
 import types
+import warnings
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
@@ -372,7 +373,13 @@ def _put_objects(holder: np.ndarray, kept: list) -> None:
 
 
 def _put_array(holder: Any, kept: tuple) -> None:
-    content, holder.dtype, holder.shape = kept
+    content, dtype, shape = kept
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # since NumPy 2.5
+        if holder.dtype != dtype:
+            holder.dtype = dtype
+        if holder.shape != shape:
+            holder.shape = shape
     holder[...] = np.frombuffer(content, holder.dtype).reshape(holder.shape)
 
 

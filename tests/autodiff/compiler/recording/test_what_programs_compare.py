@@ -333,6 +333,7 @@ def test_what_is_given_to_a_class(monkeypatch, f, kind, name, value):
     _same(f, lambda: monkeypatch.setattr(kind, name, value, raising=False))
 
 
+@pytest.mark.filterwarnings("ignore:Setting the dtype:DeprecationWarning")  # since NumPy 2.5
 def test_an_array_that_is_read_as_another_dtype():
     own = Derived()
     _same(
