@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,11 @@ _FLOATS = (
     + RECORD_FLOAT
 )
 _ONE = "1.0"
+
+
+def _of_python(x: Any) -> Any:
+    """Return a number of Python's for one of NumPy's: its products never warn."""
+    return x.item() if isinstance(x, (np.float64, np.complex128)) else x
 
 
 class OfFloats(Writer):
@@ -90,8 +96,8 @@ class OfFloats(Writer):
             slope = derivative(partial, function, names)
             if partial.function is None and partial.constant == 1:
                 slope = by_y or _ONE
-            elif partial.function is not None:  # products of Python's floats never warn
-                slope = f"float({slope})"
+            elif partial.function is not None:
+                slope = f"{self.constant(_of_python, 'own')}({slope})"
             if by_y is not None and slope is not by_y:
                 slope = f"{by_y} * {slope}"
             name = self.name_of(operand)
