@@ -21,9 +21,9 @@ computes sums over data that do not fit in memory, or on one machine.
 
 Change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custom_jvp`,
 `ignore_derivatives` (`stop_gradient`), `cotangent_hook`, `checkpoint`, `checkpoint_loops`,
-`numeric_fallback`. Make it
-fast: `compile`, `automatic_compile`. Find out what happens: `explain`, `debug_nans`,
-`full_tracebacks`. Define rules for your own functions with ``chainrules_core``.
+`numeric_fallback`. Make it fast: `compile`, `automatic_compile`. Find out what happens:
+`explain`, `debug_nans`, `full_tracebacks`. Define rules for your own functions with
+``chainrules_core``.
 """
 
 import importlib

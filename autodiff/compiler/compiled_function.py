@@ -34,7 +34,7 @@ from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compiler.recording.recorder import MOST, Recording
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
-from autodiff.compiler.report import Report, made
+from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Patience
 from autodiff.compiler.tiering.promotion import Candidate, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
@@ -238,7 +238,7 @@ class Compiled:
         loops = [pair for vs in self._variants.values() for v in vs for pair in v.loops]
         loops += [(programs, False) for programs in self._as_written_loops]
         name = getattr(self._f, "__name__", None) or name_of(self._f)
-        return made(name, self.variants, self.eager_because, loops)
+        return report_of(name, self.variants, self.eager_because, loops)
 
     def clear(self) -> None:
         """Drop all programs."""

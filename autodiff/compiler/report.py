@@ -47,7 +47,7 @@ class Report:
     __repr__ = __str__
 
 
-def made(
+def report_of(
     name: str, programs: int, eager_because: str | None, loops: Iterable[tuple[Programs, bool]]
 ) -> Report:
     """Return the report of a compiled function.

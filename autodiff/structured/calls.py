@@ -112,14 +112,7 @@ def call_with_checkpoints(g: types.FunctionType, body: Callable, args: tuple, kw
         If no program can be made of the function.
     """
     programs = _programs_of(g, _with_checkpoints)
-    made = _called(programs, weakref.ref(g), body, *args, **kwargs)
-    if programs.why is not None:
-        raise DifferentiationError(
-            f"checkpoint_loops({programs.name}): the loops cannot keep few states, because the "
-            f"function is not read from its source: {programs.why}. Write it without that, or put "
-            "the steps of the loop into a function and call checkpoint(step)."
-        )
-    return made
+    return _called(programs, weakref.ref(g), body, *args, **kwargs)
 
 
 def _called(
@@ -260,6 +253,12 @@ class Programs:
                 return self.timed(body, args)
             program = self.known[key] = self.made(g, form, plain, active)
         if program is None:
+            if self.has_checkpoints:
+                raise DifferentiationError(
+                    f"checkpoint_loops({self.name}): the loops cannot keep few states, because the "
+                    f"function is not read from its source: {self.why}. Write it without that, or "
+                    "put the steps of the loop into a function and call checkpoint(step)."
+                )
             return body(*args)
         outside = program.outside(g)
         if outside is None:

@@ -75,8 +75,8 @@ class LoopStates:
         loop.
         """
         last = self.count
-        started = [x.copy("K") for x in self.arrays] if not self.states else self.states[0][2]
-        started = [x.copy("K") for x in started]
+        at_first = self.states[0][2] if self.states else self.arrays
+        started = [x.copy("K") for x in at_first]
         while self.states:
             n, values, contents = self.states.pop()
             _put_back(self.arrays, contents)

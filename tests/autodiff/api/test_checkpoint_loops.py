@@ -207,6 +207,18 @@ def test_refused() -> None:
         checkpoint_loops(np.sin)
 
 
+def test_a_call_that_is_refused_does_not_end_others() -> None:
+    @checkpoint_loops
+    def f(u: Any, k: Any, items: Any = None) -> Any:
+        for _ in range(3):
+            u = u * k
+        return u * 1.0 if items is None else items
+
+    with pytest.raises(DifferentiationError, match="not read"):
+        gradient(lambda k: np.sum(f(U, k, "text")), 0.5)
+    assert gradient(lambda k: np.sum(f(U, k)), 0.5) == pytest.approx(0.75 * np.sum(U))
+
+
 def test_in_other_modes() -> None:
     f = checkpoint_loops(bound_anew)
     assert np.array_equal(f(U, 0.2, 5), bound_anew(U, 0.2, 5))

@@ -5,8 +5,6 @@ Traced as it is written, by the automatic tier, compiled, and from text whose so
 changing data, and each call is compared with the traced function at the same point.
 """
 
-import gc
-
 import numpy as np
 import pytest
 
@@ -40,11 +38,9 @@ def calls(f, x):
 
 
 @pytest.fixture(autouse=True)
-def quiet(request):
+def quiet():
     with np.errstate(all="ignore"):
         yield
-    if "async" in request.node.name:
-        gc.collect()  # a recording that ends early leaves coroutines that nobody awaits
 
 
 @pytest.mark.filterwarnings("ignore")
