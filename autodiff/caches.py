@@ -15,12 +15,15 @@ more. It is registered here by name, with what ends its entries:
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import sys
 import types
 import weakref
 from collections.abc import Callable, MutableMapping
 from typing import Any, TypeVar
+
+import numpy as np
 
 from chainrules_core import frule, rrule
 from chainrules_core.rule import Rule
@@ -101,6 +104,15 @@ on_rule_change(_forget_decisions)
 # -- ends of modules -----------------------------------------------------------------------------
 
 
+def _end(key: int) -> None:
+    if sys is None or sys.is_finalizing():  # the caches may be gone as well
+        return
+    gone = _modules.pop(key, None)
+    if gone is not None:
+        for forget in _module_ends:
+            forget(key, gone[1])
+
+
 def is_of_module(namespace: dict[str, Any]) -> bool:
     """Whether globals are those of a loaded module; its end will be noticed."""
     key = id(namespace)
@@ -111,7 +123,11 @@ def is_of_module(namespace: dict[str, Any]) -> bool:
     module = sys.modules.get(name) if isinstance(name, str) else None
     if type(module) is not types.ModuleType or vars(module) is not namespace:
         return False
-    _modules[key] = weakref.ref(module, lambda _: _end(key)), module.__name__
+
+    def gone(_: weakref.ref, end: Callable = _end) -> None:  # a global may be gone before
+        end(key)
+
+    _modules[key] = weakref.ref(module, gone), module.__name__
     return True
 
 
@@ -131,26 +147,43 @@ def on_module_end(forget: Callable[[int, str], object]) -> None:
 
 
 def of_functions(most: int) -> Callable[[Any], Any]:
-    """Return a decorator: ``functools.lru_cache(most)`` for a function that is given functions.
+    """Return a decorator: a cache of `most` results of a function that is given functions.
 
-    The cache is emptied when a module is gone, whose functions it would keep alive.
+    No function is kept alive that is made while a program runs: it may hold all that a call made.
     """
 
     def decorate(function: Any) -> Any:
-        cached = functools.lru_cache(most)(function)
-        on_module_end(lambda key, name: cached.cache_clear())
-        return cached
+        lasting = functools.lru_cache(most)(function)
+        known: dict[int, tuple[weakref.ref, Any]] = {}
+
+        def cached(g: Any) -> Any:
+            found = known.get(id(g))
+            if found is not None and found[0]() is g:
+                return found[1]
+            if type(g) in _OF_CLASSES or (type(g) is np.ufunc and not _is_of_python(g)):
+                return lasting(g)
+            result = function(g)
+            if len(known) >= most:
+                known.clear()
+            with contextlib.suppress(TypeError):  # it cannot be referred to weakly
+                keep_with(known, g, result)
+            return result
+
+        return functools.wraps(function)(cached)
 
     return decorate
 
 
-def _end(key: int) -> None:
-    if sys is None or sys.is_finalizing():  # the caches may be gone as well
-        return
-    gone = _modules.pop(key, None)
-    if gone is not None:
-        for forget in _module_ends:
-            forget(key, gone[1])
+_OF_CLASSES = {
+    types.MethodDescriptorType,
+    types.WrapperDescriptorType,
+    types.ClassMethodDescriptorType,
+}
+"""The types of the methods of classes made in C."""
+
+
+def _is_of_python(f: np.ufunc) -> bool:
+    return f.__name__.endswith("(vectorized)")  # so names `np.frompyfunc` its results
 
 
 def _forget_classes(key: int, name: str) -> None:

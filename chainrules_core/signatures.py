@@ -11,6 +11,8 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from chainrules_core.parsing import uncollected
+
 _EMPTY = inspect.Parameter.empty
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -18,9 +20,16 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def signature_of(f: Callable) -> inspect.Signature | None:
     """Return the signature of `f`, or None where Python cannot tell it."""
     try:
-        return inspect.signature(f)
+        with uncollected():  # the signature of a function made in C is a text, which is parsed
+            return inspect.signature(f)
     except (ValueError, TypeError):
         return None
+
+
+def parameter_names(f: Callable) -> tuple[str, ...]:
+    """Return the names of the parameters of `f`; none where Python cannot tell them."""
+    signature = signature_of(f)
+    return () if signature is None else tuple(signature.parameters)
 
 
 class Signature:

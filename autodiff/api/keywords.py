@@ -10,6 +10,7 @@ from typing import Any
 
 from autodiff.errors import ArgumentError
 from chainrules_core.rules import name_of
+from chainrules_core.signatures import signature_of
 
 OPTIONS = ("argnums", "has_aux", "fallback", "mode")
 """The names of the options of derivatives."""
@@ -46,9 +47,8 @@ def _option_like(name: str) -> str | None:
 
 
 def _takes(f: Callable, name: str) -> bool:
-    try:
-        parameters = inspect.signature(f).parameters
-    except (TypeError, ValueError):
+    signature = signature_of(f)
+    if signature is None:
         return True  # a C function without a signature may take it
-    kinds = {p.kind for p in parameters.values()}
-    return name in parameters or inspect.Parameter.VAR_KEYWORD in kinds
+    kinds = {p.kind for p in signature.parameters.values()}
+    return name in signature.parameters or inspect.Parameter.VAR_KEYWORD in kinds

@@ -19,6 +19,7 @@ from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.numpy_api.out_arguments import WRITERS
 from autodiff.numpy_api.pyfunc_loops import python_function
+from chainrules_core.signatures import parameter_names
 
 _REFUSED = frozenset(known("reads_memory"))
 """Functions that say whether arguments are one object, which is not followed."""
@@ -166,12 +167,7 @@ def handed_on(g: Any, given: float) -> float:
     return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
 
 
-@caches.of_functions(1024)
-def _parameters(g: Any) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(g).parameters)
-    except (TypeError, ValueError):  # made in C, and says nothing of them
-        return ()
+_parameters = caches.of_functions(1024)(parameter_names)
 
 
 def _by_place(g: Any, name: str) -> bool:

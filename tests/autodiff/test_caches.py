@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import asyncio
+import functools
 import gc
 import importlib
 import linecache
@@ -12,6 +14,7 @@ import weakref
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autodiff
@@ -168,6 +171,62 @@ def test_a_module_that_is_loaded_anew(folder):
         for _ in range(20):
             assert gradient(module.f, 1.5) == pytest.approx(3.0 * factor)
         del sys.modules["anew"]
+
+
+def coroutine_in_a_loop(x: Any, made: list) -> Any:
+    async def main() -> Any:
+        return x[0] * x[1]
+
+    loop = asyncio.new_event_loop()
+    made.append(weakref.ref(loop))
+    try:
+        return loop.run_until_complete(main())
+    finally:
+        loop.close()
+
+
+def ufunc_of_a_closure(x: Any, made: list) -> Any:
+    def times(a: Any) -> Any:
+        return a * x[0]
+
+    made.append(weakref.ref(times))
+    return np.sum(np.frompyfunc(times, 1, 1)(x[:2]))
+
+
+def partial_of_a_closure(x: Any, made: list) -> Any:
+    def times(a: Any, b: Any) -> Any:
+        return a * b * x[0]
+
+    made.append(weakref.ref(times))
+    return functools.reduce(functools.partial(times), [x[0], x[1], x[2]])
+
+
+@pytest.mark.parametrize("f", [coroutine_in_a_loop, ufunc_of_a_closure, partial_of_a_closure])
+@pytest.mark.parametrize("is_automatic", [False, True])
+def test_what_a_call_made_is_not_kept_alive(f, is_automatic, monkeypatch):
+    monkeypatch.setattr(Settings, "enabled", is_automatic)
+    made: list[Any] = []
+    for _ in range(30):
+        gradient(f, np.array([0.5, 1.5, 2.5]), made, argnums=0)
+    gc.collect()
+    assert [one() for one in made] == [None] * len(made)
+
+
+def test_results_for_a_function_are_kept_while_it_is_there():
+    asked = []
+
+    @caches.of_functions(2)
+    def name_of(g: Any) -> str:
+        asked.append(g.__name__)
+        return g.__name__
+
+    for g in (len, sum, np.sin, str.upper, np.sin, len, sum):
+        assert name_of(g) == g.__name__
+    assert asked == ["len", "sum", "sin", "upper"]
+    name_of(abs)
+    asked.clear()
+    assert [name_of(g) for g in (abs, len)] == ["abs", "len"]
+    assert asked == ["len"]
 
 
 def test_a_full_cache_is_emptied():

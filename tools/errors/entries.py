@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 from unittest import mock
 
 from autodiff import full_tracebacks
-from autodiff.parsing import uncollected
 from chainrules_core import frule, rrule
+from chainrules_core.parsing import uncollected
 from chainrules_core.testing import RuleCheckError
 from tools.errors.sites import ROOT, Site, sites
 
@@ -122,7 +122,7 @@ def run(entry: Entry) -> Raised | None:
         try:
             try:
                 entry.program()
-            except SystemError:  # of a parse that is not ours: see autodiff.parsing
+            except SystemError:  # of a parse that is not ours: see chainrules_core.parsing
                 with uncollected():
                     entry.program()
         except Exception as error:

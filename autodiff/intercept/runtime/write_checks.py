@@ -8,7 +8,6 @@ arrays are compared with their copies when the function has ended.
 from __future__ import annotations
 
 import functools
-import inspect
 import sys
 import types
 from collections.abc import Callable, Iterable
@@ -25,6 +24,7 @@ from autodiff.numpy_api.out_arguments import WRITERS
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import Tracer, note_view
+from chainrules_core.signatures import parameter_names
 
 TRUSTED = frozenset({"numpy", "scipy"})
 """Packages whose functions write into nothing but what their parameters say."""
@@ -68,25 +68,10 @@ def _parameters(g: Any) -> tuple[str, ...]:
         unbound = getattr(type(owner), g.__name__, None)
         if type(unbound) is types.MethodDescriptorType:
             return _names_of(unbound)[1:]
-    if type(g) is types.FunctionType:
-        return _names(g)  # a cache would keep it alive
-    try:
-        return _names_of(g)
-    except TypeError:  # a function of ctypes has no hash, and no names either
-        return ()
+    return _names_of(g)
 
 
-@caches.of_functions(1024)
-def _names_of(g: Any) -> tuple[str, ...]:
-    """Read the signature of what is made in C, which is text."""
-    return _names(g)
-
-
-def _names(g: Any) -> tuple[str, ...]:
-    try:
-        return tuple(inspect.signature(g).parameters)
-    except (TypeError, ValueError):  # made in C, and says nothing of them
-        return ()
+_names_of = caches.of_functions(1024)(parameter_names)
 
 
 def _is_written(name: str) -> bool:

@@ -478,4 +478,4 @@ def _functions_of(value: Any) -> Iterator[types.FunctionType]:
             yield f
 
 
-_facts = caches.of_functions(256)(facts_of)
+_facts = functools.lru_cache(256)(facts_of)

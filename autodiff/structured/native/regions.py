@@ -9,7 +9,6 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.parsing import tree_of
 from autodiff.structured.form.ir import For, If, While
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.calling import Loop, Part, enter, is_readable, leave
@@ -20,6 +19,7 @@ from autodiff.structured.native.names import Flow, Liveness, Names
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
 from autodiff.structured.writing.emission import Emitter
+from chainrules_core.parsing import tree_of
 
 _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 
