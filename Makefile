@@ -41,7 +41,7 @@ test: export OPENBLAS_NUM_THREADS = 1
 test: $(VENV)/.installed-test ## run the tests; all of them also show which rules no test covers
 ifeq ($(strip $(ARGS)),)
 	@rm -rf $(VENV)/exercised
-	CHAINRULES_EXERCISED=$(abspath $(VENV)/exercised) $(PYTEST) $(PARALLEL)
+	CHAINRULES_EXERCISED=$(abspath $(VENV)/exercised) $(PYTEST) $(PARALLEL) --durations=80 --durations-min=3
 	$(PY) tools/check_registry.py $(VENV)/exercised
 else
 	$(PYTEST) $(PARALLEL) $(ARGS)
