@@ -6,7 +6,9 @@ and the proof of purity. What depends on two functions agreeing cannot differ be
 
 from __future__ import annotations
 
+import bisect
 import builtins
+import cmath
 import dataclasses
 import functools
 import itertools
@@ -364,9 +366,11 @@ note(
     )
     | named(operator, "contains index lshift not_ rshift truth")
     | named(itertools, "accumulate chain combinations islice pairwise permutations product")
-    | {functools.reduce, functools.partial},
+    | {functools.reduce, functools.partial}
+    | named(bisect, "bisect_left bisect_right"),
     has_fixed_form=False,
 )
+note({f for f in vars(cmath).values() if callable(f)} - _entries.keys(), has_fixed_form=False)
 
 # -- what follows ---------------------------------------------------------------------------------
 

@@ -93,6 +93,21 @@ def bound_by(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
         yield from bound_by(target.value, None)
 
 
+def is_alone(statement: ast.stmt, function: ast.AST) -> bool:
+    """Whether nothing else of a function is on the line where a statement begins."""
+    own = set(ast.walk(statement))
+    line = statement.lineno
+    for node in ast.walk(function):
+        first = getattr(node, "lineno", None)
+        if node in own or first is None:
+            continue
+        is_block = isinstance(getattr(node, "body", None), list)
+        last = first if is_block else getattr(node, "end_lineno", first)
+        if first <= line <= last:
+            return False
+    return True
+
+
 def is_at(node: ast.expr) -> bool:
     """Whether this is ``x.at[i]`` of JAX, which is set then; methods of ufuncs have no items."""
     return (

@@ -37,6 +37,8 @@ class Origins:
         The class that it is a method of.
     own : str or None
         The name of the object in a method.
+    node : ast.FunctionDef or ast.Lambda
+        The syntax tree of the function.
     scopes : list of Names
         Of the functions and comprehensions around.
     """
@@ -49,6 +51,7 @@ class Origins:
         self.is_first = is_first
         self.kind = kind
         self.own: str | None = None
+        self.node: Any = None
         self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
         self.scopes: list[Names] = []
         self.imported: dict[str, Any] = {}
@@ -125,6 +128,8 @@ class Origins:
             return ARRAY
         if node.func.attr != "copy":
             return OTHER
+        while isinstance(owner, ast.Subscript):  # of an array it is an array or a number
+            owner = owner.value
         known = self._origins(owner.id) if isinstance(owner, ast.Name) else {OTHER}
         if not known <= {ARGUMENT, ARRAY}:
             return OWN  # a list, perhaps, that holds what is another's

@@ -48,7 +48,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
     start, before = time.perf_counter(), mark()
     try:
         with quiet():  # it has been said
-            variant = _recorded(record, call)
+            variant = _recorded(record, call, proof.numbers)
             is_right = _gives(variant, given, expected)
         if not is_right:
             record.why = "its values hang on the order of operations"
@@ -83,7 +83,7 @@ def _make_room(f: Any) -> None:
             record.forget(0)
 
 
-def _recorded(record: Record, call: Call) -> Any:
+def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -> Any:
     transform, f, _, _, chosen = call
 
     def derivative(*args: Any, **kwargs: Any) -> Any:
@@ -91,7 +91,7 @@ def _recorded(record: Record, call: Call) -> Any:
 
     exact = any(v.program.exact for v, _, _ in record.variants)
     most = int(record.spent / call_records.SECONDS_BY_STEP), call_records.MOST_BYTES
-    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, most)[0]
+    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, most, numbers)[0]
 
 
 def _gives(variant: Any, given: tuple, expected: Any) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import inspect
 import itertools
@@ -33,7 +34,7 @@ _STATEFUL = frozenset(
 """Parameters of functions that draw, print, call back or keep what they are given."""
 _FIND_ROOTS = frozenset({"bisect", "brenth", "brentq", "newton", "ridder", "toms748"})
 """Functions whose ``disp`` says whether they raise."""
-_BY_KEY = frozenset({filter, max, min, sorted})
+_BY_KEY = frozenset({bisect.bisect_left, bisect.bisect_right, filter, max, min, sorted})
 _OF_FUNCTIONS = frozenset(
     {
         "bc", "constraints", "f", "fprime", "fun", "func", "func1d", "funclist", "function", "g",
@@ -89,10 +90,10 @@ def _is_pure_class(kind: type) -> bool:
 
 @caches.of_functions(1024)
 def _is_pure_by_rule(g: Any) -> bool:
-    """Whether a function of NumPy or SciPy has a rule, and reads and writes its arguments alone."""
+    """Whether a library's function has a rule, and reads and writes its arguments alone."""
     package = (getattr(g, "__module__", None) or "").partition(".")[0]
     if (
-        package not in ("numpy", "scipy")
+        package not in ("numpy", "scipy", "statistics")
         or g in WRITERS
         or g in _REFUSED
         or impurity(g)

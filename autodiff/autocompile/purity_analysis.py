@@ -48,6 +48,8 @@ class Proof:
     names : dict
         What it reads from modules of libraries: (identity of a module, name) → the module's names,
         the name, and what it is bound to. Other variables are guarded by the program itself.
+    numbers : dict
+        (File, line) of ``t += h`` → `t`, where the proof holds only if `t` is a number.
     takes_nests : bool
         Whether arguments may be lists, tuples or dicts.
 
@@ -60,6 +62,7 @@ class Proof:
     def __init__(self, f: Any) -> None:
         self.arrays: list[np.ndarray] = []
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
+        self.numbers: dict[tuple[str, int], str] = {}
         self.takes_nests = True
         self.least_place = self.most_given = -1.0  # of handed functions that write; to any such
         self.classes = UserClasses()

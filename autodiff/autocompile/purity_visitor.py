@@ -21,9 +21,11 @@ from autodiff.autocompile.escape_analysis import (
     Names,
     bindings,
     bound_by,
+    is_alone,
     is_at,
 )
 from autodiff.autocompile.name_origins import Origins
+from autodiff.compiler.recording.executed_code import places_of
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.scopes import dotted
 from chainrules_core.tangents.fields import in_class
@@ -41,6 +43,7 @@ class Body(Origins):
         body = node.body if isinstance(node.body, list) else [node.body]
         is_first = self.is_first and not self.scopes
         if not self.scopes:
+            self.node = node
             self.proof.classes.mentioned |= user_classes.names_in(node)
             self.own = user_classes.first_parameter(node) if self.kind is not None else None
         names = Names()
@@ -190,7 +193,7 @@ class Body(Origins):
     def _added(self, node: ast.AugAssign) -> None:
         target = node.target
         if isinstance(target, ast.Name):
-            self._written(node, target, {ARRAY, OWN})
+            self._added_to_name(node, target.id)
         elif isinstance(target, ast.Attribute):
             self._written(node, target, {ARRAY, OWN})
             self._bind_attribute(target, ARRAY)
@@ -202,6 +205,16 @@ class Body(Origins):
                 raise self._doubt(node, "what is written into may be another's")
         self.visit(target)
         self.visit(node.value)
+
+    def _added_to_name(self, node: ast.AugAssign, name: str) -> None:
+        """See that a variable was made here, or note that it must be a number."""
+        if self._is_local(name) and self._origins(name) <= {ARRAY, OWN}:
+            return
+        place = self.g.__code__.co_filename, node.lineno
+        is_seen = name in self.scopes[-1].all and place in places_of([self.g])
+        if not is_seen or not is_alone(node, self.node):
+            raise self._doubt(node, f"{name!r}, which is written into, may be another's")
+        self.proof.numbers[place] = name
 
     def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
         """See that what is written into was made here."""

@@ -8,7 +8,7 @@ import keyword
 import linecache
 import types
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -275,10 +275,12 @@ def recorded(
     also: Sequence[Callable] = (),
     exact: bool = False,
     most: tuple[int, int] = MOST,
+    numbers: Mapping[Place, str] = types.MappingProxyType({}),
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
-    `exact` says that the function is known to branch on last bits.
+    `exact` says that the function is known to branch on last bits; `numbers` which variables must
+    be numbers at which lines.
     """
     outside: list[Dependency] = []
     places: set[Place] = set()
@@ -293,7 +295,7 @@ def recorded(
         if not all(held.is_small if k else held.is_whole for held in inside):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
     by_programs = False
-    watch = Watch(places)
+    watch = Watch(places, numbers)
 
     def attempt(strict: bool = False) -> tuple:
         with watch:
@@ -304,8 +306,8 @@ def recorded(
     except Exception as error:
         for d in outside:
             d.undo()
-        if not isinstance(error, UnrolledError) or _states(tuple(given)):
-            raise
+        if not isinstance(error, UnrolledError) or _states(tuple(given)) or numbers:
+            raise  # a program would run lines that nobody looks at
         by_programs = True
         found = attempt()
     if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):

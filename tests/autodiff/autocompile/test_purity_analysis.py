@@ -171,36 +171,6 @@ def writes_an_argument(x, c):
     return np.sum(x * c)
 
 
-def adds_to_an_argument(x, c):
-    c += 1.0
-    return np.sum(x * c)
-
-
-def adds_to_an_alias(x, c):
-    y = c
-    y += 1.0
-    return np.sum(x * y)
-
-
-def adds_to_a_view(x, c):
-    y = c[1:]
-    y += 1.0
-    return np.sum(x[1:] * y)
-
-
-def adds_to_one_of_two(x, c):
-    y = c if len(c) > 1 else c * 2.0
-    y += 1.0
-    return np.sum(x * y)
-
-
-def adds_in_one_branch(x, c):
-    if len(c) > 1:
-        c = c * 2.0
-    c += 1.0
-    return np.sum(x * c)
-
-
 def adds_in_the_second_turn(x, c):
     y = np.zeros(3)
     for _ in range(2):
@@ -238,12 +208,6 @@ def adds_to_a_copy_of_what_a_function_is_given(x):
 
 def hides_a_name(x, f=lambda MODEL: MODEL):
     return x * MODEL.rate
-
-
-def adds_to_rows(x, rows):
-    for row in rows:
-        row += 1.0
-    return np.sum(x)
 
 
 def adds_to_what_a_list_holds(x, c):
