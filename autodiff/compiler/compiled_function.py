@@ -52,7 +52,7 @@ from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
 _serials = itertools.count(1)
-_INSTALL = 'pip install "chainrules-python[numba]"'
+_INSTALL = 'pip install "chainrules-autodiff[numba]"'
 _BACKENDS = ("auto", "python", "numba")
 _MOST_FAILURES = 3
 

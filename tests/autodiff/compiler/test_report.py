@@ -86,7 +86,7 @@ def test_without_llvmlite(monkeypatch: Any) -> None:
     monkeypatch.setattr(report, "has_llvm", lambda: False)
     found = _compiled(filled, 1200).report()
     assert {state for _, state in _states(filled, found)} == {report.SOURCE}
-    assert all('pip install "chainrules-python[numba]"' in loop.why for loop in found.loops)
+    assert all('pip install "chainrules-autodiff[numba]"' in loop.why for loop in found.loops)
 
 
 @pytest.mark.parametrize("n", [10, 1000])
