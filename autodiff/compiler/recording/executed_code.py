@@ -104,12 +104,12 @@ class Watch:
         # An expression of the line may be a function of its own.
         if name is not None and name in (*code.co_varnames, *code.co_cellvars):
             kind = type(bare(frame.f_locals.get(name, _MISSING)))
-            if kind not in _NUMBERS and not issubclass(kind, np.number):
+            if kind not in _NUMBERS:
                 raise NotRecordedError(f"{name!r}, which is written into, may be another's")
         return self._at_line
 
 
-_NUMBERS = {bool, int, float, complex}
+_NUMBERS = {bool, int, float, complex, *np.sctypeDict.values()} - {np.void, np.object_}
 
 
 def _is_of_users(frame: types.FrameType) -> bool:

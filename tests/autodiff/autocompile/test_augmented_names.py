@@ -219,6 +219,24 @@ def test_a_call_with_an_array_after_programs_for_numbers(soon):
     sys.modules.pop(module.__name__)
 
 
+def test_numbers_of_classes_that_write(soon):
+    class Counting(np.float64):
+        def __iadd__(self, other):
+            counted.append(other)
+            return self
+
+    def f(x, t):
+        t += 1.0
+        return np.sum(x * t)
+
+    counted = []
+    for _ in range(9):
+        gradient(lambda x: f(x, Counting(2.0)), np.ones(2))
+        gradient(f, np.ones(2), Counting(2.0), argnums=0)
+    assert counted == [1.0] * 18
+    assert not [r for r in call_records.records.values() if r.variants]
+
+
 def test_nothing_is_recorded_under_a_debugger(soon):
     module = module_of("import numpy as np\ndef f(x, t):\n    t += 1.0\n    return np.sum(x * t)\n")
     sys.settrace(lambda *_: None)
