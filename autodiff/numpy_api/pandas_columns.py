@@ -22,7 +22,7 @@ from autodiff.closures.captured_values import Hole
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.dispatch.call import as_array
-from autodiff.errors import ArgumentError, DifferentiationError, lost_value
+from autodiff.errors import ArgumentError, DifferentiationError, SeedError, lost_value
 from autodiff.numpy_api.array_subclasses import CONVERTED
 from autodiff.trace.pytree import OPAQUE
 from autodiff.trace.tables import TABLES, Table
@@ -532,9 +532,13 @@ def _frame_with(x: pd.DataFrame, parts: list) -> pd.DataFrame:
 
 
 def _seed(x: Any, given: Any, key: Any) -> Any:
-    """Return the numbers for a column of `x` in a tangent or cotangent; None for other labels."""
+    """Return the numbers for a column of `x` in a tangent or cotangent."""
     if not all(map(pd.Index.equals, given.axes, x.axes)):
-        return None
+        raise SeedError(
+            f"a tangent or cotangent is a {type(x).__name__} whose labels are not those of the "
+            "argument or output that it belongs to, in the same order. Give it these: "
+            "seed.reindex_like(x)."
+        )
     column = _columns(given)[0 if key == "values" else key]
     numbers = _floats(column)
     return column if numbers is None else numbers

@@ -372,8 +372,7 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
         + " Whole numbers are constants in a nest; write 1.0 for 1."
         * whole
         + " A Series or DataFrame must be of the class of pandas itself, and hold floats, none of "
-        "them missing where the dtype is a nullable one: pd.Series(s).astype(float)."
-        * table
+        "them missing where the dtype is a nullable one: pd.Series(s).astype(float)." * table
     )
 
 

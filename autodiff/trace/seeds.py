@@ -69,14 +69,7 @@ class Seeded(NamedTuple):
                 )
             return seed[key if type(key) is int else type(x)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
         if type(x) in TABLES and type(seed) is type(x):
-            part = TABLES[type(x)].seed(x, seed, key)
-            if part is None:
-                raise SeedError(
-                    f"the {self.map} of {name_of(f)} was given a {type(x).__name__} whose labels "
-                    f"are not those of the {self.value}, in the same order. Give it these: "
-                    f"{self.seed}.reindex_like({self.value})."
-                )
-            return part
+            return TABLES[type(x)].seed(x, seed, key)
         if type(seed) is type(x) and hasattr(seed, str(key)):
             return getattr(seed, key)
         raise self._other_structure(f, x, seed)

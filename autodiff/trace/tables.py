@@ -18,7 +18,7 @@ class Table(NamedTuple):
         ``rebuilt(x, parts)`` returns such an object with other arrays, and the same labels.
     seed : callable
         ``seed(x, given, key)`` returns the numbers for a part of `x` in a tangent or cotangent of
-        its class; None if this has other labels.
+        its class; it is an error if this has other labels.
     """
 
     parts: Callable[[Any], list[tuple[Any, Any]] | None]

@@ -50,7 +50,8 @@ SERIES = {
     "float32": (S.astype(np.float32), squares),
     "nullable": (S.astype("Float64"), squares),
     "nullable float32": (S.astype("Float32"), squares),
-    "two levels": (pd.Series(V, index=PAIRS), lambda s: s.loc["x"].sum() ** 2 + s.xs(2, level=1).sum()),
+    "two levels": (pd.Series(V, index=PAIRS),
+                   lambda s: s.loc["x"].sum() ** 2 + s.xs(2, level=1).sum()),
     "unstacked": (pd.Series(V, index=PAIRS), lambda s: (s.unstack().fillna(0.0) ** 2).sum().sum()),
     "resampled": (pd.Series(V, index=DAYS), lambda s: (s.resample("2D").sum() ** 2).sum()),
     "numpy": (S, lambda s: np.sum(np.sin(s) * s) + s.dot(s)),
@@ -160,8 +161,8 @@ def test_a_matrix_of_derivatives_has_no_place_in_a_series(ask):
 def test_seeds_have_the_same_labels():
     _, back = pullback(lambda s: s**2, S)
     np.testing.assert_allclose(back(pd.Series([1, 0, 0, 0, 2], index=LABELS)), [0.6, 0, 0, 0, 6.4])
-    with pytest.raises(SeedError, match="labels are not those of the output"):
+    with pytest.raises(SeedError, match="Series whose labels are not those"):
         back(S[::-1])
     _, push = pushforward(lambda d: (d**2).sum(), FRAME)
-    with pytest.raises(SeedError, match="labels are not those of the argument"):
+    with pytest.raises(SeedError, match="DataFrame whose labels are not those"):
         push(FRAME[["b", "a"]])
