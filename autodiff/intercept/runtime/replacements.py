@@ -530,7 +530,7 @@ def _other(g: Any, kind: type) -> Callable:
 
 def _call_without_self(g: Any, kind: type) -> Callable | None:
     """Return what is called where ``__call__`` is a static or class method, else None."""
-    call = None if isinstance(g, type) else in_class(kind, "__call__")
+    call: Any = None if isinstance(g, type) else in_class(kind, "__call__")
     return call.__get__(g, kind) if type(call) in (staticmethod, classmethod) else None
 
 
