@@ -55,30 +55,53 @@ def _is_ours(frame: types.FrameType) -> bool:
 def user_line(inner: types.TracebackType | None = None) -> str:
     """Return where the user's code is: the innermost frame outside ours, NumPy's and libraries'.
 
-    What a library was doing there is named after it.
+    What a library was doing there is named after it. Code made of text is the user's only if
+    nothing that was called from a differentiated function has a file.
 
     Parameters
     ----------
     inner : traceback, optional
         Of an exception: its frames, which have ended, come before those that are running.
     """
-    library = ""
-    for code, line in _lines(inner):
+    library = made = ""
+    for frame, line in _lines(inner):
+        if _is_ours(frame):
+            if made and (frame.f_globals.get("__name__") or "").startswith(_ENTRIES):
+                return made  # what is differentiated was itself made of text
+            continue
+        code = frame.f_code
         place = f"{code.co_filename}, line {line}, in {code.co_name}"
-        if not is_library_file(code.co_filename):
-            return f"{place} (through {library})" if library else place
-        library = library or place
-    return library or "an unknown line"
+        if is_library_file(code.co_filename):
+            library = library or place
+            continue
+        place = f"{place} (through {library})" if library else place
+        if not _is_made_of_text(code.co_filename):
+            return place
+        made = made or place
+    return made or library or "an unknown line"
 
 
-def _lines(inner: types.TracebackType | None) -> Iterator[tuple[types.CodeType, int]]:
+_ENTRIES = "autodiff.api"
+"""Where functions begin that differentiate the user's."""
+_PROMPTS = ("<stdin", "<input", "<console", "<python-input", "<ipython-input")
+
+
+def _is_made_of_text(filename: str) -> bool:
+    """Whether code was made by ``exec``: by a library, as a rule, to wrap a function."""
+    return filename.startswith("<") and not filename.startswith(_PROMPTS)
+
+
+def _lines(inner: types.TracebackType | None) -> Iterator[tuple[types.FrameType, int]]:
     """Yield the lines of a traceback, and those that are running, the innermost first."""
     ended = []
     while inner is not None:
         ended.append(inner)
         inner = inner.tb_next
-    yield from [(t.tb_frame.f_code, t.tb_lineno) for t in ended[::-1] if not _is_ours(t.tb_frame)]
-    yield from [(frame.f_code, frame.f_lineno) for frame in frames()]
+    yield from [(t.tb_frame, t.tb_lineno) for t in ended[::-1]]
+    frame: types.FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame, frame.f_lineno
+        frame = frame.f_back
 
 
 def say_where(error: BaseException) -> None:

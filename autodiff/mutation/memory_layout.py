@@ -30,6 +30,8 @@ def copy_of(x: np.ndarray) -> np.ndarray:
 
 def view_like(memory: np.ndarray, x: np.ndarray, start: int) -> np.ndarray:
     """Return an array laid out as `x` in the memory of another one, from byte `start` on."""
+    if memory.dtype.kind in "mM":  # times are not given to the buffer protocol
+        memory = memory.view(np.int64)
     view: np.ndarray = np.ndarray(x.shape, x.dtype, memory.data, start, x.strides)
     return view
 

@@ -18,6 +18,7 @@ from autodiff.closures.captured_values import FUNCTIONS, parts_of_function
 from autodiff.errors import MutationError
 from autodiff.mutation.held_arrays import owner_of
 from autodiff.trace.pytree import parts_of
+from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import untraced
 from chainrules_core.places import codes_in
@@ -77,7 +78,7 @@ def check_writes(
     """
     written: dict[int, Any] = {}
     for traced, index, x in arrays:
-        if traced._index is not index:
+        if traced._index is not index or (traced._tape is CONSTANT and _differs(traced._value, x)):
             written[id(x)] = x
     for x, parts, copy, parts_of_copy in containers:
         if not has_parts(x, parts) or (stored is not None and stored[id(x)]):
@@ -107,7 +108,21 @@ def has_parts(container: Any, parts: list) -> bool:
         now = list(container.values())
     else:
         now = [part for _, part in parts_of(container) or ()]
-    return len(now) == len(parts) and all(map(operator.is_, now, parts))
+    if len(now) != len(parts):
+        return False
+    return all(map(operator.is_, now, parts)) or all(map(_is_part, now, parts))
+
+
+def _differs(value: np.ndarray, x: np.ndarray) -> bool:
+    """Whether an array without a tangent has other numbers than the one that it stands for."""
+    return value is not x and not np.array_equal(value, untraced(x), equal_nan=True)
+
+
+def _is_part(now: Any, before: Any) -> bool:
+    """Whether two are one; pandas makes an array for each column whenever it is asked."""
+    if now is before or not type(now) is type(before) is np.ndarray:
+        return now is before
+    return bool(now.__array_interface__ == before.__array_interface__)
 
 
 def known_twice(f: Callable, args: tuple, written: list[Any]) -> Any:

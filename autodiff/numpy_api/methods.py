@@ -25,6 +25,7 @@ from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.iterators import Flat, set_flat
 from autodiff.numpy_api.out_arguments import put, target_of
 from autodiff.numpy_api.protocols import ruled
+from autodiff.trace.number_classes import own_member
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import argument_of
 from autodiff.trace.tracer import (
@@ -36,6 +37,7 @@ from autodiff.trace.tracer import (
     untraced,
     wrap,
 )
+from chainrules_core.tangents.fields import in_class
 
 # These do not depend on the numbers.
 _CONSTANT_ATTRIBUTES = frozenset(
@@ -387,6 +389,7 @@ _PROTOCOLS: dict[str, Callable] = {
 }
 
 
+_OF_PYTHON = (types.FunctionType, property, staticmethod, classmethod, functools.cached_property)
 _BARE_MEMORY = ("__array_interface__", "__array_struct__")
 
 
@@ -434,6 +437,8 @@ def attribute(self: Tracer, name: str) -> Any:
     if name in _CONSTANT_METHODS:
         seen = untraced(self)
         return seen._tape.method(seen, name) if is_tracer(seen) else getattr(plain, name)
+    if kind.__module__ != "numpy" and type(in_class(kind, name)) in _OF_PYTHON:
+        raise own_member(plain, name)
     if callable(attribute):
         if isinstance(attribute, types.BuiltinFunctionType):
             return attribute  # of the class: float.fromhex

@@ -16,13 +16,15 @@ import numpy as np
 import pandas as pd
 from pandas.api.extensions import ExtensionArray, ExtensionDtype
 from pandas.api.indexers import check_array_indexer
+from pandas.arrays import FloatingArray
 
 from autodiff.closures.captured_values import Hole
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.dispatch.call import as_array
-from autodiff.errors import ArgumentError, DifferentiationError, lost_value
+from autodiff.errors import ArgumentError, DifferentiationError, SeedError, lost_value
 from autodiff.numpy_api.array_subclasses import CONVERTED
+from autodiff.trace.pytree import OPAQUE
 from autodiff.trace.tables import TABLES, Table
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
@@ -119,7 +121,8 @@ class TracedColumn(ExtensionArray):
         self.values[check_array_indexer(self, key)] = given
 
     def __iter__(self) -> Any:
-        return (self.values[i] for i in range(len(self)))
+        """Yield Python's numbers, as pandas does: functions of each are given these."""
+        return (self.values[i].item() for i in range(len(self)))
 
     def isna(self) -> np.ndarray:
         """Return which numbers are missing."""
@@ -446,60 +449,103 @@ def dtype(body: Callable) -> Callable:
 # -- Series and DataFrames as nests of arrays ----------------------------------------------------
 
 
-def _blocks(x: Any) -> list | None:
-    """Return the arrays in which pandas keeps the numbers; None for an object that is being made.
+def _columns(x: Any) -> list:
+    """Return the arrays in which pandas keeps the columns; [] for an object that is being made.
 
-    No code of the object's class runs.
+    No code of the object's class runs, and the memory of an array is the same each time.
     """
     manager = dict_of(x).get("_mgr")
-    return None if manager is None else [block.values for block in manager.blocks]
+    if manager is None:
+        return []
+    if isinstance(x, pd.Series):
+        return [manager.blocks[0].values]
+    found: dict[int, Any] = {}
+    for block in manager.blocks:
+        values = block.values
+        rows = [values] if values.ndim == 1 else [values[i] for i in range(len(values))]
+        found.update(zip(block.mgr_locs.as_array.tolist(), rows, strict=True))
+    return [found[i] for i in sorted(found)]
+
+
+def _floats(column: Any) -> Any:
+    """Return the numbers of a column of floats, None for another one.
+
+    They are the column's own memory: a column of nullable floats in which some are missing has
+    none that would do.
+    """
+    if isinstance(column, TracedColumn):
+        return column.values
+    if isinstance(column, FloatingArray):
+        return None if column._mask.any() else column._data
+    return column if type(column) is np.ndarray and column.dtype.kind == "f" else None
 
 
 def _series_parts(x: pd.Series) -> list[tuple[Any, Any]] | None:
-    values = (_blocks(x) or [None])[0]
-    if isinstance(values, TracedColumn):
-        return [("values", values.values)]
-    is_column = type(values) is np.ndarray and values.dtype.kind == "f"
-    return [("values", values)] if is_column else None
+    values = [_floats(column) for column in _columns(x)]
+    return [("values", values[0])] if values and values[0] is not None else None
 
 
 def _series_with(x: pd.Series, parts: list) -> pd.Series:
-    return pd.Series(_held(parts[0]), index=x.index, name=x.name, copy=False)
+    return pd.Series(_held(parts[0], _columns(x)[0]), index=x.index, name=x.name, copy=False)
 
 
-def _held(values: Any) -> Any:
+def _held(values: Any, column: Any) -> Any:
+    """Return a column with other numbers, of the kind of one that is there."""
+    if isinstance(column, ExtensionArray) and _floats(column) is None:
+        return None if values is None else column
     if type(values) is Hole:
         raise ArgumentError(
             "a Series or DataFrame of pandas is an argument or a result of a function that another "
             "system calls, and which has arrays for its values. Give and return its numbers: "
             "s.to_numpy()."
         )
-    return TracedColumn(values) if is_tracer(values) else values
+    if np.ndim(bare(values)) > 1:
+        raise ArgumentError(
+            "a Jacobian or a Hessian with respect to a Series or DataFrame of pandas has more axes "
+            "than that. Differentiate with respect to its numbers: a function of v that calls "
+            "f(pd.Series(v, index=s.index)), at s.to_numpy()."
+        )
+    if is_tracer(values):
+        return TracedColumn(values)
+    if isinstance(column, FloatingArray) and type(values) is np.ndarray:
+        return FloatingArray(values, np.zeros(values.shape, bool))
+    return values
 
 
 def _frame_parts(x: pd.DataFrame) -> list[tuple[Any, Any]] | None:
-    """Return the traced columns, or, if none is, all of them where all hold floats."""
-    blocks = _blocks(x)
-    if not blocks:
+    """Return all columns, unless none holds floats; those that do not are leaves as they are."""
+    columns = _columns(x)
+    floats = [_floats(column) for column in columns]
+    if all(values is None for values in floats):
         return None
-    if any(isinstance(values, TracedColumn) for values in blocks):
-        columns = [x.iloc[:, i].array for i in range(x.shape[1])]
-        return [(i, c.values) for i, c in enumerate(columns) if isinstance(c, TracedColumn)]
-    if not all(type(values) is np.ndarray and values.dtype.kind == "f" for values in blocks):
-        return None
-    return [(i, x.iloc[:, i].to_numpy()) for i in range(x.shape[1])]
+    OPAQUE.update(type(c) for c, f in zip(columns, floats, strict=True) if f is None)
+    both = zip(columns, floats, strict=True)
+    # Those of dates are made anew each time; the array inside has the same memory.
+    return [(i, getattr(c, "_ndarray", c) if f is None else f) for i, (c, f) in enumerate(both)]
 
 
 def _frame_with(x: pd.DataFrame, parts: list) -> pd.DataFrame:
-    new = dict(zip([i for i, _ in _frame_parts(x) or ()], parts, strict=True))
-    columns = {i: _held(new[i]) if i in new else x.iloc[:, i].array for i in range(x.shape[1])}
+    columns = dict(enumerate(map(_held, parts, _columns(x))))
     made = pd.DataFrame(columns, index=x.index, copy=False)
     made.columns = x.columns
     return made
 
 
-TABLES[pd.Series] = Table(_series_parts, _series_with)
-TABLES[pd.DataFrame] = Table(_frame_parts, _frame_with)
+def _seed(x: Any, given: Any, key: Any) -> Any:
+    """Return the numbers for a column of `x` in a tangent or cotangent."""
+    if not all(map(pd.Index.equals, given.axes, x.axes)):
+        raise SeedError(
+            f"a tangent or cotangent is a {type(x).__name__} whose labels are not those of the "
+            "argument or output that it belongs to, in the same order. Give it these: "
+            "seed.reindex_like(x)."
+        )
+    column = _columns(given)[0 if key == "values" else key]
+    numbers = _floats(column)
+    return column if numbers is None else numbers
+
+
+TABLES[pd.Series] = Table(_series_parts, _series_with, _seed)
+TABLES[pd.DataFrame] = Table(_frame_parts, _frame_with, _seed)
 CONVERTED[pd.Series] = CONVERTED[pd.DataFrame] = array_of
 CONVERTED[TracedColumn] = lambda column: column.values if is_tracer(column.values) else None
 

@@ -289,8 +289,7 @@ class Pushed:
         def own(x: Any) -> Any:
             return copied(x, memo) if type(x) is np.ndarray else x
 
-        arguments = [map_leaves(a, own) for a in self.arguments]
-        y = self._run([own(a) for a in self.args], arguments, (None,) * len(arguments))[0]
+        y = self._run([own(a) for a in self.args], (None,) * len(self.arguments), own)[0]
         return map_leaves(y, numbers_of)
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
@@ -301,19 +300,22 @@ class Pushed:
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
         try:
-            return self._run(list(self.args), self.arguments, dots)
+            return self._run(list(self.args), dots, lambda x: x)
         except ChainRulesError as error:
             say_where(error)
             raise
 
-    def _run(self, traced: list, arguments: list, dots: tuple) -> tuple[Any, Any]:
-        """Run the function with these tangents; `traced` becomes the arguments of the call."""
+    def _run(self, traced: list, dots: tuple, own: Callable[[Any], Any]) -> tuple[Any, Any]:
+        """Run the function with these tangents; `traced` becomes the arguments of the call.
+
+        `own` returns what the function gets of a number or array.
+        """
         tape = new_forward()
-        args = tuple(traced)
-        given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(arguments[0]) else None
+        first = self.arguments[0]
+        given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(first) else None
         containers: list = []
-        for i, a, dot in zip(self.argnums, arguments, dots, strict=True):
-            traced[i] = self._traced(a, dot, tape, given, {}, containers)
+        for i, a, dot in zip(self.argnums, self.arguments, dots, strict=True):
+            traced[i] = self._traced(a, dot, tape, given, {}, containers, own)
         if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
             others = [a for i, a in enumerate(traced) if i not in self.argnums]
             given.note_others((*others, *self.kwargs.values()), tape)
@@ -325,7 +327,7 @@ class Pushed:
             tape.close()
             end_watch(stored)
         if tape.copied or containers:
-            every = (*args, *self.kwargs.values())
+            every = (*self.args, *self.kwargs.values())
             check_writes(self.f, every, tape.copied, containers, stored)
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
@@ -344,6 +346,7 @@ class Pushed:
         given: Given | None,
         known: dict[int, tuple],
         containers: list,
+        own: Callable[[Any], Any],
     ) -> Any:
         """Return a pytree whose leaves have the tangents in the pytree `dot`.
 
@@ -353,15 +356,16 @@ class Pushed:
         if is_perturbable(x):
             if is_constant(x):
                 x = x._value
-            made = self._leaf(x, dot, tape)
+            copy = own(x)
+            made = self._leaf(copy, dot, tape)
             if type(made) is Tracer and isinstance(x, np.ndarray):
                 tape.copied.append((made, made._index, x))
                 if given is not None:
-                    given.note(made, x, False)
+                    given.note(made, copy, False)
             return made
         parts = parts_of(x)
         if parts is None:
-            return x
+            return own(x)
         if id(x) in known:
             made, before = known[id(x)]
             PUSHFORWARD.check_alike(self.f, x, before, dot)
@@ -370,7 +374,7 @@ class Pushed:
         new = []
         for key, part in parts:
             part_dot = None if is_zero else PUSHFORWARD.part(self.f, x, dot, key)
-            new.append(self._traced(part, part_dot, tape, given, known, containers))
+            new.append(self._traced(part, part_dot, tape, given, known, containers, own))
         made = rebuilt(x, new)
         if not issubclass(type(x), tuple):  # two equal ones may be one object by chance
             known[id(x)] = made, dot

@@ -24,6 +24,7 @@ from autodiff.trace.number_classes import given_out, of_system
 from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
 from autodiff.trace.seeds import PULLBACK
+from autodiff.trace.tables import TABLES
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -364,11 +365,14 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
             return of_system(type(leaf), system)
     kinds = ", ".join(type(untraced(a)).__name__ for a in args)
     whole = any(type(untraced(leaf)) is int for leaf in leaves_of(args))
+    table = any(base in TABLES for a in args for base in type(a).__mro__)
     return ArgumentError(
         f"there is nothing to differentiate {name_of(f)} with respect to: an argument must be or "
         f"contain a float, a complex number or an array of them, not ({kinds})."
         + " Whole numbers are constants in a nest; write 1.0 for 1."
         * whole
+        + " A Series or DataFrame must be of the class of pandas itself, and hold floats, none of "
+        "them missing where the dtype is a nullable one: pd.Series(s).astype(float)." * table
     )
 
 

@@ -131,6 +131,17 @@ def check_class(kind: type) -> None:
     _known.add(kind)
 
 
+def own_member(x: Any, name: str) -> ArgumentError:
+    """Build the error for a method or property that a class of numbers of the user's defines."""
+    kind = type(x)
+    what = "arrays" if issubclass(kind, np.ndarray) else "numbers"
+    return ArgumentError(
+        f"{name} of a traced {kind.__qualname__}, a class of {what}, is not followed: its code "
+        f"would be given a plain one. Give the function plain {what} (float(x), np.asarray(x)) and "
+        f"make the {kind.__qualname__} outside, or make {name} a function of a plain number."
+    )
+
+
 def of_system(kind: type, system: System) -> ArgumentError:
     """Build the error for an object of another system where arrays are differentiated."""
     if system.instead:

@@ -166,7 +166,7 @@ def parts_of(x: Any) -> list[tuple[Any, Any]] | None:
 
 
 OPAQUE: set[type] = set()
-"""Classes of the engine whose objects hold nothing traced."""
+"""Classes of the engine, and of columns of pandas, whose objects hold nothing traced."""
 
 
 def _fields_of(x: Any) -> list[tuple[str, Any]] | None:
@@ -405,8 +405,8 @@ def _assembled(
         shell = made[id(x)] = rebuilt(x, parts)
     else:
         _fill(x, shell, parts)
-        if copies is not None:
-            copies.append((x, [part for _, part in parts_of(x) or ()], shell, parts))
+    if copies is not None and not issubclass(type(x), tuple):
+        copies.append((x, [part for _, part in parts_of(x) or ()], shell, parts))
     return shell
 
 

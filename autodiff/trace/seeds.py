@@ -9,6 +9,7 @@ import numpy as np
 
 from autodiff.errors import SeedError
 from autodiff.trace import pytree
+from autodiff.trace.tables import TABLES
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import AbstractZero, ProjectTo, Tangent, unthunk
 from chainrules_core.rules import name_of
@@ -67,6 +68,8 @@ class Seeded(NamedTuple):
                     f"part of the {self.value}; it was given {len(seed)}."
                 )
             return seed[key if type(key) is int else type(x)._fields.index(key)]  # type: ignore[union-attr] # a namedtuple
+        if type(x) in TABLES and type(seed) is type(x):
+            return TABLES[type(x)].seed(x, seed, key)
         if type(seed) is type(x) and hasattr(seed, str(key)):
             return getattr(seed, key)
         raise self._other_structure(f, x, seed)

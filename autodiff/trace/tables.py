@@ -16,10 +16,14 @@ class Table(NamedTuple):
         ``parts(x)`` returns ``(key, part)`` for each array of numbers; None for a leaf.
     rebuilt : callable
         ``rebuilt(x, parts)`` returns such an object with other arrays, and the same labels.
+    seed : callable
+        ``seed(x, given, key)`` returns the numbers for a part of `x` in a tangent or cotangent of
+        its class; it is an error if this has other labels.
     """
 
     parts: Callable[[Any], list[tuple[Any, Any]] | None]
     rebuilt: Callable[[Any, list], Any]
+    seed: Callable[[Any, Any, Any], Any]
 
 
 TABLES: dict[type, Table] = {}

@@ -95,6 +95,7 @@ from chainrules_core import (
 from chainrules_core.places import MADE_HERE
 from chainrules_core.registry import key_of
 from chainrules_core.rule import Rule
+from chainrules_core.tangents.fields import in_class
 
 # The engine itself is not traced, but for functions that it makes around the user's. Rules are, as
 # a library: their bodies run under nested levels.
@@ -337,6 +338,9 @@ def traced_body(g: Callable) -> Callable:
     if type(g) is Closure:
         return intercept(g.function)
     call = None if isinstance(g, type) else getattr(type(g), "__call__", None)  # noqa: B004
+    unbound = _call_without_self(g, type(g))
+    if unbound is not None:
+        return traced_body(unbound)
     return types.MethodType(traced_body(call), g) if type(call) is types.FunctionType else g
 
 
@@ -524,9 +528,18 @@ def _other(g: Any, kind: type) -> Callable:
     return _by_its_class(g, kind)
 
 
+def _call_without_self(g: Any, kind: type) -> Callable | None:
+    """Return what is called where ``__call__`` is a static or class method, else None."""
+    call: Any = None if isinstance(g, type) else in_class(kind, "__call__")
+    return call.__get__(g, kind) if type(call) in (staticmethod, classmethod) else None
+
+
 def _by_its_class(g: Any, kind: type) -> Callable:
     """Decide on a callable object by the ``__call__`` of its class."""
     call: Any = getattr(kind, "__call__", None)  # noqa: B004 - the function itself is wanted
+    unbound = _call_without_self(g, kind)
+    if unbound is not None:
+        return intercept(unbound)
     if type(call) is types.FunctionType and not is_tracer(g):
         return types.MethodType(intercept(call), g)
     if type(call).__name__ == "cython_function_or_method" and has_rule(call):

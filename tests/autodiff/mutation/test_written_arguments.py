@@ -213,18 +213,24 @@ def test_the_value_is_that_of_the_function(way, case):
         f, args = begun()
         return value_and_gradient(f, *args, argnums=argnums)[0]
 
-    def forward():
+    def forward(argnums=None):
         f, args = begun()
-        return pushforward(f, *args)[1](*map(tangents, args)), f(*copy.deepcopy(args))
+        return pushforward(f, *args, argnums=argnums)[0]
+
+    def tangent():
+        f, args = begun()
+        return pushforward(f, *args)[1](*map(tangents, args))
 
     refused = outcome(reverse, expected)
+    assert outcome(forward, expected) is refused
     if way is alone or case.endswith("untouched"):
         assert not refused
         return
     assert refused
     assert outcome(lambda: reverse(argnums=0), expected)
+    assert outcome(lambda: forward(argnums=0), expected)
     with pytest.raises(MutationError):
-        forward()
+        tangent()
 
 
 @pytest.mark.parametrize("case", [c for c in CASES if not c.startswith("object")])

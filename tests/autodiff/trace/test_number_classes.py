@@ -208,3 +208,19 @@ def test_compiled_functions_say_the_same() -> None:
     f = autodiff.compile(lambda x: gradient(METRES["a product"], x))
     with pytest.raises(ArgumentError, match="Metres"):
         f(X)
+
+
+class Distance(float):
+    @property
+    def in_kilometres(self):
+        return self / 1000.0
+
+    def scaled(self, factor):
+        return type(self)(self * factor)
+
+
+@pytest.mark.parametrize("ask", [gradient, lambda f, x: autodiff.pushforward(f, x)[1](1.0)])
+@pytest.mark.parametrize("f", [lambda d: d.in_kilometres, lambda d: d.scaled(2.0)])
+def test_members_of_a_class_of_numbers_are_named(ask, f):
+    with pytest.raises(ArgumentError, match="of a traced Distance, a class of numbers"):
+        ask(f, Distance(2.0))

@@ -174,3 +174,24 @@ def constant_matrix() -> None:
 def constant_array() -> None:
     m = np.matrix([[1.0, 2.0], [3.0, 4.0]])
     assert np.array_equal(gradient(lambda x: np.sum(np.asarray(m) @ x), np.ones(2)), [4.0, 6.0])
+
+
+class Distance(float):
+    """A number with a property."""
+
+    @property
+    def in_kilometres(self):
+        return self / 1000.0
+
+
+@entry("A method or property of a class of numbers", ArgumentError)
+def property_of_a_number() -> None:
+    gradient(lambda d: d.in_kilometres**2, Distance(2000.0))
+
+
+@property_of_a_number.instead("Write it as a function of a plain number")
+def function_of_a_number() -> None:
+    def in_kilometres(d):
+        return d / 1000.0
+
+    assert gradient(lambda d: in_kilometres(d) ** 2, float(Distance(2000.0))) == 0.004

@@ -180,3 +180,25 @@ def test_rewritten_code_calls_only_what_there_is():
     }
     assert {"alone", "known"} <= named
     assert set(map(ast_helpers.helper, named)) <= rewritten_code.helpers.keys()
+
+
+class OfTheClass:
+    shift = 1.0
+
+    @staticmethod
+    def of_x(x: Any, factor: Any = 3.0) -> Any:
+        return math.sin(x) * factor
+
+    @classmethod
+    def shifted(cls, x: Any, factor: Any = 3.0) -> Any:
+        return math.sin(x) * factor + cls.shift * x
+
+
+@pytest.mark.parametrize("name", ["of_x", "shifted"])
+def test_objects_whose_call_takes_no_self(name: str) -> None:
+    member = vars(OfTheClass)[name]
+    f = type("Own", (OfTheClass,), {"__call__": member})()
+    slope = 3 * math.cos(0.5) + (name == "shifted")
+    for g in (f, lambda x: f(x), lambda x: next(map(f, [x])), lambda x: f(x, factor=x / x * 3)):
+        assert gradient(g, 0.5) == pytest.approx(slope)
+        assert autodiff.pushforward(g, 0.5)[1](1.0) == pytest.approx(slope)

@@ -20,11 +20,11 @@ SHAPES = {
     "jf_skew_t": (8.0, 4.0), "johnsonsb": (4.32, 3.18), "johnsonsu": (2.55, 2.25),
     "kappa3": (9.0,), "kappa4": (0.3, 0.2), "ksone": (10,), "kstwo": (10,),
     "laplace_asymmetric": (2.0,), "levy_stable": (1.8, -0.5), "loggamma": (0.41,),
-    "loglaplace": (3.25,), "lognorm": (0.95,), "loguniform": (0.01, 1.25), "lomax": (4.5,),
+    "loglaplace": (3.25,), "lognorm": (0.95,), "loguniform": (0.2, 1.25), "lomax": (4.5,),
     "mielke": (10.4, 4.6), "nakagami": (4.97,), "ncf": (27.0, 27.0, 0.42), "nct": (14.0, 0.24),
     "ncx2": (21.0, 1.06), "norminvgauss": (1.25, 0.5), "pareto": (2.62,), "pearson3": (0.1,),
     "powerlaw": (1.66,), "powerlognorm": (2.14, 0.45), "powernorm": (4.45,), "rdist": (1.6,),
-    "recipinvgauss": (0.63,), "reciprocal": (0.01, 1.25), "rel_breitwigner": (3.5,),
+    "recipinvgauss": (0.63,), "reciprocal": (0.2, 1.25), "rel_breitwigner": (3.5,),
     "rice": (0.77,), "skewcauchy": (0.5,), "skewnorm": (4.0,), "studentized_range": (3.0, 10.0),
     "t": (2.74,), "trapezoid": (0.2, 0.8), "triang": (0.16,), "truncexpon": (4.69,),
     "truncnorm": (-1.1, 2.73), "truncpareto": (1.8, 5.3), "truncweibull_min": (2.5, 0.25, 1.75),
@@ -42,11 +42,11 @@ SHAPES = {
 SHAPES_ARE_FIXED = {
     "rvs": "argus beta betaprime chi chi2 dgamma erlang f gamma gengamma genhyperbolic gennorm "
     "halfgennorm invgamma invgauss jf_skew_t loggamma nakagami ncf nct ncx2 norminvgauss pearson3 "
-    "recipinvgauss rice t"
+    "rdist recipinvgauss rice t vonmises vonmises_line"
 }
 WITHOUT_FITS = ("irwinhall", "rv_histogram", "ksone", "kstwo")
 # Their likelihood has no maximum by the scale.
-ONLY_SHAPES_ARE_FITTED = ("bradford", "rv_continuous")
+ONLY_SHAPES_ARE_FITTED = ("bradford", "rv_continuous", "trapezoid")
 
 
 def finite(y):
