@@ -99,7 +99,12 @@ def parameter_slope(f: Callable, args: tuple, position: int, radius: Any, y: Any
     before, p, after = args[:position], args[position], args[position + 1 :]
 
     def attempt(r: Any) -> tuple[Any, Any, Any]:
-        differences = [f(*before, p + r * t, *after) - f(*before, p - r * t, *after) for t in NODES]
+        try:
+            differences = [
+                f(*before, p + r * t, *after) - f(*before, p - r * t, *after) for t in NODES
+            ]
+        except (ArithmeticError, ValueError):  # so far from the parameter it has no value
+            differences = [np.full(np.shape(y), np.nan)] * len(NODES)
         slope, error = slope_at(differences, r)
         small = np.maximum(RELATIVE * np.abs(slope), ROUNDING * np.abs(y) / r)
         return slope, error, (error <= small) | ~np.isfinite(y)

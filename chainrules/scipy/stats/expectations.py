@@ -35,6 +35,9 @@ BREAKS: dict[str, Callable] = {
     "crystalball": lambda beta, m: (-beta,),
 }
 
+# What the quantiles go through, where the density is periodic on the whole line.
+PERIODS: dict[str, tuple[float, float]] = {"vonmises": (-np.pi, np.pi)}
+
 
 @non_differentiable
 def place_of(dist: Any, args: tuple) -> tuple:
@@ -46,7 +49,7 @@ def place_of(dist: Any, args: tuple) -> tuple:
 
 
 def integral_of(dist: Any, known: Any, f: Callable, args: tuple, what: str) -> Any:
-    a, b = dist._get_support(*args)
+    a, b = PERIODS[dist.name] if dist.name in PERIODS else dist._get_support(*args)
     name = f"scipy.stats.{dist.name}.{what}"
     return quadrature(f, a, b, known, name=name, place=place_of(dist, args))
 

@@ -46,7 +46,7 @@ SHAPES_ARE_FIXED = {
 }
 WITHOUT_FITS = ("irwinhall", "rv_histogram", "ksone", "kstwo")
 # Their likelihood has no maximum by the scale.
-ONLY_SHAPES_ARE_FITTED = ("bradford", "rv_continuous", "trapezoid")
+ONLY_SHAPES_ARE_FITTED = ("bradford", "rv_continuous", "trapezoid", "tukeylambda", "wrapcauchy")
 
 
 def finite(y):
@@ -110,6 +110,8 @@ def continuous(name, distribution):
         return f((*with_shapes(name, parameters[:-2]), *parameters[-2:]), x)
 
     def fit(f, x):
+        if name in ("loguniform", "reciprocal"):  # the most likely ends are at the data
+            return f(x, floc=LOC, method="MM", optimizer=exact_search)
         if name in ONLY_SHAPES_ARE_FITTED:
             return f(x, floc=LOC, fscale=SCALE, optimizer=exact_search)
         shapes = {f"f{i}": shape for i, shape in enumerate(SHAPES.get(name, ()))}
@@ -123,6 +125,9 @@ def continuous(name, distribution):
         shapes = with_shapes(name, shapes) if shapes else SHAPES.get(name, ())
         return f(*shapes, loc=loc, scale=scale, size=4, random_state=np.random.default_rng(5))
 
+    fitted = np.array([*x, x[1] + 0.4 * (x[2] - x[1])])
+    if name == "wrapcauchy":  # around both ends, where its density is largest
+        fitted = LOC + SCALE * distribution.ppf(np.array([0.04, 0.1, 0.5, 0.93]), *given)
     drawn = [] if name in SHAPES_ARE_FIXED["rvs"].split() else given
     return [
         ("pdf logpdf cdf logcdf sf logsf", by_points, x, *given, LOC, SCALE),
@@ -134,7 +139,7 @@ def continuous(name, distribution):
         ("moment", moment, *given, LOC, SCALE),
         *[("expect", expect, *given, LOC, SCALE)] * (name != "rv_histogram"),
         ("nnlf", nnlf, x, *given, LOC, SCALE),
-        *[("fit", fit, np.array([*x, x[1] + 0.4 * (x[2] - x[1])]))] * (name not in WITHOUT_FITS),
+        *[("fit", fit, fitted)] * (name not in WITHOUT_FITS),
         ("fit_loc_scale", fit_loc_scale, x),
         ("rvs", rvs, *drawn, LOC, SCALE),
     ]
@@ -154,7 +159,12 @@ def discrete(name, distribution):
         return finite(f(*with_shapes(name, parameters), loc=PLACE))
 
     def frozen(f, *parameters):
-        return f(*with_shapes(name, parameters), PLACE).logpmf(k)
+        return finite(f(*with_shapes(name, parameters), PLACE).logpmf(k))
+
+    def nnlf(f, *parameters):
+        if name == "poisson_binom":  # SciPy takes one probability alone
+            return f((parameters[0][:1], PLACE), PLACE + k % 2)
+        return f((*with_shapes(name, parameters), PLACE), k)
 
     return [
         ("pmf logpmf cdf logcdf sf logsf", by_points, *given),
@@ -162,7 +172,7 @@ def discrete(name, distribution):
         ("entropy mean std var stats", by_parameters, *given),
         ("moment", lambda f, *p: f(2, *with_shapes(name, p), PLACE), *given),
         ("expect", lambda f, *p: f(function, tuple(with_shapes(name, p)), PLACE), *given),
-        ("nnlf", lambda f, *p: f((*with_shapes(name, p), PLACE), k), *given),
+        ("nnlf", nnlf, *given),
     ]
 
 

@@ -175,6 +175,10 @@ def mixture(cls, m, s, w):
     return cls(parts, weights=[w, 1 - w])
 
 
+def halves(cls, m, s):
+    return cls([stats.Normal(mu=m, sigma=s), stats.Normal(mu=1.3, sigma=0.7)])
+
+
 KDE_DATA = np.array([0.3, -0.7, 0.55, 0.85, 1.6])
 
 
@@ -241,6 +245,12 @@ if hasattr(stats, "Normal"):
         *[
             (names.replace(" logentropy", ""), *rest)
             for names, *rest in rows_of(mixture, OPEN, OPEN, 0.3, 1.4, 0.4)
+            if names != "sample"  # how many come from each part is an integer
+        ],
+        *[
+            (names, *rest)
+            for names, *rest in rows_of(halves, OPEN, OPEN, 0.3, 1.4)
+            if names == "sample"
         ],
         ("weights", lambda cls, call, m, s, w: call(mixture(cls, m, s, w)), 0.3, 1.4, 0.4),
     ]

@@ -22,6 +22,15 @@ def test_a_radius_too_large_is_made_smaller():
     assert slope == pytest.approx(-16, rel=1e-9)
 
 
+def test_where_it_has_no_value_so_far_away():
+    def root(p):
+        if p < 0:
+            raise ValueError("of a negative number")
+        return p**0.5
+
+    assert parameter_slope(root, (0.25,), 0, 1.0) == pytest.approx(1.0, rel=1e-9)
+
+
 def test_elements_are_looked_at_one_by_one():
     p = np.array([0.25, 3.0, 50.0])
     slope = parameter_slope(lambda p: 1 / p, (p,), 0, np.ones(3))
