@@ -405,7 +405,7 @@ def _assembled(
         shell = made[id(x)] = rebuilt(x, parts)
     else:
         _fill(x, shell, parts)
-    if copies is not None and not issubclass(type(x), tuple):
+    if copies is not None and not (issubclass(type(x), tuple) or is_sparse(type(x))):
         copies.append((x, [part for _, part in parts_of(x) or ()], shell, parts))
     return shell
 

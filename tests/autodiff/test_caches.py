@@ -132,7 +132,8 @@ def test_what_is_gone_leaves_nothing(make, folder, monkeypatch):
     finally:
         tracemalloc.stop()
     assert [f() for f in made] == [None] * COUNT
-    assert after == before
+    # What earlier tests left may go meanwhile.
+    assert {name: n for name, n in after.items() if n > before.get(name, 0)} == {}
     assert grown / COUNT < 16_000  # a module's source, tree and code are 50 KB
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -35,6 +36,14 @@ def watched(g: Any) -> Callable | None:
     return _refusing(g, why) if why else None
 
 
+def is_unwinding(tape: Any) -> bool:
+    """Whether a recording has been refused, and the program is closing what it had opened.
+
+    It has to be let: a file, a socket or an event loop would stay open.
+    """
+    return tape.is_refused and sys.exc_info()[1] is not None
+
+
 def _told(g: Any) -> Callable:
     """Such a function runs as it is.
 
@@ -43,7 +52,9 @@ def _told(g: Any) -> Callable:
     """
 
     def called(*args: Any, **kwargs: Any) -> Any:
-        if program_tape() is not None:
+        tape = program_tape()
+        if tape is not None and not is_unwinding(tape):
+            tape.is_refused = True
             raise NotRecordedError(f"{name_of(g)} is called in it")
         return replacements.unwatched(g)(*args, **kwargs)
 
@@ -63,7 +74,7 @@ def _refusing(g: Any, why: str) -> Callable:
 
     def called(*args: Any, **kwargs: Any) -> Any:
         tape = program_tape()
-        if tape is None:
+        if tape is None or is_unwinding(tape):
             y = replacements.unwatched(g)(*args, **kwargs)
             if is_draw:
                 note_draw(bare(y))
@@ -83,6 +94,7 @@ def _refusing(g: Any, why: str) -> Callable:
                 if g.__name__ in _CHANGING:
                     raise NotRecordedError(f"a generator's {g.__name__} is not followed")
                 return tape.draw(owner, g.__name__, args, kwargs)
+        tape.is_refused = True
         raise CompileError(
             f"{name_of(g)} {why}: a compiled function would give the same result each time. Give "
             "it what it needs as an argument (a numpy.random.Generator is followed), or do not "

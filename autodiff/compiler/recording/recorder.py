@@ -85,6 +85,8 @@ class Recording(Tape):
         Whether a product was not looked at.
     spoilt : str
         Why the program cannot be used, if so.
+    is_refused : bool
+        Whether an error has been raised because an impure function was called.
     by_programs : bool
         Whether functions with loops are called as one step each, if machine code can run them.
     may_copy, writes : bool
@@ -95,7 +97,8 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "by_programs", "bytes_left", "generators", "inputs", "late", "loops",
+        "assumes_no_nan", "by_programs", "bytes_left", "generators", "inputs", "is_refused", "late",
+        "loops",
         "may_copy", "metas", "most", "next_look", "own_generators", "reads", "spoilt", "steps",
         "strict", "writes", "written",
     )  # fmt: skip
@@ -119,6 +122,7 @@ class Recording(Tape):
         self.strict = strict
         self.assumes_no_nan = False
         self.spoilt = ""
+        self.is_refused = False
         self.may_copy = self.writes = False
         self.generators: dict[int, str] = {}  # those among the arguments, by identity
         self.own_generators: list[Any] = []  # those made while recording, from a seed

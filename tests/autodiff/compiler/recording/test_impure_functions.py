@@ -1,7 +1,9 @@
 """compile: what is refused, what runs as it is, and what the source looks like."""
 
+import asyncio
 import random
 import time
+import traceback
 from pathlib import Path
 
 import numpy as np
@@ -76,6 +78,32 @@ def test_draws_are_undone_where_python_raises():
 def test_a_seeded_generator_made_inside_is_a_constant():
     compiled = compile(lambda x: x * np.random.default_rng(3).random())
     assert compiled(2.0) == compiled(2.0) == 2.0 * np.random.default_rng(3).random()
+
+
+def test_what_is_open_is_closed_after_the_error():
+    def f(x):
+        loop = asyncio.new_event_loop()
+        try:
+            return x * loop.time()
+        finally:
+            loop.close()
+
+    with pytest.raises(CompileError, match="monotonic") as caught:
+        compile(f)(1.0)
+    frames = [frame.f_locals for frame, _ in traceback.walk_tb(caught.tb)]
+    assert [names["loop"].is_closed() for names in frames if "loop" in names] == [True]
+
+
+def test_an_error_that_is_caught_lets_nothing_pass():
+    def f(x):
+        try:
+            x = x * time.time()
+        except Exception:
+            x = x * 2.0
+        return x * time.time()
+
+    with pytest.raises(CompileError, match="time"):
+        compile(f)(1.0)
 
 
 def test_printing_is_done_each_time(capsys):
