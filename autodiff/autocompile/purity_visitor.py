@@ -212,9 +212,9 @@ class Body(Origins):
             return
         place = self.g.__code__.co_filename, node.lineno
         is_seen = name in self.scopes[-1].all and place in places_of([self.g])
-        if not is_seen or not is_alone(node, self.node):
+        known = self.proof.numbers.setdefault(place, name)  # of another text with this file name
+        if not is_seen or not is_alone(node, self.node) or known != name:
             raise self._doubt(node, f"{name!r}, which is written into, may be another's")
-        self.proof.numbers[place] = name
 
     def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
         """See that what is written into was made here."""
