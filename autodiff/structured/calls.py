@@ -12,9 +12,9 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 from __future__ import annotations
 
 import ast
+import cmath
 import functools
 import inspect
-import math
 import time
 import types
 import weakref
@@ -50,7 +50,7 @@ _TRACERS = (Tracer, FloatTracer)
 _KNOWN = (bool, str, type(None))
 _MOST_PARTS = 50
 _NESTS = (tuple, list, dict)
-_PLAIN = (int, float, np.float64, np.int64)
+_PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
 
 
 # By the id of a function's code, in `caches.keep_with`: its programs.
@@ -332,7 +332,7 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
         kind = type(value)
         is_active = i in active
         if kind is np.ndarray:
-            if value.dtype.kind not in ("f" if is_active else "fiub"):
+            if value.dtype.kind not in ("fc" if is_active else "fciub"):
                 return None
             key.append((value.dtype, value.ndim, is_active))
         elif kind in _KNOWN:
@@ -378,6 +378,8 @@ class Run:
             try:
                 with quiet():
                     found = self.swept(bars)
+                    if not all(map(is_finite, found)) and self.program.with_strong_products():
+                        found = self.swept(bars)
                 if all(map(is_finite, found)):
                     return found
             except Exception:  # tracing says what is wrong, if anything is
@@ -476,4 +478,4 @@ def is_finite(x: Any) -> bool:
         return True
     if type(x) is np.ndarray:
         return bool(np.isfinite(x).all())
-    return math.isfinite(x)
+    return cmath.isfinite(x)

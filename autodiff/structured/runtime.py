@@ -95,6 +95,7 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
+        self.is_strong = False
         self.has_checkpoints = has_checkpoints
         self.spent = 0.0
         self._write()
@@ -102,7 +103,7 @@ class Structured:
     def _write(self) -> None:
         program = self.program
         emitter = self.emitter = Emitter(
-            program, self.broadcasts, has_checkpoints=self.has_checkpoints
+            program, self.broadcasts, self.is_strong, has_checkpoints=self.has_checkpoints
         )
         self.source, scope = emitter.emit()
         parameters = program.parameters
@@ -127,6 +128,8 @@ class Structured:
         self.why: str | None = None if has_llvm() else "there is no llvmlite"
         if self.has_checkpoints:
             self.why = "its loops are checkpointed"
+        if self.is_strong:
+            self.why = "a slope is infinite where the cotangent is 0"
         self.asides = 0
 
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
@@ -177,10 +180,10 @@ class Structured:
             if slot.memory is not None and slot.memory.root() is memory:
                 if op.code == "read" and op.data is slot and slot.writes == 1:
                     return at
-                if not (memory.is_indexed or memory.is_written) and kind.dtype.kind == "f":
+                if not (memory.is_indexed or memory.is_written) and kind.dtype.kind in "fc":
                     return None
                 raise UnsupportedError("a result that may be a view of an argument")
-        if op.code == "view" or kind.dtype.kind != "f":
+        if op.code == "view" or kind.dtype.kind not in "fc":
             raise UnsupportedError("a result that is a view, or holds integers")
         return None
 
@@ -189,6 +192,17 @@ class Structured:
         if self.broadcasts:
             return False
         self.broadcasts = True
+        self._write()
+        return True
+
+    def with_strong_products(self) -> bool:
+        """Write the code anew, with products in which a zero wins over an infinite slope.
+
+        They take longer. False if it was written so.
+        """
+        if self.is_strong:
+            return False
+        self.is_strong = True
         self._write()
         return True
 

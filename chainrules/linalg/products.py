@@ -29,6 +29,8 @@ def first_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
         return np.matmul(y_bar, adjoint(b))
     if b.ndim == 1:
         return y_bar * conj(b) if a.ndim == 1 else column_times_row(y_bar, conj(b))
+    if a.ndim == 1 and b.ndim == 2:  # tensordot would copy a matrix that is a part of another
+        return np.matmul(conj(b), y_bar)
     if a.ndim <= 2:
         shared = (*range(b.ndim - 2), -1)
         return np.tensordot(y_bar, conj(b), (shared, shared))

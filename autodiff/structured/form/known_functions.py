@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import facts_of
+from autodiff.structured.form.kinds import Kind
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
 
@@ -25,7 +26,7 @@ def are_distinct(indices: np.ndarray) -> bool:
 
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {np.float64, len, min, max, np.ndarray, np.identity, turns_of}
+    | {np.float64, complex, len, min, max, np.ndarray, np.identity, turns_of}
     | {are_distinct}
 )
 
@@ -52,6 +53,22 @@ _NEW = frozenset(
 _METHODS = frozenset({"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum"})
 
 
+_CONJUGATES = frozenset({float.conjugate, complex.conjugate, np.generic.conjugate, np.generic.conj})
+
+
+def method_of_array(kind: Kind, name: str) -> Any:
+    """Return a method of arrays of this kind; None if there is none."""
+    if kind.letter == "c" and name in ("conj", "conjugate"):
+        return np.conjugate  # it always makes a new array; the method returns a real one itself
+    return getattr(np.ndarray, name, None)
+
+
+def method_of_number(classes: frozenset[type], name: str) -> Any:
+    """Return a method of numbers of these classes that a program may call; None for others."""
+    found = {getattr(cls, name, None) for cls in classes}
+    return found.pop() if len(found) == 1 and found <= _CONJUGATES else None
+
+
 def makes_new(f: Any) -> bool:
     """Whether a function returns an array that shares memory with no other."""
     if isinstance(f, np.ufunc) or f in _NEW or getattr(f, "__module__", "") == "_operator":
@@ -61,7 +78,7 @@ def makes_new(f: Any) -> bool:
 
 def is_pure(f: Any) -> bool:
     """Whether a function does nothing but return a value."""
-    if isinstance(f, np.ufunc) or f in PURE or facts_of(f).is_pure:
+    if isinstance(f, np.ufunc) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
     return getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS
 
@@ -72,7 +89,7 @@ def ruled_entry(f: Any) -> Any:
 
 
 def function_of(f: Any) -> Any:
-    """Return the function of NumPy that does what a method of arrays does."""
+    """Return the function of NumPy that does what a method of arrays or numbers does."""
     if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
         return getattr(np, f.__name__)
-    return f
+    return np.conjugate if f in _CONJUGATES else f

@@ -23,6 +23,8 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.form.known_functions import (
     PURE,
     is_pure,
+    method_of_array,
+    method_of_number,
 )
 from autodiff.structured.reading.lists import Lists
 from autodiff.structured.reading.scopes import LocalFunction
@@ -52,6 +54,7 @@ COMPARISONS: dict[type, Callable] = {
     ast.NotEq: operator.ne,
 }
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
+_PARTS = {"real": np.real, "imag": np.imag}
 
 
 class Expressions(Lists):
@@ -198,6 +201,8 @@ class Expressions(Lists):
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an array or a module."""
         owner = self.value(node.value)
+        if node.attr in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
+            return self._part_of_complex(owner, node.attr)
         if owner.kind.is_known:
             return self.const(self.attribute_of(owner, node.attr))
         if not owner.kind.is_array:
@@ -212,6 +217,13 @@ class Expressions(Lists):
             raise UnsupportedError(f"attribute {node.attr}")
         kind = kind_of(getattr(samples(owner.kind)[0], node.attr))
         return self.made(Op("form", [owner], data=node.attr), kind)
+
+    def _part_of_complex(self, x: Value, name: str) -> Value:
+        """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
+        if x.kind.letter != "c":
+            return self.call(_PARTS[name], [x])
+        kind = kind_of(getattr(samples(x.kind)[0], name))
+        return self.view(Op("view", [x], data=name), kind)
 
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
@@ -302,7 +314,10 @@ class Expressions(Lists):
             if owner.kind.is_list:
                 return self._of_list(owner, node)
             if owner.kind.is_array:
-                f = getattr(np.ndarray, node.func.attr, None)
+                f = method_of_array(owner.kind, node.func.attr)
+                own = [owner]
+            elif owner.kind.is_scalar:
+                f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:
                 f = self.attribute_of(owner, node.func.attr)
