@@ -61,6 +61,8 @@ class Structured:
         The arguments that it writes into.
     is_active_output : list of bool
         Of each number or array that it returns, and of those that it writes into.
+    hides_decisions : bool
+        Whether a result, or an array that it writes into, may depend on comparisons alone.
     same : Any
         In the form of what is returned: which argument it is, or None.
     source : str
@@ -115,8 +117,7 @@ class Structured:
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
         asks = has_active_tests(program) and not self.has_checkpoints
-        if asks and not all_reach(program, variables, emitter.outputs):
-            raise UnsupportedError("a result that may depend on comparisons alone")
+        self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
         self.same = self._same_as_argument(program.returned)
         results = zip(emitter.outputs, flat(self.same), strict=True)
         own = [id(v.memory.root()) for v, same in results if v.memory is not None and same is None]

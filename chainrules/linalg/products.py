@@ -190,6 +190,7 @@ def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = Tru
         lists=True,
         factors=(factors_of_first, factors_of_second) if first is first_of_matmul else None,
         rows=rows_of_matmul if first is first_of_matmul else None,
+        inner=first is first_of_matmul,
     )
 
 
@@ -251,9 +252,16 @@ linear_rule(
     lists=True,
     factors=(factors_of_first, factors_of_second),
     rows=(rows_of_first, rows_of_second),
+    inner=True,
 )
 linear_rule(
-    np.inner, first_of_inner, second_of_inner, types=(Numeric, Numeric), broadcasts=True, lists=True
+    np.inner,
+    first_of_inner,
+    second_of_inner,
+    types=(Numeric, Numeric),
+    broadcasts=True,
+    lists=True,
+    inner=True,
 )
 
 # These flatten their arguments.

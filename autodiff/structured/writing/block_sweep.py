@@ -356,6 +356,12 @@ class BlockSweep:
         """Apply the adjoints."""
         e = self.e
         rule = bound.rule
+        if rule.inner and not bound.options and all(map(_is_vector, bound.args)):
+            for v, other in zip(bound.args, reversed(bound.args), strict=True):
+                if is_active(v):
+                    d = f"{e.need(other)}.conj()" if self.is_complex else e.need(other)
+                    self.add_to(v, f"{g} * {d}")
+            return
         terms = []
         for j, a in enumerate(bound.args):
             if not (isinstance(a, Value) and is_active(a)):
@@ -409,6 +415,10 @@ class BlockSweep:
         self.out.add(f"q = {pull}({g})")
         for k, v in enumerate(wanted):
             self.gather(v, f"q[{k}]")
+
+
+def _is_vector(x: Any) -> bool:
+    return isinstance(x, Value) and x.kind.is_array and x.kind.ndim == 1
 
 
 def _is_complex(x: Any) -> bool:
