@@ -29,7 +29,7 @@ from autodiff.structured.settings import Settings
 from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,
-    has_active_tests,
+    compares,
     is_active,
     mark_active,
     remove_unread,
@@ -116,7 +116,7 @@ class Structured:
         self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]  # type: ignore[union-attr]
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        asks = has_active_tests(program) and not self.has_checkpoints
+        asks = compares(program) and not self.has_checkpoints
         self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
         self.same = self._same_as_argument(program.returned)
         results = zip(emitter.outputs, flat(self.same), strict=True)
