@@ -24,14 +24,28 @@ def are_distinct(indices: np.ndarray) -> bool:
     return len(set(found)) == len(found) and min(found, default=0) >= 0
 
 
+def start_of_slice(length: int, *bounds: int | None) -> int:
+    """Return the first position of a slice of so many items."""
+    return slice(*bounds).indices(length)[0]
+
+
+def length_of_slice(length: int, *bounds: int | None) -> int:
+    """Return the number of items in a slice of so many items."""
+    return len(range(*slice(*bounds).indices(length)))
+
+
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
     | {np.float64, complex, len, min, max, np.ndarray, np.identity, turns_of}
-    | {are_distinct}
+    | {are_distinct, start_of_slice, length_of_slice}
 )
 
 CALLED = "called"
 """In the place of the index of a view: it is made by a function."""
+
+# What changes the shape alone: whether the shape is an argument, and not that of one axis.
+RESHAPES: dict[Any, bool] = {np.ndarray.reshape: True, np.reshape: True, np.ndarray.ravel: False,
+                             np.ravel: False, np.ndarray.flatten: False}  # fmt: skip
 
 # What always returns a view of its first argument, whose shadow has the same view.
 VIEWS = frozenset(
@@ -50,7 +64,10 @@ _NEW = frozenset(
 )
 
 # Methods of arrays that do what the function of the same name does.
-_METHODS = frozenset({"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum"})
+_METHODS = frozenset(
+    {"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum", "cumprod"}
+    | {"argmax", "argmin", "any", "all", "round", "clip", "trace", "diagonal", "repeat"}
+)
 
 
 _CONJUGATES = frozenset({float.conjugate, complex.conjugate, np.generic.conjugate, np.generic.conj})
