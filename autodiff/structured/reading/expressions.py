@@ -27,8 +27,8 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.lists import Lists
 from autodiff.structured.reading.scopes import LocalFunction
+from autodiff.structured.reading.sequences import Sequences, is_key, is_sequence
 from chainrules_core import rrule
 
 BINARY: dict[type, Callable] = {
@@ -58,7 +58,7 @@ _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 _PARTS = {"real": np.real, "imag": np.imag}
 
 
-class Expressions(Lists):
+class Expressions(Sequences):
     """Reads expressions."""
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
@@ -89,70 +89,19 @@ class Expressions(Lists):
         """Read a name."""
         return self.read(node.id)
 
-    def on_tuple(self, node: ast.Tuple) -> tuple:
-        """Read a tuple."""
-        return tuple(self._displayed(node.elts))
-
-    def on_list(self, node: ast.List) -> Items:
-        """Read a list."""
-        return Items(self._displayed(node.elts))
-
-    def on_dict(self, node: ast.Dict) -> Named:
-        """Read a dict whose keys are texts or integers."""
-        keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
-        if not all(map(_is_key, keys)):
-            raise UnsupportedError("a dict with keys that are no texts or integers")
-        return Named(zip(keys, map(self.expression, node.values), strict=True))
-
-    def _displayed(self, nodes: list[ast.expr]) -> list:
-        parts: list = []
-        for node in nodes:
-            if isinstance(node, ast.Starred):
-                parts += self._parts_of(self.expression(node.value))
-            else:
-                parts.append(self.expression(node))
-        return parts
-
-    def _parts_of(self, x: Any) -> list:
-        """Return the parts of what is known to have so many."""
-        if isinstance(x, tuple):
-            return list(x)
-        if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
-            raise UnsupportedError("the parts of what is no tuple")
-        return [self._part(x, self.const(i)) for i in range(len(x.kind.parts))]
-
     def on_binop(self, node: ast.BinOp) -> Value:
         """Read an operator between two operands."""
         f = BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         left, right = self.expression(node.left), self.expression(node.right)
-        if f is operator.add and _is_sequence(left) and _is_sequence(right):
+        if f is operator.add and is_sequence(left) and is_sequence(right):
             return self._together(left, right)
         if f is operator.mul and type(left) is Items and type(right) is Value:
             if not right.kind.is_integral:
                 raise UnsupportedError("a list times what is no integer")
             return self.list_of(list(map(self.one, left)), right)
         return self._binary(f, left, right)
-
-    def _together(self, a: Any, b: Any) -> Any:
-        """Read the sum of two lists, or of two tuples."""
-        if type(a) is type(b) is not Value:
-            return type(a)([*a, *b])
-        if tuple in map(type, (a, b)):
-            raise UnsupportedError("a list and a tuple put together")
-        made = self.list_of([])
-        for xs in (a, b):
-            made = self.extended(made, xs)
-        return made
-
-    def extended(self, made: Value, xs: Any) -> Value:
-        """Append all items of a list to another one, which is returned as it is read then."""
-        raise NotImplementedError
-
-    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
-        """Read a slice of a list that may grow."""
-        raise NotImplementedError
 
     def _binary(self, f: Callable, a: Any, b: Any) -> Value:
         for v in (a, b):
@@ -257,7 +206,7 @@ class Expressions(Lists):
         base = self.expression(node.value)
         if type(base) is Named:
             key = known(self.value(node.slice))
-            if not _is_key(key) or key not in base:
+            if not is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
@@ -271,28 +220,6 @@ class Expressions(Lists):
         if base.kind.is_list:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
-
-    def _part(self, base: Any, at: Value) -> Any:
-        i = known(at)
-        if type(i) is not int:
-            if not isinstance(base, tuple) or not at.kind.is_integral:
-                raise UnsupportedError("an index of a tuple")
-            return self.item(self.list_from(Items(base)), at)
-        parts = base if isinstance(base, tuple) else base.kind.parts
-        if not -len(parts) <= i < len(parts):
-            raise UnsupportedError("an index of a tuple")
-        if isinstance(base, tuple):
-            return base[i]
-        if parts[i].is_known:
-            return self.const(parts[i].value)
-        return self.made(Op("part", [base], data=i), parts[i])
-
-    def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
-        parts = (node.lower, node.upper, node.step)
-        bounds = [None if part is None else known(self.value(part)) for part in parts]
-        if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
-            raise UnsupportedError("a slice of a list that is not known")
-        return type(base)(base[slice(*bounds)])
 
     def _index(self, node: ast.expr) -> tuple[list[Value], Any]:
         """Return the values in an index and its template."""
@@ -377,10 +304,11 @@ class Expressions(Lists):
 
     def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
         """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
-        x, *shape = [*own, *self._displayed(node.args)]
-        if node.keywords or type(x) is not Value or not x.kind.is_array:
+        args = [*own, *self._displayed(node.args)]
+        x = args[0] if args and not node.keywords else None
+        if type(x) is not Value or not x.kind.is_array:
             raise UnsupportedError("this change of a shape")
-        sizes = shape if RESHAPES[f] else [self.const(-1), *shape]
+        sizes = args[1:] if RESHAPES[f] else [self.const(-1), *args[1:]]
         if len(sizes) == 1 and (isinstance(sizes[0], tuple) or sizes[0].kind.parts):
             sizes = self._parts_of(sizes[0])
         if not all(type(n) is Value and n.kind.is_integral for n in sizes):
@@ -392,15 +320,6 @@ class Expressions(Lists):
         if name != "append" or len(node.args) != 1 or node.keywords:
             raise UnsupportedError(f"method {name} of a list")
         return self.append(xs, self.expression(node.args[0]))
-
-    def _of_dict(self, x: Named, node: ast.Call) -> tuple:
-        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if node.args or node.keywords or name not in ("keys", "values", "items"):
-            raise UnsupportedError(f"method {name} of a dict")
-        keys = map(self.const, x)
-        if name == "keys":
-            return tuple(keys)
-        return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
 
     def _named(self, node: ast.Call) -> dict[str, Any]:
         return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
@@ -444,19 +363,11 @@ class Expressions(Lists):
             return self._is_instance(*args)
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
-        if f in (list, tuple) and len(args) == 1 and _is_sequence(args[0]):
+        if f in (list, tuple) and len(args) == 1 and is_sequence(args[0]):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
         return NotImplemented
-
-    def _copied(self, f: type, xs: Any) -> Any:
-        """Read ``list(xs)`` or ``tuple(xs)``."""
-        if type(xs) is not Value:
-            return (Items if f is list else tuple)(xs)
-        if f is tuple:
-            raise UnsupportedError("a tuple of a list that may grow")
-        return self.extended(self.list_of([]), xs)
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
@@ -489,15 +400,6 @@ class Expressions(Lists):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
-
-
-def _is_key(x: Any) -> bool:
-    return type(x) in (str, int)
-
-
-def _is_sequence(x: Any) -> bool:
-    """Whether it is a list, or a tuple that is known part by part."""
-    return x.kind.is_list if type(x) is Value else type(x) in (Items, tuple)
 
 
 def _is_number(x: Any) -> bool:

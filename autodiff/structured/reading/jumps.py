@@ -129,7 +129,10 @@ def without_else(loop: ast.For | ast.While, flag: str) -> list[ast.stmt]:
 
     before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
     after = ast.If(ast.UnaryOp(ast.Not(), _read(flag)), loop.orelse, [])
-    head = (loop.target, loop.iter) if isinstance(loop, ast.For) else (loop.test,)
-    plain = type(loop)(*head, noted(loop.body), [])
+    plain: ast.stmt
+    if isinstance(loop, ast.For):
+        plain = ast.For(loop.target, loop.iter, noted(loop.body), [])
+    else:
+        plain = ast.While(loop.test, noted(loop.body), [])
     made = [before, plain, after]
     return [ast.fix_missing_locations(ast.copy_location(node, loop)) for node in made]

@@ -1,0 +1,122 @@
+"""Reading tuples, lists and dicts whose parts are known one by one."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.reading.lists import Lists
+
+
+class Sequences(Lists):
+    """Reads what is displayed in tuples, lists and dicts, and their parts."""
+
+    def expression(self, node: ast.expr) -> Any:
+        """Read an expression: a value, or a tuple of such."""
+        raise NotImplementedError
+
+    def value(self, node: ast.expr) -> Value:
+        """Read an expression; a tuple becomes one value."""
+        raise NotImplementedError
+
+    def on_tuple(self, node: ast.Tuple) -> tuple:
+        """Read a tuple."""
+        return tuple(self._displayed(node.elts))
+
+    def on_list(self, node: ast.List) -> Items:
+        """Read a list."""
+        return Items(self._displayed(node.elts))
+
+    def on_dict(self, node: ast.Dict) -> Named:
+        """Read a dict whose keys are texts or integers."""
+        keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
+        if not all(map(is_key, keys)):
+            raise UnsupportedError("a dict with keys that are no texts or integers")
+        return Named(zip(keys, map(self.expression, node.values), strict=True))
+
+    def _displayed(self, nodes: list[ast.expr]) -> list:
+        parts: list = []
+        for node in nodes:
+            if isinstance(node, ast.Starred):
+                parts += self._parts_of(self.expression(node.value))
+            else:
+                parts.append(self.expression(node))
+        return parts
+
+    def _parts_of(self, x: Any) -> list:
+        """Return the parts of what is known to have so many."""
+        if isinstance(x, tuple):
+            return list(x)
+        if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
+            raise UnsupportedError("the parts of what is no tuple")
+        return [self._part(x, self.const(i)) for i in range(len(x.kind.parts))]
+
+    def _together(self, a: Any, b: Any) -> Any:
+        """Read the sum of two lists, or of two tuples."""
+        if type(a) is type(b) is not Value:
+            return type(a)([*a, *b])
+        if tuple in map(type, (a, b)):
+            raise UnsupportedError("a list and a tuple put together")
+        made = self.list_of([])
+        for xs in (a, b):
+            made = self.extended(made, xs)
+        return made
+
+    def extended(self, made: Value, xs: Any) -> Value:
+        """Append all items of a list to another one, which is returned as it is read then."""
+        raise NotImplementedError
+
+    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
+        """Read a slice of a list that may grow."""
+        raise NotImplementedError
+
+    def _part(self, base: Any, at: Value) -> Any:
+        i = known(at)
+        if type(i) is not int:
+            if not isinstance(base, tuple) or not at.kind.is_integral:
+                raise UnsupportedError("an index of a tuple")
+            return self.item(self.list_from(Items(base)), at)
+        parts = base if isinstance(base, tuple) else base.kind.parts
+        if not -len(parts) <= i < len(parts):
+            raise UnsupportedError("an index of a tuple")
+        if isinstance(base, tuple):
+            return base[i]
+        if parts[i].is_known:
+            return self.const(parts[i].value)
+        return self.made(Op("part", [base], data=i), parts[i])
+
+    def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
+        parts = (node.lower, node.upper, node.step)
+        bounds = [None if part is None else known(self.value(part)) for part in parts]
+        if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
+            raise UnsupportedError("a slice of a list that is not known")
+        return type(base)(base[slice(*bounds)])
+
+    def _copied(self, f: type, xs: Any) -> Any:
+        """Read ``list(xs)`` or ``tuple(xs)``."""
+        if type(xs) is not Value:
+            return (Items if f is list else tuple)(xs)
+        if f is tuple:
+            raise UnsupportedError("a tuple of a list that may grow")
+        return self.extended(self.list_of([]), xs)
+
+    def _of_dict(self, x: Named, node: ast.Call) -> tuple:
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if node.args or node.keywords or name not in ("keys", "values", "items"):
+            raise UnsupportedError(f"method {name} of a dict")
+        keys = map(self.const, x)
+        if name == "keys":
+            return tuple(keys)
+        return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
+
+
+def is_key(x: Any) -> bool:
+    """Whether it may be the key of a dict."""
+    return type(x) in (str, int)
+
+
+def is_sequence(x: Any) -> bool:
+    """Whether it is a list, or a tuple that is known part by part."""
+    return x.kind.is_list if type(x) is Value else type(x) in (Items, tuple)
