@@ -11,12 +11,9 @@ from collections.abc import Iterator
 _OURS = frozenset({"autodiff", "chainrules", "chainrules_core", "numpy", "multipledispatch"})
 MADE_HERE = "<engine: "
 """How the file names of code begin that an engine has written."""
+_PATHS = sysconfig.get_paths()
 _LIBRARY = tuple(
-    {
-        path
-        for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        if (path := sysconfig.get_paths().get(name))
-    }
+    {_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if _PATHS.get(name)}
 )
 
 

@@ -422,7 +422,7 @@ def _builtin(g: Any) -> Callable:
 
 def _made_in_c(g: Any, is_function: bool) -> Callable | None:
     """Return what stands for a function of a module, and for a method that is named here."""
-    special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g)
+    special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g) or text_calls.wrapper_of(g)
     if wrapper is not None:
         return wrapper(special or (asking_for(g) if has_rule(g) else g))
     if special is not None or not is_function:
@@ -446,6 +446,9 @@ def _c_method(g: Any) -> Callable:
         return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
     if type(owner).__module__ == "builtins":
         return g
+    of_compressor = text_calls.of_compressor(g)
+    if of_compressor is not None:
+        return of_compressor
     refusing = refusing_for(g)
     of_pydantic = type(owner).__module__.startswith("pydantic_core")
     return validators.of_method(g, refusing) if of_pydantic else refusing
