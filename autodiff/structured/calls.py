@@ -19,7 +19,7 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import Items, Named, flat
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.runtime import Structured
 from autodiff.structured.settings import Settings
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
@@ -42,6 +41,9 @@ from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
+
+if TYPE_CHECKING:
+    from autodiff.structured.runtime import Structured
 
 _MOST_KINDS = 8
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
@@ -308,6 +310,9 @@ class Programs:
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
     ) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""
+        # Loaded at the first loop: all that reads functions, and writes programs.
+        from autodiff.structured.runtime import Structured
+
         try:
             return Structured(g, form, values, active, self.has_checkpoints)
         except UnsupportedError as error:

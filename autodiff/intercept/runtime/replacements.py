@@ -458,6 +458,8 @@ def _class(g: type) -> Callable:
     watched = watch(g)
     if watched is not None:
         return _remember(g, watched)
+    if g is np.ndarray:
+        return _remember(g, new_array(asking_for(g)))
     special = _SPECIAL.get(g)
     wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
     replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or _of_c(g))
@@ -573,7 +575,6 @@ _SPECIAL: dict[Any, Callable] = {
     getattr: get_attribute,
     setattr: set_attribute,
     ARRAY_CONVERTER: ArrayConverter,
-    np.ndarray: new_array(asking_for(np.ndarray)),
     **REPLACED,
     **identity.REPLACED,
     **frames.REPLACED,

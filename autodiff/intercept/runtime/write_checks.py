@@ -173,21 +173,26 @@ class Looking:
         Whether it belongs to a package whose functions write into what their parameters say alone.
     is_of_python : bool
         Whether it belongs to Python: it can write into what it is given alone.
-    place : int
-        At which place the first parameter stands that says what is written into.
     """
 
-    __slots__ = ("is_of_python", "is_trusted", "names", "place", "shuffles")
-
     def __init__(self, g: Any, own: int = 0) -> None:
+        self._g, self._own = g, own
         home = getattr(g, "__objclass__", g)
         package = (getattr(home, "__module__", None) or "").partition(".")[0]
         self.is_trusted = package in TRUSTED
         self.is_of_python = package in sys.stdlib_module_names
-        self.names = _parameters(g)[own:]
-        places = [i for i, name in enumerate(self.names) if _is_written(name)]
-        self.place = min(places, default=2 if not self.names else sys.maxsize)
         self.shuffles = getattr(g, "__name__", "") == "shuffle"
+
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters (read on demand, since that is slow)."""
+        return _parameters(self._g)[self._own :]
+
+    @functools.cached_property
+    def place(self) -> int:
+        """At which place the first parameter stands that says what is written into."""
+        places = [i for i, name in enumerate(self.names) if _is_written(name)]
+        return min(places, default=2 if not self.names else sys.maxsize)
 
     def never_writes(self, args: tuple) -> bool:
         """Whether calls with arguments of these types, none of them a function, do not write."""
