@@ -24,20 +24,8 @@ from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.errors import System, system_of, system_of_function, unwrapped
-from autodiff.intercept.runtime import (
-    attributes,
-    call_site_cache,
-    compiled_callbacks,
-    context_managers,
-    coroutines,
-    functions_behind,
-    packages,
-    replacement_cache,
-    stores,
-    syntax_ops,
-    text_calls,
-    validators,
-)
+from autodiff.intercept.libraries import compiled_callbacks, functions_behind, packages, validators
+from autodiff.intercept.runtime import call_site_cache, replacement_cache, text_calls
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
     WRAPPERS,
@@ -81,6 +69,7 @@ from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copie
 from autodiff.intercept.source import fusion_sites, rewritten_code
 from autodiff.intercept.source.ast_helpers import helper
 from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.intercept.syntax import attributes, context_managers, coroutines, stores, syntax_ops
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced

@@ -17,7 +17,7 @@ from autodiff.dispatch.arguments import has_constants, innermost, is_constant
 from autodiff.dispatch.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule, system_of_function
 from autodiff.fastpath import scalar_methods
-from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
+from autodiff.intercept.libraries.compiled_callbacks import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.runtime.write_checks import TRUSTED, Copies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
 from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array

@@ -26,7 +26,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch.arguments import innermost
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.trace.conversions import (
     TracedBytes,
     TracedText,

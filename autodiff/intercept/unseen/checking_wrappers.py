@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures.captured_values import is_empty, with_cells
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.tracer import is_tracer, untraced
 

@@ -29,10 +29,10 @@ import numpy as np
 from autodiff import caches
 from autodiff.closures import captured_values
 from autodiff.errors import SourceError
-from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.intercept.unseen.alike_answers import has_alike, is_alike
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
