@@ -135,7 +135,7 @@ def _takes_one(g: Callable) -> bool:
     if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
         return False  # a method is another object each time it is looked up: no time to ask
     # The text is "($module, x, /)"; inspect.signature takes some milliseconds the first time.
-    parameters = (g.__text_signature__ or "").strip("()").split(", ")
+    parameters = (getattr(g, "__text_signature__", None) or "").strip("()").split(", ")
     if parameters[0].startswith("$"):
         del parameters[0]
     return len(parameters) == 2 and parameters[0].isidentifier() and parameters[1] == "/"
