@@ -297,6 +297,15 @@ _linalg("cross vecdot", data=2, never_raises=True)
 _linalg("tensorsolve", data=2)
 _linalg("qr svd eigh eigvalsh pinv matrix_power svdvals tensorinv")
 
+# -- Fourier transforms ---------------------------------------------------------------------------
+
+note(
+    named(np.fft, "fft ifft rfft irfft hfft ihfft fft2 ifft2 rfft2 irfft2 fftn ifftn rfftn irfftn"),
+    is_new=True, is_own=True, raises_by_value=True,
+)  # fmt: skip
+note(named(np.fft, "fftshift ifftshift"), is_new=True, is_own=True)
+note(named(np.fft, "fftfreq rfftfreq"), has_fixed_form=False, is_new=True, is_own=True)
+
 # -- views ----------------------------------------------------------------------------------------
 
 _numpy("transpose swapaxes moveaxis rollaxis squeeze diagonal", kind=VIEW)
@@ -320,7 +329,14 @@ _numpy(
     "tril triu",
     data=_ALL, is_new=True, is_own=True, is_container=True, parameters=("a", "k"),
 )  # fmt: skip
-_numpy("roll", data=_ALL, is_new=True, is_container=True, parameters=("a", "shift", "axis"))
+_numpy(
+    "roll",
+    data=_ALL,
+    is_new=True,
+    is_own=True,
+    is_container=True,
+    parameters=("a", "shift", "axis"),
+)
 _numpy("diff", is_new=True, parameters=("a", "n", "axis"))
 _numpy("pad", has_fixed_form=False, is_new=True, parameters=("a", "widths", "mode"))
 _numpy("sort argsort", is_new=True)

@@ -12,9 +12,9 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 from __future__ import annotations
 
 import ast
+import cmath
 import functools
 import inspect
-import math
 import time
 import types
 import weakref
@@ -33,6 +33,7 @@ from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import Items, Named, flat
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.settings import Settings
+from autodiff.trace.decisions import UnnotedCall
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
@@ -52,7 +53,7 @@ _TRACERS = (Tracer, FloatTracer)
 _KNOWN = (bool, str, type(None))
 _MOST_PARTS = 50
 _NESTS = (tuple, list, dict)
-_PLAIN = (int, float, np.float64, np.int64)
+_PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
 
 
 # By the id of a function's code, in `caches.keep_with`: its programs without checkpoints, and those
@@ -279,6 +280,9 @@ class Programs:
             # It is the function's own error, or a value that the program was not made for.
             self.failures += 1
             return body(*args)
+        if program.hides_decisions:
+            places = [leaves[i]._index for i in program.active]
+            tape.decisions[run] = UnnotedCall(places, run.tape)
         return recorded(run, g, leaves, tape)
 
     def timed(self, body: Callable, args: tuple) -> Any:
@@ -297,7 +301,10 @@ class Programs:
         return long_enough or is_repeatable()
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
-        """Return a program for a call in a recording, if one can be made."""
+        """Return a program for a call in a recording, if one can be made.
+
+        A recording must see comparisons on which alone a result may depend.
+        """
         values, active = plain_and_active(leaves)
         kinds = key_of(values, active)
         if kinds is None or not active or id(g.__globals__) != self.globals:
@@ -305,7 +312,8 @@ class Programs:
         key = (key_of_form(form), kinds)
         if key not in self.known and len(self.known) < _MOST_KINDS:
             self.known[key] = self.made(g, form, values, active)
-        return self.known.get(key)
+        program = self.known.get(key)
+        return None if program is None or program.hides_decisions else program
 
     def made(
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
@@ -338,7 +346,7 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
         kind = type(value)
         is_active = i in active
         if kind is np.ndarray:
-            if value.dtype.kind not in ("f" if is_active else "fiub"):
+            if value.dtype.kind not in ("fc" if is_active else "fciub"):
                 return None
             key.append((value.dtype, value.ndim, is_active))
         elif kind in _KNOWN:
@@ -384,6 +392,8 @@ class Run:
             try:
                 with quiet():
                     found = self.swept(bars)
+                    if not all(map(is_finite, found)) and self.program.with_strong_products():
+                        found = self.swept(bars)
                 if all(map(is_finite, found)):
                     return found
             except Exception:  # tracing says what is wrong, if anything is
@@ -407,10 +417,22 @@ class Run:
 
     def traced(self, bars: list[Any]) -> tuple:
         """Trace the function, and pull the cotangents back by its tape."""
-        program = self.program
         chosen = [k for k, bar in enumerate(bars) if bar is not None]
         if not chosen:
             return (None,) * len(self.values)
+        found = self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen]))
+        result = [None] * len(self.values)
+        for i, x in zip(self.program.active, found, strict=True):
+            result[i] = x
+        return tuple(result)
+
+    def tape(self) -> Tape:
+        """Trace the function, and return the tape."""
+        return self.linearised(list(range(len(self.outs)))).tape
+
+    def linearised(self, chosen: list[int]) -> Linearised:
+        """Trace the function; the outputs at these places are the result."""
+        program = self.program
 
         def again(*variables: Any) -> Any:
             args = list(self.values[: program.n])
@@ -423,12 +445,7 @@ class Run:
             outs = [*flat(self.body(*nests)), *[args[i] for i in program.written]]
             return tuple([outs[k] for k in chosen])
 
-        traced = Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
-        found = traced.cotangents(tuple([bars[k] for k in chosen]))
-        result = [None] * len(self.values)
-        for i, x in zip(program.active, found, strict=True):
-            result[i] = x
-        return tuple(result)
+        return Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
 
 
 def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
@@ -482,4 +499,4 @@ def is_finite(x: Any) -> bool:
         return True
     if type(x) is np.ndarray:
         return bool(np.isfinite(x).all())
-    return math.isfinite(x)
+    return cmath.isfinite(x)

@@ -28,7 +28,7 @@ from autodiff.structured.settings import Settings
 from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,
-    has_active_tests,
+    compares,
     is_active,
     mark_active,
     remove_unread,
@@ -62,6 +62,8 @@ class Structured:
         The arguments that it writes into.
     is_active_output : list of bool
         Of each number or array that it returns, and of those that it writes into.
+    hides_decisions : bool
+        Whether a result, or an array that it writes into, may depend on comparisons alone.
     same : Any
         In the form of what is returned: which argument it is, or None.
     source : str
@@ -96,6 +98,7 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts = False
+        self.is_strong = False
         self.has_checkpoints = has_checkpoints
         self.spent = 0.0
         self._write()
@@ -103,7 +106,7 @@ class Structured:
     def _write(self) -> None:
         program = self.program
         emitter = self.emitter = Emitter(
-            program, self.broadcasts, has_checkpoints=self.has_checkpoints
+            program, self.broadcasts, self.is_strong, has_checkpoints=self.has_checkpoints
         )
         self.source, scope = emitter.emit()
         parameters = program.parameters
@@ -114,9 +117,8 @@ class Structured:
         self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]  # type: ignore[union-attr]
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        asks = has_active_tests(program) and not self.has_checkpoints
-        if asks and not all_reach(program, variables, emitter.outputs):
-            raise UnsupportedError("a result that may depend on comparisons alone")
+        asks = compares(program) and not self.has_checkpoints
+        self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
         self.same = self._same_as_argument(program.returned)
         results = zip(emitter.outputs, flat(self.same), strict=True)
         own = [id(v.memory.root()) for v, same in results if v.memory is not None and same is None]
@@ -125,7 +127,11 @@ class Structured:
         self.code = self._compiled(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
-        self.why: str | None = "its loops are checkpointed" if self.has_checkpoints else None
+        self.why: str | None = None
+        if self.has_checkpoints:
+            self.why = "its loops are checkpointed"
+        if self.is_strong:
+            self.why = "a slope is infinite where the cotangent is 0"
         self.asides = 0
 
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
@@ -179,10 +185,10 @@ class Structured:
             if slot.memory is not None and slot.memory.root() is memory:
                 if op.code == "read" and op.data is slot and slot.writes == 1:
                     return at
-                if not (memory.is_indexed or memory.is_written) and kind.dtype.kind == "f":
+                if not (memory.is_indexed or memory.is_written) and kind.dtype.kind in "fc":
                     return None
                 raise UnsupportedError("a result that may be a view of an argument")
-        if op.code == "view" or kind.dtype.kind != "f":
+        if op.code == "view" or kind.dtype.kind not in "fc":
             raise UnsupportedError("a result that is a view, or holds integers")
         return None
 
@@ -191,6 +197,17 @@ class Structured:
         if self.broadcasts:
             return False
         self.broadcasts = True
+        self._write()
+        return True
+
+    def with_strong_products(self) -> bool:
+        """Write the code anew, with products in which a zero wins over an infinite slope.
+
+        They take longer. False if it was written so.
+        """
+        if self.is_strong:
+            return False
+        self.is_strong = True
         self._write()
         return True
 

@@ -30,10 +30,10 @@ def total(x: Any) -> Any:
 
 
 def inner(d: Any, g: Any) -> Any:
-    """Return the sum of the products of elements."""
+    """Return the sum of conj(d) g over all elements."""
     if type(d) is np.ndarray and type(g) is np.ndarray and d.shape == g.shape:
         return total(np.vdot(d, g))
-    return total(d * g)
+    return total(np.conj(d) * g)
 
 
 def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -82,6 +82,12 @@ def number(x: Any) -> Any:
     return total(x)
 
 
+def real_part(x: Any) -> Any:
+    """Return the real part of what a rule has returned for a real number or array."""
+    x = unthunk(x)
+    return x if isinstance(x, AbstractZero) else x.real
+
+
 def part(x: Any, i: int) -> Any:
     """Return what a rule has returned for one part of an argument that is a list."""
     x = unthunk(x)
@@ -118,6 +124,7 @@ def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
 
 SCOPE = {
     "part": part,
+    "real_part": real_part,
     "total": total,
     "inner": inner,
     "fitted": fitted,

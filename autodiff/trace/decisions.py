@@ -73,9 +73,10 @@ class Decision:
         self.is_mask = False
         self.places: list[Any] = []
 
-    def is_search(self) -> bool:
-        """Whether it has compared several times, with different outcomes."""
-        return not self.is_mask and self.times >= _REPEATED and len(self.outcomes) > 1
+    def searches(self) -> list[Decision]:
+        """Return itself, if it has compared several times, with different outcomes."""
+        is_search = not self.is_mask and self.times >= _REPEATED and len(self.outcomes) > 1
+        return [self] if is_search else []
 
     def where(self) -> str:
         """Return the function, the file and the line."""
@@ -84,6 +85,32 @@ class Decision:
         ]
         line = lines[0] if lines else self.code.co_firstlineno
         return f"in {self.code.co_name} at {self.code.co_filename}, line {line}"
+
+
+class UnnotedCall:
+    """A call that noted no comparisons: it is traced again to see them, if somebody asks.
+
+    Parameters
+    ----------
+    places : list
+        The places of its arguments on the tape.
+    trace : callable
+        Traces the call on a tape of its own, which it returns.
+    """
+
+    __slots__ = ("is_mask", "places", "trace")
+
+    def __init__(self, places: list[Any], trace: Callable[[], Tape]) -> None:
+        self.places = places
+        self.trace = trace
+        self.is_mask = False
+
+    def searches(self) -> list[Decision]:
+        """Return the searches in the call; the values compared depend on its arguments."""
+        found = [s for d in self.trace().decisions.values() for s in d.searches()]
+        for search in found:
+            search.places = self.places
+        return found
 
 
 class _Last(threading.local):
@@ -201,15 +228,18 @@ def check_arguments(f: Callable, traced: Any, found: list) -> None:
     found : list
         A cotangent for each leaf of the tape, or None where there is no path.
     """
-    searches = _searches(traced.tape, traced.value)
-    start = 0
-    for number, end in traced.ends if searches else ():
-        leaves, start = range(start, end), end
-        if leaves and all(found[leaf] is None for leaf in leaves):
-            is_only = len(traced.ends) == 1
-            search = next((s for s in searches if is_only or _depends(s, leaves, traced)), None)
-            if search is not None:
-                _warn(f, f"argument {number}", search)
+    starts = (0, *[end for _, end in traced.ends])
+    arguments = [
+        (number, range(start, end))
+        for start, (number, end) in zip(starts, traced.ends, strict=False)
+        if start < end and all(found[leaf] is None for leaf in range(start, end))
+    ]
+    searches = _searches(traced.tape, traced.value) if arguments else []
+    for number, leaves in arguments:
+        is_only = len(traced.ends) == 1
+        search = next((s for s in searches if is_only or _depends(s, leaves, traced)), None)
+        if search is not None:
+            _warn(f, f"argument {number}", search)
 
 
 def check_forward(f: Callable, tape: Tape, y: Any) -> None:
@@ -222,7 +252,7 @@ def check_forward(f: Callable, tape: Tape, y: Any) -> None:
 def _searches(tape: Tape, y: Any) -> list[Decision]:
     if all(map(_is_discrete, leaves_of(y))):
         return []
-    return [decision for decision in tape.decisions.values() if decision.is_search()]
+    return [search for decision in tape.decisions.values() for search in decision.searches()]
 
 
 def _is_discrete(x: Any) -> bool:

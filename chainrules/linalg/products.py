@@ -29,6 +29,8 @@ def first_of_matmul(y_bar: Any, a: Any, b: Any) -> Any:
         return np.matmul(y_bar, adjoint(b))
     if b.ndim == 1:
         return y_bar * conj(b) if a.ndim == 1 else column_times_row(y_bar, conj(b))
+    if a.ndim == 1 and b.ndim == 2:  # tensordot would copy a matrix that is a part of another
+        return np.matmul(conj(b), y_bar)
     if a.ndim <= 2:
         shared = (*range(b.ndim - 2), -1)
         return np.tensordot(y_bar, conj(b), (shared, shared))
@@ -188,6 +190,7 @@ def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = Tru
         lists=True,
         factors=(factors_of_first, factors_of_second) if first is first_of_matmul else None,
         rows=rows_of_matmul if first is first_of_matmul else None,
+        inner=first is first_of_matmul,
     )
 
 
@@ -249,9 +252,16 @@ linear_rule(
     lists=True,
     factors=(factors_of_first, factors_of_second),
     rows=(rows_of_first, rows_of_second),
+    inner=True,
 )
 linear_rule(
-    np.inner, first_of_inner, second_of_inner, types=(Numeric, Numeric), broadcasts=True, lists=True
+    np.inner,
+    first_of_inner,
+    second_of_inner,
+    types=(Numeric, Numeric),
+    broadcasts=True,
+    lists=True,
+    inner=True,
 )
 
 # These flatten their arguments.

@@ -28,11 +28,13 @@ UNKNOWN: Any = _Unknown()
 """In the place of a value that is not known while the function is read."""
 
 SCALARS: tuple[type, ...] = (
-    bool, int, float, np.float64, np.float32, np.int64, np.int32, np.intp, np.bool_,
+    bool, int, float, complex, np.float64, np.float32, np.complex128, np.complex64,
+    np.int64, np.int32, np.intp, np.bool_,
     np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
 )  # fmt: skip
 _LIST = frozenset([list])
-_INTEGRAL = frozenset(SCALARS) - {float, np.float64, np.float32}
+_COMPLEX = frozenset([complex, np.complex128, np.complex64])
+_INTEGRAL = frozenset(SCALARS) - {float, np.float64, np.float32} - _COMPLEX
 _MOST_SAMPLES = 16
 
 
@@ -76,7 +78,7 @@ class Kind(NamedTuple):
 
     @property
     def letter(self) -> str:
-        """The kind of dtype of an array, "f" for floats; empty for others."""
+        """The kind of dtype of an array, "f" for floats, "c" for complex ones; empty for others."""
         return "" if self.dtype is None else self.dtype.kind
 
     @property
@@ -93,12 +95,19 @@ class Kind(NamedTuple):
     def is_inexact(self) -> bool:
         """Whether a derivative with respect to it makes sense."""
         if self.dtype is not None:
-            return self.dtype.kind == "f"
+            return self.dtype.kind in "fc"
         return self.is_scalar and not self.is_integral
 
     @property
+    def is_complex(self) -> bool:
+        """Whether it may be a complex number, or is an array of such."""
+        if self.dtype is not None:
+            return self.dtype.kind == "c"
+        return not self.classes.isdisjoint(_COMPLEX) or any(p.is_complex for p in self.parts)
+
+    @property
     def has_floats(self) -> bool:
-        """Whether it is a float or an array of floats, or a tuple with such in it."""
+        """Whether it is a float or complex, or an array of such, or a tuple with such in it."""
         return self.is_inexact or any(p.has_floats for p in self.parts)
 
     @property
@@ -129,7 +138,7 @@ def kind_of(x: Any, known: bool = False) -> Kind:
     value = x if known else UNKNOWN
     cls = type(x)
     if cls is np.ndarray:
-        if x.dtype.kind not in "fiub" or not x.dtype.isnative:
+        if x.dtype.kind not in "fciub" or not x.dtype.isnative:
             raise UnsupportedError(f"an array of {x.dtype}")
         return Kind(frozenset([cls]), x.dtype, x.ndim)
     if cls is tuple:

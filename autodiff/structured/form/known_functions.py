@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import facts_of
+from autodiff.structured.form.kinds import Kind
 from chainrules_core import rrule
 from chainrules_core.registry import key_of
 
@@ -23,14 +24,28 @@ def are_distinct(indices: np.ndarray) -> bool:
     return len(set(found)) == len(found) and min(found, default=0) >= 0
 
 
+def start_of_slice(length: int, *bounds: int | None) -> int:
+    """Return the first position of a slice of so many items."""
+    return slice(*bounds).indices(length)[0]
+
+
+def length_of_slice(length: int, *bounds: int | None) -> int:
+    """Return the number of items in a slice of so many items."""
+    return len(range(*slice(*bounds).indices(length)))
+
+
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {np.float64, len, min, max, np.ndarray, np.identity, turns_of}
-    | {are_distinct}
+    | {np.float64, complex, len, min, max, np.ndarray, np.identity, turns_of}
+    | {are_distinct, start_of_slice, length_of_slice}
 )
 
 CALLED = "called"
 """In the place of the index of a view: it is made by a function."""
+
+# What changes the shape alone: whether the shape is an argument, and not that of one axis.
+RESHAPES: dict[Any, bool] = {np.ndarray.reshape: True, np.reshape: True, np.ndarray.ravel: False,
+                             np.ravel: False, np.ndarray.flatten: False}  # fmt: skip
 
 # What always returns a view of its first argument, whose shadow has the same view.
 VIEWS = frozenset(
@@ -49,7 +64,26 @@ _NEW = frozenset(
 )
 
 # Methods of arrays that do what the function of the same name does.
-_METHODS = frozenset({"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum"})
+_METHODS = frozenset(
+    {"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum", "cumprod"}
+    | {"argmax", "argmin", "any", "all", "round", "clip", "trace", "diagonal", "repeat"}
+)
+
+
+_CONJUGATES = frozenset({float.conjugate, complex.conjugate, np.generic.conjugate, np.generic.conj})
+
+
+def method_of_array(kind: Kind, name: str) -> Any:
+    """Return a method of arrays of this kind; None if there is none."""
+    if kind.letter == "c" and name in ("conj", "conjugate"):
+        return np.conjugate  # it always makes a new array; the method returns a real one itself
+    return getattr(np.ndarray, name, None)
+
+
+def method_of_number(classes: frozenset[type], name: str) -> Any:
+    """Return a method of numbers of these classes that a program may call; None for others."""
+    found = {getattr(cls, name, None) for cls in classes}
+    return found.pop() if len(found) == 1 and found <= _CONJUGATES else None
 
 
 def makes_new(f: Any) -> bool:
@@ -61,7 +95,7 @@ def makes_new(f: Any) -> bool:
 
 def is_pure(f: Any) -> bool:
     """Whether a function does nothing but return a value."""
-    if isinstance(f, np.ufunc) or f in PURE or facts_of(f).is_pure:
+    if isinstance(f, np.ufunc) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
     return getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS
 
@@ -72,7 +106,7 @@ def ruled_entry(f: Any) -> Any:
 
 
 def function_of(f: Any) -> Any:
-    """Return the function of NumPy that does what a method of arrays does."""
+    """Return the function of NumPy that does what a method of arrays or numbers does."""
     if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
         return getattr(np, f.__name__)
-    return f
+    return np.conjugate if f in _CONJUGATES else f

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import builtins
-import operator
 import types
 from collections.abc import Callable
 from typing import Any
@@ -307,8 +306,6 @@ class Builder:
             return self._folded(f, args, options)
         if ruled_entry(f) is None and f not in PURE:
             raise UnsupportedError(f"{f} has no rule")
-        if f is operator.pow and all(v.kind.is_integral for v in args):
-            raise UnsupportedError("a power of integers")
         kinds = {name: v.kind for name, v in options.items()}
         kind = kind_of_result(f, [v.kind for v in args], kinds)
         if f in VIEWS and args[0].kind.is_array:
@@ -318,6 +315,13 @@ class Builder:
             for v in everything:
                 if v.kind.is_array:
                     self.may_share.append((value, v))
+        return value
+
+    def reshaped(self, x: Value, shape: Value, ndim: int) -> Value:
+        """Read an array in another shape: a view, or a copy where it lies so in memory."""
+        kind = x.kind.general()._replace(ndim=ndim)
+        value = self.made(Op("call", [x, shape], f=np.reshape), kind)
+        self.may_share.append((value, x))
         return value
 
     def view(self, op: Op, kind: Kind) -> Value:

@@ -22,7 +22,10 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.known_functions import (
     PURE,
+    RESHAPES,
     is_pure,
+    method_of_array,
+    method_of_number,
 )
 from autodiff.structured.reading.lists import Lists
 from autodiff.structured.reading.scopes import LocalFunction
@@ -52,6 +55,7 @@ COMPARISONS: dict[type, Callable] = {
     ast.NotEq: operator.ne,
 }
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
+_PARTS = {"real": np.real, "imag": np.imag}
 
 
 class Expressions(Lists):
@@ -94,10 +98,10 @@ class Expressions(Lists):
         return Items(self._displayed(node.elts))
 
     def on_dict(self, node: ast.Dict) -> Named:
-        """Read a dict whose keys are texts."""
+        """Read a dict whose keys are texts or integers."""
         keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
-        if not all(type(k) is str for k in keys):
-            raise UnsupportedError("a dict with keys that are no texts")
+        if not all(map(_is_key, keys)):
+            raise UnsupportedError("a dict with keys that are no texts or integers")
         return Named(zip(keys, map(self.expression, node.values), strict=True))
 
     def _displayed(self, nodes: list[ast.expr]) -> list:
@@ -123,11 +127,32 @@ class Expressions(Lists):
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         left, right = self.expression(node.left), self.expression(node.right)
+        if f is operator.add and _is_sequence(left) and _is_sequence(right):
+            return self._together(left, right)
         if f is operator.mul and type(left) is Items and type(right) is Value:
             if not right.kind.is_integral:
                 raise UnsupportedError("a list times what is no integer")
             return self.list_of(list(map(self.one, left)), right)
         return self._binary(f, left, right)
+
+    def _together(self, a: Any, b: Any) -> Any:
+        """Read the sum of two lists, or of two tuples."""
+        if type(a) is type(b) is not Value:
+            return type(a)([*a, *b])
+        if tuple in map(type, (a, b)):
+            raise UnsupportedError("a list and a tuple put together")
+        made = self.list_of([])
+        for xs in (a, b):
+            made = self.extended(made, xs)
+        return made
+
+    def extended(self, made: Value, xs: Any) -> Value:
+        """Append all items of a list to another one, which is returned as it is read then."""
+        raise NotImplementedError
+
+    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
+        """Read a slice of a list that may grow."""
+        raise NotImplementedError
 
     def _binary(self, f: Callable, a: Any, b: Any) -> Value:
         for v in (a, b):
@@ -142,6 +167,11 @@ class Expressions(Lists):
         if f is None or (f is operator.not_ and not x.kind.is_scalar):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
+
+    def on_namedexpr(self, node: ast.NamedExpr) -> Any:
+        """Read an expression that binds a variable."""
+        self.bind(node.target.id, self.expression(node.value))
+        return self.read(node.target.id)
 
     def on_compare(self, node: ast.Compare) -> Value:
         """Read a comparison, or a chain of them."""
@@ -198,6 +228,8 @@ class Expressions(Lists):
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an array or a module."""
         owner = self.value(node.value)
+        if node.attr in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
+            return self._part_of_complex(owner, node.attr)
         if owner.kind.is_known:
             return self.const(self.attribute_of(owner, node.attr))
         if not owner.kind.is_array:
@@ -213,16 +245,29 @@ class Expressions(Lists):
         kind = kind_of(getattr(samples(owner.kind)[0], node.attr))
         return self.made(Op("form", [owner], data=node.attr), kind)
 
+    def _part_of_complex(self, x: Value, name: str) -> Value:
+        """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
+        if x.kind.letter != "c":
+            return self.call(_PARTS[name], [x])
+        kind = kind_of(getattr(samples(x.kind)[0], name))
+        return self.view(Op("view", [x], data=name), kind)
+
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
         base = self.expression(node.value)
         if type(base) is Named:
             key = known(self.value(node.slice))
-            if type(key) is not str or key not in base:
+            if not _is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
+        if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
+            return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
+        if base.kind.is_list and isinstance(node.slice, ast.Slice):
+            parts = (node.slice.lower, node.slice.upper, node.slice.step)
+            bounds = [self.const(None) if part is None else self.value(part) for part in parts]
+            return self.sliced(base, bounds)
         if base.kind.is_list:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
@@ -230,7 +275,9 @@ class Expressions(Lists):
     def _part(self, base: Any, at: Value) -> Any:
         i = known(at)
         if type(i) is not int:
-            raise UnsupportedError("an index of a tuple")
+            if not isinstance(base, tuple) or not at.kind.is_integral:
+                raise UnsupportedError("an index of a tuple")
+            return self.item(self.list_from(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
             raise UnsupportedError("an index of a tuple")
@@ -239,6 +286,13 @@ class Expressions(Lists):
         if parts[i].is_known:
             return self.const(parts[i].value)
         return self.made(Op("part", [base], data=i), parts[i])
+
+    def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
+        parts = (node.lower, node.upper, node.step)
+        bounds = [None if part is None else known(self.value(part)) for part in parts]
+        if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
+            raise UnsupportedError("a slice of a list that is not known")
+        return type(base)(base[slice(*bounds)])
 
     def _index(self, node: ast.expr) -> tuple[list[Value], Any]:
         """Return the values in an index and its template."""
@@ -302,7 +356,10 @@ class Expressions(Lists):
             if owner.kind.is_list:
                 return self._of_list(owner, node)
             if owner.kind.is_array:
-                f = getattr(np.ndarray, node.func.attr, None)
+                f = method_of_array(owner.kind, node.func.attr)
+                own = [owner]
+            elif owner.kind.is_scalar:
+                f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:
                 f = self.attribute_of(owner, node.func.attr)
@@ -311,10 +368,24 @@ class Expressions(Lists):
             f = f if type(f) is LocalFunction else known(self.one(f))
         if type(f) is LocalFunction:
             return self.inline(f, self._displayed(node.args), self._named(node))
+        if f in RESHAPES:
+            return self._reshaped(f, own, node)
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of what is not known")
         args = [*own, *self._displayed(node.args)]
         return self.called(f, args, self._named(node))
+
+    def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
+        """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
+        x, *shape = [*own, *self._displayed(node.args)]
+        if node.keywords or type(x) is not Value or not x.kind.is_array:
+            raise UnsupportedError("this change of a shape")
+        sizes = shape if RESHAPES[f] else [self.const(-1), *shape]
+        if len(sizes) == 1 and (isinstance(sizes[0], tuple) or sizes[0].kind.parts):
+            sizes = self._parts_of(sizes[0])
+        if not all(type(n) is Value and n.kind.is_integral for n in sizes):
+            raise UnsupportedError("this change of a shape")
+        return self.reshaped(x, self.one(tuple(sizes)), len(sizes))
 
     def _of_list(self, xs: Value, node: ast.Call) -> Value:
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
@@ -348,12 +419,10 @@ class Expressions(Lists):
                 return self.const(len(x.kind.parts))
             if x.kind.is_array and x.kind.ndim:
                 return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
-        if f is isinstance and len(args) == 2 and not options:
-            return self._is_instance(*args)
-        if f in (min, max) and len(args) > 1 and not options and all(map(_is_number, args)):
-            return self._least(operator.lt if f is min else operator.gt, args)
-        if f is sum and args and isinstance(args[0], tuple) and not options:
-            return self._sum(*args)
+        if not options:
+            found = self._of_python(f, args)
+            if found is not NotImplemented:
+                return found
         if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
             if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
@@ -368,6 +437,26 @@ class Expressions(Lists):
         if "out" in named or "where" in named:
             raise UnsupportedError("an argument out or where")
         return self.call(f, values, named)
+
+    def _of_python(self, f: Callable, args: list[Any]) -> Any:
+        """Read a call of a function of Python's; NotImplemented for others."""
+        if f is isinstance and len(args) == 2:
+            return self._is_instance(*args)
+        if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
+            return self._least(operator.lt if f is min else operator.gt, args)
+        if f in (list, tuple) and len(args) == 1 and _is_sequence(args[0]):
+            return self._copied(f, args[0])
+        if f is sum and args and isinstance(args[0], tuple):
+            return self._sum(*args)
+        return NotImplemented
+
+    def _copied(self, f: type, xs: Any) -> Any:
+        """Read ``list(xs)`` or ``tuple(xs)``."""
+        if type(xs) is not Value:
+            return (Items if f is list else tuple)(xs)
+        if f is tuple:
+            raise UnsupportedError("a tuple of a list that may grow")
+        return self.extended(self.list_of([]), xs)
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
@@ -400,6 +489,15 @@ class Expressions(Lists):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
+
+
+def _is_key(x: Any) -> bool:
+    return type(x) in (str, int)
+
+
+def _is_sequence(x: Any) -> bool:
+    """Whether it is a list, or a tuple that is known part by part."""
+    return x.kind.is_list if type(x) is Value else type(x) in (Items, tuple)
 
 
 def _is_number(x: Any) -> bool:

@@ -111,3 +111,25 @@ def always_returns(body: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return always_returns(last.body) and always_returns(last.orelse)
     return isinstance(last, (ast.Return, ast.Raise))
+
+
+def without_else(loop: ast.For | ast.While, flag: str) -> list[ast.stmt]:
+    """Return a loop with ``else`` without it: a variable of this name says that it was left."""
+
+    def noted(nodes: list[ast.stmt]) -> list[ast.stmt]:
+        made: list[ast.stmt] = []
+        for node in nodes:
+            if isinstance(node, ast.Break):
+                made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
+            if isinstance(node, ast.If):
+                made.append(ast.If(node.test, noted(node.body), noted(node.orelse)))
+            else:
+                made.append(node)
+        return made
+
+    before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
+    after = ast.If(ast.UnaryOp(ast.Not(), _read(flag)), loop.orelse, [])
+    head = (loop.target, loop.iter) if isinstance(loop, ast.For) else (loop.test,)
+    plain = type(loop)(*head, noted(loop.body), [])
+    made = [before, plain, after]
+    return [ast.fix_missing_locations(ast.copy_location(node, loop)) for node in made]

@@ -23,9 +23,9 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import Kind, UnsupportedError, join
-from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
 from autodiff.structured.reading.expressions import Expressions
-from autodiff.structured.reading.jumps import breaks, structured
+from autodiff.structured.reading.jumps import breaks, structured, without_else
 from autodiff.structured.reading.lists import comprehended
 from autodiff.structured.reading.scopes import LocalFunction
 
@@ -78,7 +78,8 @@ class Loops(Expressions):
     def on_for(self, node: ast.For) -> None:
         """Read a loop over something."""
         if node.orelse:
-            raise UnsupportedError("else of a loop")
+            self.statements(without_else(node, self.hidden("left")))
+            return
         self._for(node, self.iterated(node.iter))
 
     def _for(self, node: ast.For, over: _Turns) -> None:
@@ -252,6 +253,8 @@ class Loops(Expressions):
 
     def on_listcomp(self, node: ast.ListComp) -> Items | Value:
         """Read a list of expressions: item by item over a tuple or list, else as a loop."""
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            raise UnsupportedError("a comprehension that binds a variable outside")
         first, *others = node.generators
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= _MOST_UNROLLED
@@ -281,6 +284,40 @@ class Loops(Expressions):
             made.append(self.expression(node.elt))
         scope.locals, scope.slots, scope.forms = outer
         return made
+
+    def extended(self, made: Value, xs: Any) -> Value:
+        """Append all items of a list to another one, which is returned as it is read then."""
+        if type(xs) is Items:
+            for x in xs:
+                self.append(made, x)
+            return made
+        name = self.held(made)
+        self._append_each(name, self._over_list(xs))
+        return self.read(name)
+
+    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
+        """Read a slice of a list that may grow: a loop that appends to a new list."""
+        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
+            raise UnsupportedError("a slice of a list by what is no integer")
+        given = [self.length(xs), *bounds]
+        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
+        step = self.const(1) if known(bounds[2]) is None else bounds[2]
+        steps, items, name = self.held(step), self.held(xs), self.held(self.list_of([]))
+
+        def item(i: Value) -> Value:
+            passed = self.call(operator.mul, [i, self.read(steps)])
+            return self.item(self.read(items), self.call(operator.add, [self.read(start), passed]))
+
+        self._append_each(name, _Turns(lambda: self.read(n), item))
+        return self.read(name)
+
+    def _append_each(self, name: str, over: _Turns) -> None:
+        """Append what a loop goes over to the list of a variable."""
+        item = self.hidden("item")
+        target = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
+        body: list[ast.stmt] = [ast.Expr(ast.Call(target, [ast.Name(item, ast.Load())], []))]
+        loop = ast.For(ast.Name(item, ast.Store()), ast.Name(name, ast.Load()), body, [])
+        self._for(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
 
     # -- loops -------------------------------------------------------------------------------------
 
@@ -319,7 +356,10 @@ class Loops(Expressions):
     def on_while(self, node: ast.While) -> None:
         """Read a loop with a test."""
         if node.orelse:
-            raise UnsupportedError("else of a loop")
+            self.statements(without_else(node, self.hidden("left")))
+            return
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
+            raise UnsupportedError("a test of a loop that binds a variable")
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)

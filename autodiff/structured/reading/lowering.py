@@ -319,8 +319,10 @@ class _Lowering(Loops):
             if len(arrays) > 1:
                 raise UnsupportedError("a write at several arrays of indices")
             self.leave_unless(self.call(are_distinct, arrays))
-        if base.kind.letter != "f" and value.kind.is_inexact:
+        if value.kind.is_inexact and base.kind.letter not in "fc":
             raise UnsupportedError("floats written into an array of integers")
+        if value.kind.is_complex and base.kind.letter != "c":
+            raise UnsupportedError("complex numbers written into an array of floats")
         region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of more axes")

@@ -9,12 +9,10 @@ from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
     Block,
-    If,
     Op,
     Program,
     Slot,
     Value,
-    While,
     blocks_of,
     flat,
 )
@@ -173,46 +171,13 @@ def check_conversions(program: Program) -> None:
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
-def has_active_tests(program: Program) -> bool:
-    """Whether a branch or loop depends on a comparison of values that depend on the variables."""
-    observed: set[Slot | Value] = set()  # variables and values that depend on such comparisons
-    while True:
-        before = len(observed)
-        found = _observes(program.body, observed, False)
-        if len(observed) == before:
-            return found
-
-
-def _observes(body: list, observed: set[Slot | Value], inside: bool) -> bool:
-    """Collect what depends on comparisons; `inside` says that all that is bound here does."""
-    found = False
-    for node in body:
-        if isinstance(node, Block):
-            observed.update(op.out for op in node.ops if op.out and _is_observed(op, observed))
-            observed |= {s for s, v in node.writes.items() if inside or v in observed}
-            continue
-        if isinstance(node, If):
-            decided = node.test in observed
-            found |= decided
-            for branch in (node.then, node.otherwise):
-                found |= _observes(branch, observed, inside or decided)
-        elif isinstance(node, While):
-            found |= _observes(node.before, observed, inside)
-            decided = node.test in observed
-            found |= decided | _observes(node.body, observed, inside or decided)
-        else:
-            found |= any(v in observed for v in node.bounds)
-            found |= _observes(node.body, observed, inside)
-    return found
-
-
-def _is_observed(op: Op, observed: set[Slot | Value]) -> bool:
-    """Whether what an operation makes depends on a comparison; its arguments are known by now."""
-    if op.code == "read":
-        return op.data in observed
-    discrete = op.code == "call" and not op.out.kind.is_inexact  # type: ignore[union-attr]
-    args = (*op.args, *op.options.values())
-    return any(a in observed or (discrete and is_active(a)) for a in args)
+def compares(program: Program) -> bool:
+    """Whether a truth value or integer is made of values that depend on the variables."""
+    return any(
+        op.code == "call" and not op.out.kind.is_inexact and any(map(is_active, op.args))  # type: ignore[union-attr]
+        for block in blocks_of(program.body)
+        for op in block.ops
+    )
 
 
 def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bool:
@@ -225,7 +190,7 @@ def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bo
         for i in variables:
             _unmark(program)
             mark_active(program, {i})
-            if not has_active_tests(program):
+            if not compares(program):
                 continue
             if not all(map(is_active, outputs)):
                 return False

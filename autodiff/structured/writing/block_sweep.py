@@ -8,14 +8,17 @@ import numpy as np
 
 from autodiff.structured.form.indices import parts_of_index, region_of
 from autodiff.structured.form.ir import LIST_WRITES, Block, Op, Slot, Value, known
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import depends, is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core.define.scalar import constant_product, strong_product
 
 _DISPLAYS = (np.array, np.asarray)
+_DISPLAYED = (np.float64, np.complex128)
+_SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 _WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
@@ -29,6 +32,7 @@ class BlockSweep:
         self.out = emitter.out
         # What has come for each value that has no shadow: its cotangent is the sum.
         self.terms: dict[Value, list[str]] = {}
+        self.is_complex = False  # an operation that reads or makes complex numbers is passed
 
     def run(self) -> None:
         """Write it."""
@@ -42,6 +46,9 @@ class BlockSweep:
                 if v.op.code == "read" and v.op.data is slot:
                     continue
                 if is_active(v):
+                    self.is_complex = slot.kind is ANYTHING or bool(
+                        slot.kind and slot.kind.is_complex
+                    )
                     self.add_to(v, f"{slot.name}_b", lasts=True)
                 taken[slot] = []
         for op in reversed(self.block.ops):
@@ -71,8 +78,11 @@ class BlockSweep:
         """Add to the cotangent of a value.
 
         A text that `lasts` may be written later, where the cotangent is read: all names in it are
-        of numbers, and bound once in the block.
+        of numbers, and bound once in the block. Of what an operation on complex numbers gives to
+        a real one, the real part counts: the cotangent of a real value is real.
         """
+        if self.is_complex and not _is_complex(v):
+            text = f"({text}).real"
         if v.op.code == "tuple":  # it would not reach the parts
             raise UnsupportedError("a tuple in the place of an array")
         if self.e.has_shadow(v):
@@ -121,6 +131,8 @@ class BlockSweep:
         self.e.current = op
         if op.code in ("break", "raise"):
             return
+        made = () if op.out is None else (op.out,)
+        self.is_complex = any(map(_is_complex, (*made, *op.args, *op.options.values())))
         if op.out is None:
             (self.write_list if op.code in LIST_WRITES else self.write)(op)
             return
@@ -140,6 +152,8 @@ class BlockSweep:
         if op.code == "load":
             self.load(op, g)
         elif op.code == "join":
+            if self.is_complex and not _is_complex(op.args[0]):
+                raise UnsupportedError("complex numbers made of a list of real ones")
             how, axis = op.data
             shadow = self.e.shadow(op.args[0])
             self.out.add(f"{how}_back({shadow}, {g}, {axis})")
@@ -306,15 +320,20 @@ class BlockSweep:
                 raise UnsupportedError("a partial derivative that is not a number")
             if d == "0":
                 continue
-            scalar = not v.kind.is_array and ndim > 0
+            conjugate = f"({d}).conjugate()" if self.is_complex else d
+            n = ndim
             if d in ("1", "-1"):
                 term = g if d == "1" else f"(-{g})"
-            elif scalar:
-                terms.append((v, f"inner({d}, {g})", 0))
-                continue
+            elif e.is_strong and not d.isidentifier():  # a value by itself is finite
+                varying = {0, *[k + 1 for k in wanted]}
+                is_constant = varying.isdisjoint(partial.reads)
+                product = e.constants.name(constant_product if is_constant else strong_product)
+                term = f"{product}({conjugate}, {g})"
+            elif ndim and not v.kind.is_array:
+                term, n = f"inner({d}, {g})", 0
             else:
-                term = f"{g} * {d}"
-            terms.append((v, term, ndim))
+                term = f"{g} * {conjugate}"
+            terms.append((v, term, n))
         if len(terms) > 1 and self.e.has_shadow(out):
             # All are computed before any is added: a shadow may be what `g` is a view of.
             named = []
@@ -337,6 +356,12 @@ class BlockSweep:
         """Apply the adjoints."""
         e = self.e
         rule = bound.rule
+        if rule.inner and not bound.options and all(map(_is_vector, bound.args)):
+            for v, other in zip(bound.args, reversed(bound.args), strict=True):
+                if is_active(v):
+                    d = f"{e.need(other)}.conj()" if self.is_complex else e.need(other)
+                    self.add_to(v, f"{g} * {d}")
+            return
         terms = []
         for j, a in enumerate(bound.args):
             if not (isinstance(a, Value) and is_active(a)):
@@ -367,7 +392,10 @@ class BlockSweep:
             for i, part in enumerate(v.op.args):
                 if is_active(part):
                     self.gather(part, f"part({text}, {i})")
-        elif self.e.has_shadow(v):
+            return
+        if self.is_complex and not _is_complex(v):
+            text = f"real_part({text})"
+        if self.e.has_shadow(v):
             self.out.add(f"gather({self.e.shadow(v)}, {text})")
         elif v.kind.is_array:
             self.add_to(v, f"settled({text}, {self.e.shape_of(v)})")
@@ -389,10 +417,26 @@ class BlockSweep:
             self.gather(v, f"q[{k}]")
 
 
+def _is_vector(x: Any) -> bool:
+    return isinstance(x, Value) and x.kind.is_array and x.kind.ndim == 1
+
+
+def _is_complex(x: Any) -> bool:
+    """Whether a value or constant may be complex, or hold complex numbers."""
+    if not isinstance(x, Value):
+        return (
+            isinstance(x, (complex, np.complexfloating)) or getattr(x, "dtype", None) in _SUMMED[2:]
+        )
+    if not x.kind.is_list:
+        return x.kind.is_complex
+    items = x.memory.root().items  # type: ignore[union-attr] # a list has one
+    return items is not None and items.is_complex
+
+
 def _is_display(op: Op) -> bool:
     """Whether an operation makes an array of numbers that are written one by one."""
     out: Any = op.out
-    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype != np.float64:
+    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _DISPLAYED:
         return False
     return _are_numbers(op.args[0])
 
@@ -407,7 +451,7 @@ def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
         return None
     if not (a.kind.is_array and all(v.kind.is_known for v in given.values())):
         return None
-    if a.kind.dtype not in (np.float64, np.float32) or not a.kind.ndim:
+    if a.kind.dtype not in _SUMMED or not a.kind.ndim:
         return None
     axis = known(given["axis"]) if "axis" in given else None
     keepdims = known(given["keepdims"]) if "keepdims" in given else False

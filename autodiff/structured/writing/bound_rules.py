@@ -9,6 +9,7 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.runtime_calls import ChangedError
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry import key_of
@@ -45,14 +46,35 @@ def _rule_of(op: Op) -> Any:
     entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
         return None
-    # Numbers of several classes can be told apart by a rule: the same must hold for all.
+    # A number may be of several classes, which can have rules of their own.
     found = [_resolved(entry, op, last) for last in (False, True)]
     if found[0] is None or found[1] is None:
         return None
     rule, bound = found[0]
-    if found[1][0] is not rule:
+    other, otherwise = found[1]
+    if other is rule:
+        return rule if rule.kind == "non_differentiable" else bound
+    are_alike = (bound.args, bound.options) == (otherwise.args, otherwise.options)
+    if not are_alike or any(r.kind == "non_differentiable" for r in (rule, other)):
         raise UnsupportedError(f"{op.f} with one rule or another")
-    return rule if rule.kind == "non_differentiable" else bound
+    return Bound(_RuleOfClasses(entry, op), bound.args, bound.options)
+
+
+class _RuleOfClasses:
+    """The rules of a function for several classes of numbers: each call takes its own."""
+
+    kind = "differentiable"
+
+    def __init__(self, entry: Any, op: Op) -> None:
+        self.entry, self.name = entry, f"{op.f}"
+
+    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> Any:
+        """Return the value and the pullback by the rule for these arguments."""
+        resolved = self.entry.resolve(args, options, None)
+        if resolved is None:
+            raise ChangedError(f"{self.name} without a rule")
+        rule, bound, named = resolved
+        return rule.record(tuple(bound), named, wanted)
 
 
 def _resolved(entry: Any, op: Op, last: bool) -> tuple[Any, Bound] | None:

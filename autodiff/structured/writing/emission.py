@@ -53,6 +53,8 @@ SYMBOLS: dict[Any, str] = {
     operator.pow: "**",
     operator.matmul: "@",
 }
+_ATTRIBUTES = {np.real: "real", np.imag: "imag"}
+_ATTRIBUTE_VIEWS = ("T", "real", "imag")
 _PREFIXES: dict[Any, str] = {operator.neg: "-", operator.pos: "+", operator.not_: "not "}
 _LITERALS = (bool, int, float, str, type(None))
 _NEW = ("call", "load", "list", "item", "join")  # each makes an array or list with a shadow
@@ -87,11 +89,13 @@ class Emitter:
         self,
         program: Program,
         broadcasts: bool,
+        is_strong: bool = False,
         for_machine: bool = False,
         has_checkpoints: bool = False,
     ) -> None:
         self.program = program
         self.broadcasts = broadcasts
+        self.is_strong = is_strong  # cotangents that are 0 stay 0, however steep a function is
         self.for_machine = for_machine  # which has no variables for cotangents of arrays
         for slot in program.slots:
             slot.is_stable = slot.writes == 1
@@ -193,8 +197,8 @@ class Emitter:
         """Return an operation as an expression."""
         args = [text(a) for a in op.args]
         if op.code in ("view", "load", "item") and op.data != CALLED:
-            if op.data == "T":
-                return f"{args[0]}.T"
+            if op.data in _ATTRIBUTE_VIEWS:
+                return f"{args[0]}.{op.data}"
             return f"{args[0]}[{self.index(op.data, args[1:])}]"
         if op.code == "form":
             return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
@@ -210,6 +214,8 @@ class Emitter:
             return f"({args[0]} {symbol} {args[1]})"
         if op.f in _PREFIXES:
             return f"({_PREFIXES[op.f]}{args[0]})"
+        if op.f in _ATTRIBUTES:
+            return f"({args[0]}).{_ATTRIBUTES[op.f]}"
         named = [f"{name}={text(v)}" for name, v in op.options.items()]
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
 

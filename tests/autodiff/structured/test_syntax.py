@@ -201,6 +201,183 @@ def test_a_program(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
     assert f.__name__ in runs
 
 
+def lists_put_together(x: Any) -> Any:
+    rows = [[x[i] * j + (2.0 if i == j else 0.0) for j in range(3)] + [x[i]] for i in range(3)]
+    grown = []
+    for v in x:
+        grown.append(v * v)
+    grown = [x[0], 1.0] + grown + [x[3]]  # noqa: RUF005 - it is what is tested
+    for i in range(3):
+        for j in range(4):
+            rows[i][j] -= rows[0][j] * grown[i]
+    both = (x[1], x[2]) + (0.5,)  # noqa: RUF005
+    return sum(map_sum(row) for row in rows) + both[-1] * sum(grown) + both[0]
+
+
+def map_sum(row: Any) -> Any:
+    total = 0.0
+    for v in row:
+        total += v * v
+    return total
+
+
+def weights_in_a_list(x: Any) -> Any:
+    w = [0.5, 2.0, 1.5]
+    ends = (x[0], x[3])
+    total = 0.0
+    for i in range(3):
+        total += w[i] * x[i] * ends[i % 2] + w[-1 - i] * sum(w[1:]) + w[:2][0]
+    return total
+
+
+def slices_of_lists(x: Any) -> Any:
+    xs = []
+    total = 0.0
+    for k, v in enumerate(x):
+        xs.append(v * v)
+        xs = xs[::-1]
+        total += sum(xs[1:]) + sum(xs[-2:]) * k + sum(xs[k:-1:2]) + len(xs[:k])
+    copied = list(xs)
+    copied[0] = 5.0 * x[1]
+    for a, b in zip(xs[1:], xs[:-1], strict=True):
+        total += a * b
+    return total + xs[0] * copied[0]
+
+
+def walrus(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        if (w := v * v) > 0.2:
+            total += w
+        total += w * 0.5
+    return total + (y := x[0]) * y
+
+
+def loops_with_else(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        if v > 1.0:
+            total += v
+            break
+        total += v * v
+    else:
+        total = 0.0
+    for v in x:
+        if v > 2.0:
+            break
+    else:
+        total *= 2.0
+    n = 0
+    while n < 3:
+        n += 1
+        if n > 5:
+            break
+    else:
+        total += x[n]
+    for v in x:
+        total += 0.1 * v
+    else:
+        total += x[1]
+    return total
+
+
+def powers_of_integers(x: Any) -> Any:
+    total = 0.0
+    for k in range(4):
+        total += x[k] / 2**k + x[k] * k**2
+    return total
+
+
+def dict_of_integers(x: Any) -> Any:
+    steps = {1: x[0], 2: x[1] * 2.0, -1: 0.5}
+    total = 0.0
+    for k in range(3):
+        total += steps[1] * k + steps[2] * steps[-1]
+    for k, v in steps.items():
+        total += k * v
+    return total
+
+
+def other_shapes(x: Any) -> Any:
+    total = 0.0
+    n = len(x)
+    for k in range(1, 3):
+        m = np.outer(x, x * k).reshape(2, -1)
+        m = m.reshape((n, n)) @ np.reshape(x, (n, 1))
+        total += np.sum(m.ravel() * x) + m.flatten()[k]
+        total += np.sum(np.eye(n).ravel().reshape(n, n) @ x)
+    return total
+
+
+def methods_of_arrays(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        m = np.outer(x, x + k)
+        total += m[x.argmax(), (x * k).argmin()] + m.trace() + (x.clip(-0.5, 0.8) * x).sum()
+        total += m.diagonal()[k] * x.repeat(2)[k] + x.cumprod()[k]
+        if (x > -1).all() and (x > 1).any():
+            total += x[0] * k
+    return total
+
+
+MORE = (lists_put_together, slices_of_lists, weights_in_a_list, walrus, loops_with_else, powers_of_integers,
+        dict_of_integers, other_shapes, methods_of_arrays)  # fmt: skip
+
+
+@pytest.mark.parametrize("f", MORE, ids=lambda f: f.__name__)
+def test_lists_shapes_and_statements(
+    f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(calls.Run, "cotangents", calls.Run.swept)
+    check_gradient(f, X)
+    assert f.__name__ in runs
+
+
+def negative_power(x: Any) -> Any:
+    total = 0.0
+    for k in range(-1, 2):
+        total += x[k] * 2**k
+    return total
+
+
+def test_a_power_of_integers_that_is_a_float_is_traced(runs: list[str]) -> None:
+    check_gradient(negative_power, X)
+    assert "negative_power" not in runs
+
+
+def walrus_in_a_test(x: Any) -> Any:
+    y = x[0]
+    n = 0
+    while (y := y * x[3]) < 3.0:
+        n += 1
+    return y * n
+
+
+def walrus_in_a_comprehension(x: Any) -> Any:
+    last = 0.0
+    total = 0.0
+    for _ in range(2):
+        total += sum([(last := v * v) for v in x])
+    return total * last
+
+
+def written_in_another_shape(x: Any) -> Any:
+    m = np.outer(x, x)
+    for i in range(len(x)):
+        r = m.reshape(-1)
+        r[i] = x[i] * 2.0
+    return np.sum(m * m)
+
+
+@pytest.mark.parametrize(
+    "f", [walrus_in_a_test, walrus_in_a_comprehension, written_in_another_shape],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_what_is_not_read_is_traced(f: Callable, runs: list[str]) -> None:
+    check_gradient(f, X)
+    assert f.__name__ not in runs
+
+
 @pytest.mark.parametrize(
     "f", [a_tuple_with_an_array, quotient_and_remainder, parts_of_numbers], ids=lambda f: f.__name__
 )

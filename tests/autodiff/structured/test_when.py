@@ -14,6 +14,7 @@ import autodiff
 from autodiff import gradient, hessian, jacobian, jvp
 from autodiff.structured import calls
 from chainrules_core import ZeroTangent, frule, rrule, scalar_rule
+from tools.fuzz import generators, judge
 
 X = np.array([0.3, -0.4, 1.2])
 
@@ -168,9 +169,50 @@ def bisected(x):
     return low
 
 
-def test_a_result_of_comparisons_is_warned_of() -> None:
-    with pytest.warns(autodiff.NoPathWarning, match="test_when.py"):
+LINE = bisected.__code__.co_firstlineno + 4
+
+
+def test_a_result_of_comparisons_is_warned_of(runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning, match=rf"in bisected at .*test_when.py, line {LINE}"):
         gradient(lambda x: bisected(x) * 1.0, 2.0)
+    assert runs == ["bisected"]
+
+
+def test_only_arguments_without_another_path_are_warned_of(runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning) as caught:
+        found = gradient(lambda x, y, z: bisected(x) * y + bisected(z) * z, 2.0, 3.0, 1.5)
+    assert len(caught) == 1
+    assert "argument 0" in str(caught[0].message)
+    np.testing.assert_allclose(found, (0.0, 2.0**0.5, 1.5**0.5), atol=1e-5)
+    assert runs == ["bisected"] * 2
+
+
+def halvings(x):
+    steps = 0
+    while x > 0.1:
+        x = 0.5 * x
+        steps += 1
+    return x, steps
+
+
+def test_a_call_is_not_traced_again_if_each_argument_has_a_path(
+    runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(run: calls.Run) -> None:
+        raise AssertionError("it was traced")
+
+    monkeypatch.setattr(calls.Run, "tape", never)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert gradient(lambda x: halvings(x)[0] * halvings(x)[1], 2.0) == 5 / 32
+    assert runs == ["halvings"] * 2
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_written_searches(seed: int) -> None:
+    program, arguments = judge.load(generators.write("decisions", seed))
+    with pytest.warns(autodiff.NoPathWarning):
+        gradient(lambda *args: program(*args), *arguments)
 
 
 def gated(x):

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from chainrules_core import ProjectTo, rrule
 from chainrules_core.testing.check import check_rule
 from tests.helpers import compl, real
 
@@ -221,3 +222,16 @@ def test_second_derivatives_of_the_product_of_two_vectors_of_a_plane():
     x, h = np.array([1.0, 2.0]), 1e-5
     expected = (autodiff.gradient(f, x + h) - autodiff.gradient(f, x - h)) / (2 * h)
     np.testing.assert_allclose(autodiff.hvp(f, x, np.ones(2)), expected, rtol=1e-8)
+
+
+@pytest.mark.parametrize("f", [np.dot, np.inner, np.matmul, operator.matmul, np.linalg.matmul])
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_inner_says_what_the_adjoints_of_vectors_are(f, dtype):
+    rng = np.random.default_rng(5)
+    a, b = (rng.normal(size=4) + (1j * rng.normal(size=4) if dtype is complex else 0) for _ in "ab")
+    rule, _, _ = rrule.entry(f).resolve((a, b), {}, None)
+    assert rule.inner
+    for adjoint, seen, other in zip(
+        rule.adjoints, ((ProjectTo(a), b), (a, ProjectTo(b))), (b, a), strict=True
+    ):
+        np.testing.assert_allclose(adjoint(0.7, *seen), 0.7 * np.conj(other))

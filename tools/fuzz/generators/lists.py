@@ -109,6 +109,15 @@ class _Writer:
                 "0.1 * np.sum(sum(rows))",
                 "0.1 * np.dot(xs, xs)",
                 "float(len(xs))",
+                f"sum(xs + [s, {self.number(0)}]) * 0.1",
+                f"([s, 0.5] + xs)[{self.of_list()}]",
+                f"(s, {self.number(0)}, x[1])[{self.at()} % 3]",
+                f"np.outer(x, a).reshape(-1)[{self.at()}] * 0.5",
+                "np.stack(rows).ravel()[-1]",
+                f"2 ** ({self.at()} % 3) * s * 0.3",
+                "{1: s, 0: x[2]}[1]",
+                f"sum(xs[{self.of_list()}:]) * 0.1",
+                f"sum(xs[{self.of_list()}:{self.of_list()}:{self.pick('1', '2', '-1')}]) * 0.2",
             )
         if r < 0.9:
             op = self.pick("+", "-", "*")
@@ -165,6 +174,13 @@ class _Writer:
                     f"table.append([{self.number(0)}, s, 0.5])",
                     f"made = np.array([{self.number(0)} * k for k in range(3)])",
                     "xs = [0.5] * n",
+                    "xs = [s] + xs[1:]",
+                    "xs = xs[::-1]",
+                    "other = xs[:]",
+                    "rows = rows[-2:]",
+                    "xs = list(other)",
+                    "rows = rows + [x * s]",
+                    "x = np.stack([x, b]).reshape(4, 2)[:, 0] * s",
                 )
             )
         elif r < 0.76:
