@@ -41,7 +41,7 @@ def test_autodiff_loads_only_what_most_programs_need():
     # 100 ms together: what is known of them waits until somebody else has imported them.
     late = {
         "autodiff.structured.runtime", "decimal", "difflib", "fractions", "importlib.metadata",
-        "json", "numpy.random", "pathlib", "socket", "zipfile",
+        "json", "numpy.fft", "numpy.random", "pathlib", "socket", "zipfile",
     }  # fmt: skip
     first = "autodiff.gradient(lambda x: np.sum(np.tanh(x) ** 2), np.ones(3))"
     loaded = modules_after(f"import numpy as np, autodiff\n{first}")
