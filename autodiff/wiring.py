@@ -10,12 +10,15 @@ from autodiff.api import gradients, numeric_fallback
 from autodiff.closures import cached_derivatives, closures
 from autodiff.dispatch import arguments, call, plan_cache
 from autodiff.fastpath.fusion import entry
-from autodiff.intercept.runtime import replacements, syntax_ops
+from autodiff.intercept.runtime import replacements
 from autodiff.intercept.source import fusion_sites, original_code, rewritten_code
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
 from autodiff.trace import jvp_trace, number_classes
+from chainrules_core.places import add_engine
 
+add_engine("autodiff", entries="autodiff.api")
 errors.connect(source_of=rewritten_code.source_of)
 replacements.connect(calling=structured_calls.calling)
 syntax_ops.connect(intercept=replacements.intercept)

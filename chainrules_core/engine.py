@@ -41,7 +41,14 @@ from chainrules_core.errors import (
 from chainrules_core.facts import RuleFacts, abstract_value, rules
 from chainrules_core.frame import checked_pair, named_projection, sorted_bars
 from chainrules_core.noticed import forgive, here, mark, noticing, restore
-from chainrules_core.places import MADE_HERE, frames, is_library_file, say_where, user_line
+from chainrules_core.places import (
+    MADE_HERE,
+    add_engine,
+    frames,
+    is_library_file,
+    say_where,
+    user_line,
+)
 from chainrules_core.projection import KNOWN_SPACES, ProjectTo, ProjectToArray, ProjectToNumber
 from chainrules_core.quiet import is_mild, quiet, raising
 from chainrules_core.registry import Entry, key_of
@@ -85,6 +92,6 @@ __all__ = [
     "where_true",
     # Where errors come from, and what becomes of them.
     "BadInplaceError", "ChainRulesError", "CotangentError", "MADE_HERE",
-    "NotImplementedTangentError", "ProjectionError", "TangentTypeError", "forgive", "frames",
-    "here", "is_library_file", "mark", "noticing", "restore", "say_where", "user_line",
+    "NotImplementedTangentError", "ProjectionError", "TangentTypeError", "add_engine", "forgive",
+    "frames", "here", "is_library_file", "mark", "noticing", "restore", "say_where", "user_line",
 ]  # fmt: skip

@@ -1,9 +1,9 @@
-"""Errors of ours that somebody swallows, noticed for as long as an engine differentiates.
+"""Errors of these packages that other code swallows, while an engine differentiates.
 
-A value that cannot be followed is an error. Code around it may swallow that error (``except
-Exception``, ``suppress``, a library that tries another way), and go on along a path which the
-function does not take without a derivative. So each error of ours is noted when it is made, and
-raised at the end of the differentiation unless somebody has said that it is dealt with.
+A value that cannot be traced is an error. The code around it may swallow the error (``except
+Exception``, ``suppress``, a library that then tries something else), and take a path that the
+function does not take when it is called without derivatives. So each error is noted when it is
+made, and raised at the end of the differentiation unless `forgive` has marked it as handled.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ class _Here(threading.local):
 
 
 here = _Here()
-"""Where errors are noted in this thread."""
+"""The block that notes errors in this thread."""
 
 
 class noticing:  # noqa: N801 - it reads like a function
-    """A ``with`` block at whose end an error of ours that was swallowed in it is raised.
+    """A ``with`` block that raises, at its end, an error that was swallowed inside.
 
-    Errors that leave it name the user's line.
+    Errors that leave the block name the user's line.
 
     Attributes
     ----------
     error : Exception or None
-        The first error of ours that was made in it and not forgiven.
+        The first error that was made inside and not forgiven.
     """
 
     __slots__ = ("_around", "error")
@@ -56,8 +56,8 @@ class noticing:  # noqa: N801 - it reads like a function
         around = self._around
         if around is not None and around.error is None:
             around.error = self.error
-        # What ends the block may be made of it ("unsupported", say); another error of ours is as
-        # good, and what is no Exception (KeyboardInterrupt) is let through.
+        # An exception that ends the block may be a consequence of the swallowed error, so that one
+        # is raised instead. Errors of ours, and KeyboardInterrupt and the like, pass through.
         if error is None or (isinstance(error, Exception) and not is_ours(error)):
             raise self.error
 
@@ -65,30 +65,31 @@ class noticing:  # noqa: N801 - it reads like a function
 class ChainRulesError(Exception):
     """Base of every exception that these packages define.
 
-    One that is made while a function is differentiated is raised in the end, whoever swallows it.
+    If one is made while a function is differentiated, it is raised in the end, even if code catches
+    it.
     """
 
     def __new__(cls, *args: Any, **kwargs: Any) -> ChainRulesError:
-        """Make it, and note that it was made."""
+        """Make the error, and note it."""
         error = super().__new__(cls, *args, **kwargs)
         note(error)
         return error
 
 
 def is_ours(error: Any) -> bool:
-    """Whether an exception is one of these packages'."""
+    """Whether these packages define the class of an exception."""
     return isinstance(error, ChainRulesError)
 
 
 def note(error: Exception) -> None:
-    """Note that an error of ours was made: it is raised in the end if nobody hears of it."""
+    """Note an error, which is raised at the end of the block unless it is forgiven."""
     block = here.innermost
     if block is not None and block.error is None:
         block.error = error
 
 
 def forgive(error: BaseException) -> None:
-    """Mark a caught error, and what caused it, as dealt with."""
+    """Mark a caught error and its causes as handled."""
     block = here.innermost
     if block is None or block.error is None:
         return
@@ -103,24 +104,24 @@ def forgive(error: BaseException) -> None:
 
 
 def mark() -> Any:
-    """Return what is noted by now, for `restore`."""
+    """Return the error that is noted so far, for `restore`."""
     block = here.innermost
     return None if block is None else block.error
 
 
 def restore(before: Any) -> None:
-    """Forget what was noted since `mark`: what was tried since then is done in another way."""
+    """Forget an error noted since `mark`, because the attempt is repeated in another way."""
     if here.innermost is not None:
         here.innermost.error = before
 
 
 def innermost() -> noticing | None:
-    """Return the block that notes errors in this thread, to be handed to another one."""
+    """Return the block that notes errors in this thread, to pass it to another thread."""
     return here.innermost
 
 
 class within:  # noqa: N801 - it reads like a function
-    """A ``with`` block of another thread: its errors are noted where that thread was begun."""
+    """A ``with`` block in another thread: errors are noted in the block of the starting thread."""
 
     __slots__ = ("_before", "_block")
 

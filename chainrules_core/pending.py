@@ -24,7 +24,7 @@ _pending: list[tuple[str, str]] = []  # packages, and the modules of their rules
 _named_by: dict[tuple[str, str], str] = {}  # the distributions whose entry points they are
 # Packages whose rules no entry point names: only others make it worth 50 ms to read them.
 _WITHOUT = frozenset(sys.stdlib_module_names) | {
-    "autodiff", "chainrules", "chainrules_core", "multipledispatch",
+    "autodiff", "chainrules", "chainrules_core", "cython_runtime", "multipledispatch",
     "numpy", "scipy", "sitecustomize", "usercustomize",
 }  # fmt: skip
 _unread = [ENTRY_POINTS]  # until the entry points have been read

@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 import sysconfig
 import types
 from collections.abc import Iterator
 
-_OURS = frozenset({"autodiff", "chainrules", "chainrules_core", "numpy", "multipledispatch"})
+_OURS = frozenset({"chainrules", "chainrules_core", "numpy", "multipledispatch"})
+_ENTRIES: tuple[str, ...] = ()
+"""The names with which the modules begin whose functions differentiate those of users."""
 MADE_HERE = "<engine: "
 """How the file names of code begin that an engine has written."""
+_PATHS = sysconfig.get_paths()
 _LIBRARY = tuple(
-    {
-        path
-        for name in ("stdlib", "platstdlib", "purelib", "platlib")
-        if (path := sysconfig.get_paths().get(name))
-    }
+    {_PATHS[name] for name in ("stdlib", "platstdlib", "purelib", "platlib") if _PATHS.get(name)}
 )
+
+
+def add_engine(package: str, entries: str) -> None:
+    """Have errors name no line of an engine's own code.
+
+    Parameters
+    ----------
+    package : str
+        The name of the engine's package.
+    entries : str
+        How the names of the modules begin whose functions differentiate those of users.
+
+    Examples
+    --------
+    >>> add_engine("my_engine", "my_engine.api")
+    """
+    globals().update(_OURS=_OURS | {package}, _ENTRIES=(*_ENTRIES, entries))
 
 
 def folder_of(package: str) -> str:
@@ -40,10 +57,13 @@ def codes_in(code: types.CodeType) -> Iterator[types.CodeType]:
 
 def frames() -> Iterator[types.FrameType]:
     """Yield the frames from here outwards, without ours and NumPy's."""
+    return itertools.filterfalse(_is_ours, _running())
+
+
+def _running() -> Iterator[types.FrameType]:
     frame: types.FrameType | None = sys._getframe(1)
     while frame is not None:
-        if not _is_ours(frame):
-            yield frame
+        yield frame
         frame = frame.f_back
 
 
@@ -81,8 +101,6 @@ def user_line(inner: types.TracebackType | None = None) -> str:
     return made or library or "an unknown line"
 
 
-_ENTRIES = "autodiff.api"
-"""Where functions begin that differentiate the user's."""
 _PROMPTS = ("<stdin", "<input", "<console", "<python-input", "<ipython-input")
 
 
@@ -98,10 +116,7 @@ def _lines(inner: types.TracebackType | None) -> Iterator[tuple[types.FrameType,
         ended.append(inner)
         inner = inner.tb_next
     yield from [(t.tb_frame, t.tb_lineno) for t in ended[::-1]]
-    frame: types.FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame, frame.f_lineno
-        frame = frame.f_back
+    yield from ((frame, frame.f_lineno) for frame in _running())
 
 
 def say_where(error: BaseException) -> None:

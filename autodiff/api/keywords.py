@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import inspect
 from collections.abc import Callable
@@ -42,6 +41,8 @@ def check_keywords(f: Callable, kwargs: dict[str, Any]) -> None:
 
 @functools.lru_cache(maxsize=256)
 def _option_like(name: str) -> str | None:
+    import difflib  # which only errors need
+
     near = difflib.get_close_matches(name, OPTIONS, 1, 0.75)
     return near[0] if near else None
 

@@ -184,8 +184,3 @@ def captured(x: Any) -> Iterator[Any]:
 def captured_tracers(f: Callable) -> list[Tracer]:
     """Return the traced values that a function has captured."""
     return [x for x in _captured(f, {}) if is_tracer(x) and x._tape is not CONSTANT]
-
-
-def have_captured(values: tuple) -> bool:
-    """Whether functions among the arguments of a call have captured traced values."""
-    return any(type(a) is types.FunctionType and captured_tracers(a) for a in values)

@@ -28,7 +28,6 @@ from chainrules_core.define.scalar import (
 from chainrules_core.references import if_counted
 
 _ndarray = np.ndarray
-_float64 = np.float64
 _FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)

@@ -54,7 +54,7 @@ def _reached(x: Any, name: str, named: frozenset[str], seen: set[int]) -> Found:
     if kind is FunctionType:
         yield from _read_by(x, seen)
     elif kind is MethodType:
-        yield from _method(x.__func__, x.__self__, name, seen)
+        yield from _method(x.__func__, x.__self__, seen)
     elif kind is functools.partial:
         for part in (x.func, x.args, x.keywords):
             yield from _reached(part, name, named, seen)
@@ -68,11 +68,11 @@ def _reached(x: Any, name: str, named: frozenset[str], seen: set[int]) -> Found:
         seen.add(id(x))
         call = getattr(type(x), "__call__", None)  # noqa: B004 - the function itself is wanted
         if type(call) is FunctionType:
-            yield from _method(call, x, name, seen)
+            yield from _method(call, x, seen)
         yield from _attributes(x, named, seen)
 
 
-def _method(function: Any, owner: Any, name: str, seen: set[int]) -> Found:
+def _method(function: Any, owner: Any, seen: set[int]) -> Found:
     if type(function) is FunctionType and not isinstance(owner, (type, ModuleType)):
         yield from _read_by(function, seen)
         yield from _attributes(owner, _names_in(function.__code__)[1], seen)

@@ -1,7 +1,7 @@
-"""Escape analysis of plain arrays, by reference counts, and what replaces those that are written.
+"""Escape analysis of plain arrays by reference counts, and tracers that replace them.
 
-A plain array cannot take a traced value. If only one variable, attribute or element of a container
-holds the array, a tracer that can take the value is put there instead.
+A traced value cannot be written into a plain array. If only one variable, attribute or element of a
+container refers to the array, a tracer takes its place there, and the value is written into that.
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ HELD_ONCE = if_counted(_references())
 def is_only_held_by_caller(references: int, others: int = 0) -> bool:
     """Whether only a local variable of the caller holds an array.
 
-    `references` is what a function counts that has the array in one variable of its own; `others`
-    of them are the engine's.
+    A function that has the array in one variable of its own counts `references`. Of these, `others`
+    belong to the engine.
     """
     return references == HELD_ONCE + 1 + others
 
@@ -47,8 +47,8 @@ is_only_held_by_owner = is_only_held_by_caller
 def receiver(target: np.ndarray, value: Any) -> Any:
     """Return what `value` is written into: `target`, or a tracer of it where `value` is traced.
 
-    An array computed from constants, ``y = c * 2``, is a plain one. The caller has checked that
-    only one variable holds it.
+    An array computed from constants, as by ``y = c * 2``, is plain. The caller has checked that
+    only one variable refers to it.
     """
     if target.base is None and may_hold_traced(target) and innermost((value,), {}) is not None:
         return Tracer(target, CONSTANT, -1)
@@ -58,19 +58,19 @@ def receiver(target: np.ndarray, value: Any) -> Any:
 def work_array(target: np.ndarray) -> Any:
     """Return a tracer of an array that only one local variable holds, if it can take traced values.
 
-    It is made at the first write, even of a plain value: once pullbacks hold the plain array, it
-    could no longer be replaced.
+    The first write makes the tracer, even if its value is plain: as soon as a pullback holds the
+    plain array, a tracer can no longer replace it.
     """
     is_own = target.base is None and target.dtype.kind in "fc" and target.flags.writeable
     return Tracer(target, CONSTANT, -1) if is_own else target
 
 
 def object_holds_traced(args: tuple) -> bool:
-    """Whether the body of a method of SciPy's must be traced, because of what its object holds.
+    """Whether the body of a SciPy method must be traced because of what its object holds.
 
-    It must if the object holds a traced value or a function that has captured one
-    (`scipy.integrate.ode` keeps both, and passes them to compiled code). In scipy.stats it must for
-    arrays of a traced function too.
+    That is so if the object holds a traced value, or a function that has captured one:
+    `scipy.integrate.ode` keeps both, and passes them to compiled code. In scipy.stats, arrays that
+    were made in a traced function count as well.
     """
     if not args:
         return False

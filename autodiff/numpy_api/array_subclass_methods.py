@@ -190,11 +190,10 @@ def _in_place(f: np.ufunc) -> Callable:
 
 def _of_function(name: str) -> Callable:
     f = getattr(np, name)
-    body = f._implementation
-    return lambda self, *args, **kwargs: _function_by_class(f, body, self, args, kwargs)
+    return lambda self, *args, **kwargs: _function_by_class(f, self, args, kwargs)
 
 
-def _function_by_class(f: Any, body: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+def _function_by_class(f: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Do a method of an array that is not overridden as NumPy's function of the plain array."""
     if f in (np.argmax, np.argmin, np.argsort, np.nonzero):
         return f(x._traced, *args, **kwargs)

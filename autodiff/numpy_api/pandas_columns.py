@@ -3,7 +3,7 @@
 A column is an array of pandas' own extension-array interface, which holds a traced array: pandas
 aligns, selects, groups and labels as ever, and asks the column for arithmetic and reductions. What
 would turn the column into plain numbers is an error. Imported once pandas is, see
-:mod:`autodiff.intercept.runtime.packages`.
+:mod:`autodiff.intercept.libraries.packages`.
 """
 
 from __future__ import annotations

@@ -19,7 +19,7 @@ import time
 import types
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,7 +32,6 @@ from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import Items, Named, flat
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.runtime import Structured
 from autodiff.structured.settings import Settings
 from autodiff.trace.decisions import UnnotedCall
 from autodiff.trace.linearize import Linearised
@@ -44,6 +43,9 @@ from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
 
+if TYPE_CHECKING:
+    from autodiff.structured.runtime import Structured
+
 _MOST_KINDS = 8
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
@@ -54,23 +56,23 @@ _NESTS = (tuple, list, dict)
 _PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
 
 
-# By the id of a function's code, in `caches.keep_with`: its programs.
+# By the id of a function's code, in `caches.keep_with`: its programs without checkpoints, and those
+# with them, under False and True.
 _programs: dict[int, tuple] = caches.register("structured programs", {})
-_with_checkpoints: dict[int, tuple] = caches.register("programs with checkpoints", {})
 
 
 def _forget(rule: Rule) -> None:
     """Drop all programs: they were made of other rules."""
-    for _, programs in (*_programs.values(), *_with_checkpoints.values()):
-        programs.known.clear()
+    for _, of_code in list(_programs.values()):
+        for programs in list(of_code.values()):
+            programs.known.clear()
 
 
 def _end(key: int, name: str) -> None:
     """Drop the programs of a module: they refer to its globals, and so keep its code alive."""
-    for known in (_programs, _with_checkpoints):
-        for code, (_, programs) in list(known.items()):
-            if programs.globals == key:
-                known.pop(code, None)
+    for code, (_, of_code) in list(_programs.items()):
+        if any(programs.globals == key for programs in list(of_code.values())):
+            _programs.pop(code, None)
 
 
 caches.on_rule_change(_forget)
@@ -89,19 +91,20 @@ def calling(g: types.FunctionType, body: Callable) -> Callable:
     """
     if is_ours(g):
         return body
-    programs = _programs_of(g, _programs)
+    programs = _programs_of(g)
     # What is called in place of a function does not keep it alive.
     return functools.partial(_called, programs, weakref.ref(g), body)
 
 
-def _programs_of(g: types.FunctionType, kept: dict[int, tuple]) -> Programs:
-    known = kept.get(id(g.__code__))
-    if known is not None:
-        return known[1]
-    caches.is_of_module(g.__globals__)
-    programs = Programs(g, kept is _with_checkpoints)
-    caches.keep_with(kept, g.__code__, programs)
-    return programs
+def _programs_of(g: types.FunctionType, has_checkpoints: bool = False) -> Programs:
+    known = _programs.get(id(g.__code__))
+    of_code: dict[bool, Programs] = {} if known is None else known[1]
+    if has_checkpoints not in of_code:
+        of_code[has_checkpoints] = Programs(g, has_checkpoints)
+    if known is None:
+        caches.is_of_module(g.__globals__)
+        caches.keep_with(_programs, g.__code__, of_code)
+    return of_code[has_checkpoints]
 
 
 def call_with_checkpoints(g: types.FunctionType, body: Callable, args: tuple, kwargs: dict) -> Any:
@@ -112,7 +115,7 @@ def call_with_checkpoints(g: types.FunctionType, body: Callable, args: tuple, kw
     DifferentiationError
         If no program can be made of the function.
     """
-    programs = _programs_of(g, _with_checkpoints)
+    programs = _programs_of(g, has_checkpoints=True)
     return _called(programs, weakref.ref(g), body, *args, **kwargs)
 
 
@@ -316,6 +319,9 @@ class Programs:
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
     ) -> Structured | None:
         """Return a program for arguments like these, if one can be made."""
+        # Loaded at the first loop: all that reads functions, and writes programs.
+        from autodiff.structured.runtime import Structured
+
         try:
             return Structured(g, form, values, active, self.has_checkpoints)
         except UnsupportedError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import importlib.metadata
 import importlib.util
 import linecache
 import time
@@ -46,7 +45,9 @@ def has_llvm() -> bool:
     """Whether loops can become machine code: llvmlite is there, and not too old."""
     if importlib.util.find_spec("llvmlite") is None:
         return False
-    first, second = importlib.metadata.version("llvmlite").split(".")[:2]
+    from importlib.metadata import version  # which takes 50 ms to import
+
+    first, second = version("llvmlite").split(".")[:2]
     return (int(first), int(second)) >= _LLVMLITE
 
 
@@ -126,7 +127,7 @@ class Structured:
         self.code = self._compiled(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
-        self.why: str | None = None if has_llvm() else "there is no llvmlite"
+        self.why: str | None = None
         if self.has_checkpoints:
             self.why = "its loops are checkpointed"
         if self.is_strong:
@@ -142,6 +143,9 @@ class Structured:
 
     def _make_native(self) -> None:
         """Write the loops as machine code, as far as they can be."""
+        if not has_llvm():
+            self.why = "there is no llvmlite"
+            return
         from autodiff.structured.native.regions import Native
 
         self.why = "it could not be compiled"  # once is enough

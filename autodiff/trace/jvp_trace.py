@@ -114,10 +114,7 @@ def push(key: Callable, args: tuple, kwargs: dict[str, Any], tape: Forward) -> A
     return NO_RULE
 
 
-_NOT_REPEATED = (
-    np.random.Generator, np.random.RandomState, types.FunctionType, types.MethodType,
-    functools.partial,
-)  # fmt: skip
+_FUNCTIONS = (types.FunctionType, types.MethodType, functools.partial)
 
 
 def _can_be_repeated(rule: Rule, primals: tuple) -> bool:
@@ -126,7 +123,11 @@ def _can_be_repeated(rule: Rule, primals: tuple) -> bool:
     package = (getattr(home, "__module__", None) or "").partition(".")[0]
     if not isinstance(rule.f, np.ufunc) and package not in ("numpy", "scipy", "_operator"):
         return False
-    return not any(type(p) in _NOT_REPEATED for p in primals)
+    # NumPy loads its generators at first use, so they are known by the place of their class.
+    kinds = set(map(type, primals))
+    return kinds.isdisjoint(_FUNCTIONS) and not any(
+        kind.__module__.startswith("numpy.random.") for kind in kinds
+    )
 
 
 def _stripped(args: tuple, kwargs: dict[str, Any], tape: Forward) -> tuple[tuple, dict[str, Any]]:

@@ -1,9 +1,9 @@
-"""SciPy's private names: all that the rules use beyond public functions goes through here.
+"""SciPy's private names: rules get everything that is not public through this module.
 
-Rules are registered for compiled kernels and helpers deep inside SciPy, which any version may move
-or drop. What a version does not have is stood in for: rules can be registered for the stand-in,
-which nobody calls, and a rule that would need it itself says so. So a newer SciPy costs the
-derivatives of what has changed, never the import of the rest.
+Rules are registered for compiled kernels and helpers deep inside SciPy, and any version may move or
+remove them. A stand-in replaces a name that is missing. Rules can be registered for a stand-in,
+which is never called; a rule that calls one itself raises an error. So a newer SciPy costs only the
+derivatives of what has changed, and everything else can still be imported.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from chainrules_core import ChainRulesError
 
 
 class MissingNameError(ChainRulesError, ImportError):
-    """A rule needs a private name of SciPy's that the installed version does not have."""
+    """A rule needs a private name that the installed version of SciPy does not have."""
 
 
 class _Missing(type):
     def __getattr__(cls, name: str) -> Any:
-        """Return what is in the place of a method of a class that is missing."""
+        """Return a stand-in for a method of a class that is missing."""
         if name.startswith("__"):
             raise AttributeError(name)
         return stand_in(f"{cls.__name__}.{name}")
 
 
 class StandIn(metaclass=_Missing):
-    """What is in the place of a private name that the installed SciPy does not have."""
+    """Stands for a private name that the installed SciPy does not have."""
 
     def __init__(self, *args: Any, **options: Any) -> None:
         import scipy
@@ -40,14 +40,14 @@ class StandIn(metaclass=_Missing):
 
 
 class Private:
-    """A private module of SciPy, or a class with private methods; what it lacks is stood in for."""
+    """A private module or class of SciPy, with stand-ins for what it lacks."""
 
     def __init__(self, name: str, owner: Any = None) -> None:
         self._name = f"scipy.{name}"
         self._found = _found(self._name) if owner is None else owner
 
     def __getattr__(self, name: str) -> Any:
-        """Return what the module has under a name, or a stand-in."""
+        """Return an attribute of the module, or a stand-in."""
         if name.startswith("__"):
             return getattr(self._found, name)
         value = getattr(self._found, name, None)
@@ -61,33 +61,33 @@ class Private:
         return self._found is not None and all(hasattr(self._found, n) for n in names)
 
     def get(self, name: str) -> Any:
-        """Return what the module has under a name, None if the installed SciPy has no such."""
+        """Return an attribute of the module; None if the installed SciPy does not have it."""
         return getattr(self._found, name, None)
 
     def module(self) -> ModuleType:
-        """Return the module itself; an empty one where there is none."""
+        """Return the module itself, or an empty one if the installed SciPy does not have it."""
         return ModuleType(self._name) if self._found is None else self._found
 
 
 stood_in: list[str] = []
-"""The names that were asked for in vain."""
+"""The names that stand-ins were made for."""
 
 
 def first_of(*names: str) -> Private:
-    """Return the first of some modules that the installed SciPy has: one that has moved."""
+    """Return the first of these modules that the installed SciPy has, for one that has moved."""
     made = [Private(name) for name in names]
     return next((module for module in made if module.has()), made[0])
 
 
 def look_up(owner: Any, name: str) -> Any:
-    """Return what a module or class has under a name; None for what the installed SciPy lacks."""
+    """Return an attribute of a module or class; None if the installed SciPy does not have it."""
     if isinstance(owner, Private):
         return owner.get(name)
     return None if isinstance(owner, _Missing) else getattr(owner, name, None)
 
 
 def stand_in(name: str) -> type:
-    """Return something under which rules can be registered, and which nobody calls."""
+    """Return an object for which rules can be registered, and which is never called."""
     stood_in.append(name)
     return _Missing(name, (StandIn,), {})
 

@@ -63,6 +63,9 @@ class ScalarRule(Rule):
         self.together = together
         self.n = n
 
+    def _takes(self, n: int) -> bool:
+        return n == self.n  # without reading the signature of the function, which is slow
+
     def _kept(self, y: Any, args: tuple, wanted: tuple[int, ...]) -> list:
         """Return ``(y, *args)`` with what no wanted partial reads left out."""
         values = [y, *precise(y, args)]

@@ -5,6 +5,7 @@ import pytest
 
 import autodiff
 from chainrules_core import NoTangent
+from chainrules_core.testing import check_rule
 from chainrules_core.testing.check import check_rrule
 
 
@@ -43,5 +44,34 @@ def check_engine():
             gradient=autodiff.gradient,
             check_thunked=False,
         )
+
+    return check
+
+
+@pytest.fixture
+def check_unary():
+    """Check the rule of a function of one array: shapes, single precision, layouts in memory."""
+
+    def check(f, domain):
+        for shape in [(), (3,), (2, 2), (0,)]:
+            check_rule(f, domain.draw(shape))
+        check_rule(f, domain.draw(3, np.float32))
+        check_rule(f, np.array(domain.draw()))
+        check_rule(f, domain.draw((4, 6))[::2, ::-2])
+
+    return check
+
+
+@pytest.fixture
+def check_binary():
+    """Check the rule of a function of two arrays: broadcasting, single precision, an integer."""
+
+    def check(f, domain):
+        for first, second in [
+            ((), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((), (2,)), ((0,), ()),
+        ]:  # fmt: skip
+            check_rule(f, domain.draw(first), domain.draw(second))
+        check_rule(f, domain.draw(3, np.float32), domain.draw(3, np.float32))
+        check_rule(f, domain.draw(3), 2)
 
     return check

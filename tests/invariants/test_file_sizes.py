@@ -12,7 +12,7 @@ LONGER = {
     "autodiff/compiler/compiled_function.py": "from a call to the program that makes it",
     "autodiff/compiler/recording/recorder.py": "one class: what each kind of call writes down",
     "autodiff/intercept/runtime/replacements.py": "one table of what is called in place of what",
-    "autodiff/intercept/runtime/syntax_ops.py": "one function for each piece of syntax",
+    "autodiff/intercept/syntax/syntax_ops.py": "one function for each piece of syntax",
     "autodiff/interop/flat_call.py": "a call and its derivatives, each a call of the same kind",
     "autodiff/numpy_api/methods.py": "one function for each method and attribute of arrays",
     "autodiff/numpy_api/pandas_columns.py": "a column, and what pandas' functions do with it",

@@ -35,3 +35,14 @@ def test_autodiff_loads_no_scipy_subpackage_and_nothing_to_draw_with():
 def test_modules_of_rules_may_be_imported_by_name():
     # Their registrations must not load others that need them as a whole.
     modules_after("import scipy.interpolate, chainrules.scipy.linalg.cholesky")
+
+
+def test_autodiff_loads_only_what_most_programs_need():
+    # 100 ms together: what is known of them waits until somebody else has imported them.
+    late = {
+        "autodiff.structured.runtime", "decimal", "difflib", "fractions", "importlib.metadata",
+        "json", "numpy.fft", "numpy.random", "pathlib", "socket", "zipfile",
+    }  # fmt: skip
+    first = "autodiff.gradient(lambda x: np.sum(np.tanh(x) ** 2), np.ones(3))"
+    loaded = modules_after(f"import numpy as np, autodiff\n{first}")
+    assert late & (loaded - modules_after("import numpy")) == set()

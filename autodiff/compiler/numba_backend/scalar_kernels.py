@@ -45,11 +45,10 @@ class Kernel:
 
     def _written(self) -> str:
         writer, scalars = self.writer, self.scalars
-        metas = self.program.metas
         body = writer.body()
         finals = []
         for number, _, pairs in scalars.packs:
-            body.extend(self._pack(number, metas[number].size, pairs))
+            body.extend(self._pack(number, pairs))
         done: list[int] = []
         for x in self.program.outputs:
             if (
@@ -74,7 +73,7 @@ class Kernel:
         )
         return "\n    ".join([f"def kernel({given}):", *body, "return 1"]) + "\n"
 
-    def _pack(self, number: int, size: int, pairs: list) -> list[str]:
+    def _pack(self, number: int, pairs: list) -> list[str]:
         """Fill an array: in a loop where the places and the values move regularly."""
         writer = self.writer
         lines: list[str] = []

@@ -28,23 +28,23 @@ from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
 from chainrules_core.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
-"""Steps that change their first argument in place where nobody needs it."""
+"""Steps that change their first argument in place if nothing reads it later."""
 OUTSIDE = -1
-"""The owner of what the program must not write into: inputs and constants."""
+"""The owner of memory that the program must not write into: that of inputs and constants."""
 
 _NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
 _NONE: frozenset[int] = frozenset()
 
 
 class Memory:
-    """Owners and lifetimes.
+    """Which values own which memory, and until which step it is needed.
 
     Attributes
     ----------
     owners : list of frozenset of int
-        For each value the values whose memory it may share, itself included.
+        For each value, the values whose memory it may share, including itself.
     last : list of int
-        The index of the last step that reads a value; beyond the end for outputs.
+        For each value, the index of the last step that reads it; for outputs, the number of steps.
     """
 
     def __init__(self, program: Program) -> None:
@@ -52,7 +52,7 @@ class Memory:
         n = len(program.metas)
         self.owners: list[frozenset[int]] = [_NONE] * n
         self.last = [-1] * n
-        self.until = [-1] * (n + 1)  # by owner; the last entry is that of what is outside
+        self.until = [-1] * (n + 1)  # by owner; the last entry is that of OUTSIDE
         self.escaping: set[int] = set()
         self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
         for i in program.inputs:
@@ -89,7 +89,7 @@ class Memory:
         if is_new_memory(f, step.args, step.kwargs):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
-        found = own.union(*shared)  # a view, or for all that is known one
+        found = own.union(*shared)  # it may be a view
         if any(type(a) is np.ndarray for a in step.args) or f is effect:
             found |= {OUTSIDE}
         return found
@@ -107,13 +107,13 @@ class Memory:
 
 
 def _is_of_its_type(step: Step, program: Program) -> bool:
-    """Whether ``+x`` has the type of `x`; of a Python float it is a NumPy scalar."""
+    """Whether ``+x`` has the type of `x`: for a Python float it is a NumPy scalar."""
     x = step.args[0]
     return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
 
 
 def without_copies(program: Program) -> Program:
-    """Return a program without copies of arrays that nobody else reads."""
+    """Remove copies of arrays that nothing else reads."""
     if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
         return program
     memory = Memory(program)

@@ -77,7 +77,7 @@ class Tiles:
         self._results = results
         self._shapes = [metas[m.step.out].shape for m in results]
         self._dtypes = [metas[m.step.out].dtype for m in results]
-        self._counts = [_count(m, metas, n) for m in results]
+        self._counts = [_count(m, metas) for m in results]
         self._n = n
         self._length = length_of(members, n, metas) or n
         self.given: list[Any] = []
@@ -292,7 +292,7 @@ def _cut(meta: Meta, axis: int | None, length: int) -> Meta:
     return Meta(meta.type, meta.dtype, (*shape[:axis], length, *shape[axis + 1 :]))
 
 
-def _count(member: Member, metas: list[Meta], n: int) -> float:
+def _count(member: Member, metas: list[Meta]) -> float:
     """Return by how many elements a sum over tiles is divided for a mean; 0 for others."""
     if member.step.f is not np.mean or member.axis is not None:
         return 0.0

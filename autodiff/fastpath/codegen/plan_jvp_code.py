@@ -1,8 +1,8 @@
-"""Generated code for linear functions on a forward level, and on a tape that an outer level traces.
+"""Generated code for linear functions in forward mode, and on a tape inside another trace level.
 
-The code of :mod:`autodiff.fastpath.codegen.plan_code` calls it for such values, if the function is
-linear in its one traced argument. The tangent of the result is the function of the tangent. On a
-tape that an outer level traces, the primal is the same call on the outer level.
+:mod:`autodiff.fastpath.codegen.plan_code` uses it for calls that are linear in their one traced
+argument. In forward mode, the tangent of the result is the function applied to the tangent. On a
+tape inside another level, the primal is the same call on that outer level.
 """
 
 from __future__ import annotations
@@ -90,11 +90,10 @@ _VIEW = """
 
 
 def for_levels(writer: Any) -> Callable[[str], Callable] | None:
-    """Return a generator of the code for other levels; None if the call is not of this kind.
+    """Return a function that generates the code for other levels; None if the call does not fit.
 
-    It is given ``"on"`` for the call on a forward level, or ``"over"`` for that on a tape, of a
-    value that one outer level sees. The writer of the code for a tape and plain values is not kept:
-    it holds the values of a call.
+    Call it with ``"on"`` for code in forward mode, or with ``"over"`` for code on a tape whose
+    values one outer level traces. It does not keep the writer, which holds the values of a call.
     """
     plan = writer.plan
     traced = [i for i, is_traced in enumerate(writer.traced) if is_traced]
@@ -103,7 +102,7 @@ def for_levels(writer: Any) -> Callable[[str], Callable] | None:
     rule = plan.rule
     if (rule.joint and len(rule.argnums) != 1) or plan.sources != tuple(traced):
         return None
-    entry = frule.entry(rule.f)  # where another rule may hold
+    entry = frule.entry(rule.f)  # in forward mode, another rule may match
     plain = [bare(v) for v in writer.values]
     named = dict(zip(writer.names, plain[writer.n :], strict=True))
     resolved = (

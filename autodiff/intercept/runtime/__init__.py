@@ -1,1 +1,1 @@
-"""What rewritten code calls in place of functions and syntax."""
+"""What rewritten code calls in place of functions."""

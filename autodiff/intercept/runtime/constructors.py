@@ -9,8 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.dispatch import call as calls
-from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.runtime.builtin_calls import type_of_value
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api.array_subclasses import Instance
 from chainrules_core.tangents.fields import in_class
 

@@ -16,8 +16,9 @@ from autodiff.dispatch.call import NO_RULE, as_array, by_rule
 from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.stack_scalars import as_gathered, gathered, makes_arrays_of_lists
 from autodiff.functions import known
-from autodiff.intercept.runtime import object_arrays, syntax_ops, text_calls
+from autodiff.intercept.runtime import object_arrays, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.mutation.views import refuse
 from autodiff.numpy_api import array_subclasses, iterators, protocols

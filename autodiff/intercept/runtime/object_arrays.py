@@ -1,4 +1,4 @@
-"""Arrays of Python's objects, some of which are traced: how they are made, and taken as numbers."""
+"""Object arrays with traced values in their cells: how to make them, and to compute with them."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import numpy as np
 from autodiff.dispatch.arguments import cells_as_numbers
 from autodiff.trace.tracer import bare, is_tracer
 
-# NumPy converts a number that it has computed from cells, or all of them.
+# NumPy converts what these compute from cells, or the cells themselves, to plain numbers.
 CONVERTING = frozenset({"astype", "mean", "std", "var"})
 STATISTICS = frozenset({np.mean, np.std, np.var})
 
 
 def of_numbers(looking: Callable) -> Callable:
-    """A function of NumPy that takes an object array of traced numbers as one of floats."""
+    """Return a NumPy function that treats an object array of traced numbers as a traced array."""
 
     def converting(*args: Any, **kwargs: Any) -> Any:
         return looking(*map(cells_as_numbers, args), **kwargs)
@@ -25,22 +25,22 @@ def of_numbers(looking: Callable) -> Callable:
 
 
 def is_of_objects(dtype: Any) -> bool:
-    """Whether a dtype, in any form that NumPy takes, is that of Python's objects."""
+    """Whether a dtype, in any form that NumPy accepts, is that of object arrays."""
     return dtype is object or (dtype is not None and dtype in ("O", "object", np.dtype(object)))
 
 
 class _Cell:
-    """Stands for a traced value, or an element of a traced array, in an array of objects."""
+    """Stands for a traced value, or for one element of a traced array, in an object array."""
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
 
 def cells(key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Make an array of objects, some of which are traced; NumPy decides which are its cells.
+    """Make an object array of values of which some are traced; NumPy decides what goes into a cell.
 
-    To NumPy, an array of cells stands for a traced one. It takes out the cells, or leaves the array
-    as it is where several arrays do not fit together.
+    NumPy is given an array of stand-ins in place of each traced array. It takes the stand-ins out,
+    or keeps the array as one cell if several arrays do not fit together.
     """
     standing: dict[int, tuple[Any, Any]] = {}
 

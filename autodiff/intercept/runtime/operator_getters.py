@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.intercept.runtime import attributes, syntax_ops
+from autodiff.intercept.syntax import attributes, syntax_ops
 
 
 def _several(get: Callable, keys: tuple) -> Callable:

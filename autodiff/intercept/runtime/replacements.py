@@ -24,20 +24,8 @@ from autodiff import caches
 from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.errors import System, system_of, system_of_function, unwrapped
-from autodiff.intercept.runtime import (
-    attributes,
-    call_site_cache,
-    compiled_callbacks,
-    context_managers,
-    coroutines,
-    functions_behind,
-    packages,
-    replacement_cache,
-    stores,
-    syntax_ops,
-    text_calls,
-    validators,
-)
+from autodiff.intercept.libraries import compiled_callbacks, functions_behind, packages, validators
+from autodiff.intercept.runtime import call_site_cache, replacement_cache, text_calls
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
     WRAPPERS,
@@ -81,6 +69,7 @@ from autodiff.intercept.runtime.write_checks import OUTPUTS, look_of, with_copie
 from autodiff.intercept.source import fusion_sites, rewritten_code
 from autodiff.intercept.source.ast_helpers import helper
 from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.intercept.syntax import attributes, context_managers, coroutines, stores, syntax_ops
 from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
@@ -422,7 +411,7 @@ def _builtin(g: Any) -> Callable:
 
 def _made_in_c(g: Any, is_function: bool) -> Callable | None:
     """Return what stands for a function of a module, and for a method that is named here."""
-    special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g)
+    special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g) or text_calls.wrapper_of(g)
     if wrapper is not None:
         return wrapper(special or (asking_for(g) if has_rule(g) else g))
     if special is not None or not is_function:
@@ -446,6 +435,9 @@ def _c_method(g: Any) -> Callable:
         return _of_ufuncs.get(g) or caches.put(_of_ufuncs, g, asking_for(g), 1024)
     if type(owner).__module__ == "builtins":
         return g
+    of_compressor = text_calls.of_compressor(g)
+    if of_compressor is not None:
+        return of_compressor
     refusing = refusing_for(g)
     of_pydantic = type(owner).__module__.startswith("pydantic_core")
     return validators.of_method(g, refusing) if of_pydantic else refusing
@@ -455,6 +447,8 @@ def _class(g: type) -> Callable:
     watched = watch(g)
     if watched is not None:
         return _remember(g, watched)
+    if g is np.ndarray:
+        return _remember(g, new_array(asking_for(g)))
     special = _SPECIAL.get(g)
     wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
     replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or _of_c(g))
@@ -570,7 +564,6 @@ _SPECIAL: dict[Any, Callable] = {
     getattr: get_attribute,
     setattr: set_attribute,
     ARRAY_CONVERTER: ArrayConverter,
-    np.ndarray: new_array(asking_for(np.ndarray)),
     **REPLACED,
     **identity.REPLACED,
     **frames.REPLACED,

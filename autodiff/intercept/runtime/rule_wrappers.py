@@ -17,7 +17,7 @@ from autodiff.dispatch.arguments import has_constants, innermost, is_constant
 from autodiff.dispatch.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule, system_of_function
 from autodiff.fastpath import scalar_methods
-from autodiff.intercept.runtime.compiled_callbacks import calling_back, reads_numbers, sees_traced
+from autodiff.intercept.libraries.compiled_callbacks import calling_back, reads_numbers, sees_traced
 from autodiff.intercept.runtime.write_checks import TRUSTED, Copies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
 from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array
@@ -27,7 +27,6 @@ from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, is_tracer
 from chainrules_core import frule, rrule
 from chainrules_core.noticed import mark, restore
-from chainrules_core.signatures import signature_of
 
 
 def has_rule(g: Callable) -> bool:
@@ -135,14 +134,11 @@ def _takes_one(g: Callable) -> bool:
     """Whether a function made in C takes one value, without a name or a default."""
     if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
         return False  # a method is another object each time it is looked up: no time to ask
-    signature = signature_of(g)
-    if signature is None:
-        return False
-    parameters = list(signature.parameters.values())
-    return len(parameters) == 1 and (
-        parameters[0].kind is inspect.Parameter.POSITIONAL_ONLY
-        and parameters[0].default is inspect.Parameter.empty
-    )
+    # The text is "($module, x, /)"; inspect.signature takes some milliseconds the first time.
+    parameters = (getattr(g, "__text_signature__", None) or "").strip("()").split(", ")
+    if parameters[0].startswith("$"):
+        del parameters[0]
+    return len(parameters) == 2 and parameters[0].isidentifier() and parameters[1] == "/"
 
 
 def refusing_for(g: Callable) -> Callable:

@@ -8,7 +8,7 @@ import heapq
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 
 
 class _Seen:

@@ -9,23 +9,16 @@ texts look for the mark, and those of files pass it on.
 from __future__ import annotations
 
 import ast
-import binascii
-import bz2
 import codecs
-import csv
 import datetime
-import decimal
-import fractions
 import functools
+import importlib
 import io
-import json
-import lzma
+import operator
 import os
-import pathlib
 import re
 import types
 import weakref
-import zlib
 from collections.abc import Callable
 from typing import Any
 
@@ -33,7 +26,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch.arguments import innermost
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.trace.conversions import (
     TracedBytes,
     TracedText,
@@ -153,8 +146,10 @@ def _handing_on(g: Callable) -> Callable:
 _MAKING_TEXTS = frozenset({"__add__", "__mod__", "format", "format_map", "replace"})
 _STREAMS = (io.StringIO, io.BytesIO, io.TextIOWrapper, io.BufferedWriter, io.BufferedReader)
 C_METHOD = type(re.compile("").sub)  # another type than other methods made in C have
-_COMPRESSING = (type(zlib.compressobj()), bz2.BZ2Compressor, lzma.LZMACompressor)
-OWNERS = frozenset({str, re.Pattern, re.Match, *_STREAMS, *_COMPRESSING})
+_COMPRESSORS = frozenset(
+    {("zlib", "Compress"), ("_bz2", "BZ2Compressor"), ("_lzma", "LZMACompressor")}
+)
+OWNERS = frozenset({str, re.Pattern, re.Match, *_STREAMS})
 """The classes whose methods make texts of texts, or keep some."""
 
 
@@ -167,11 +162,17 @@ def of_method(g: Any) -> Callable | None:
         return _keeping(g) if name in _MAKING_TEXTS else None
     if type(owner) is re.Pattern:
         return _keeping(g)
-    if type(owner) in _COMPRESSING:
-        return reading(g) if name == "compress" else None  # what comes out later is not known
     if type(owner) is re.Match:
         return (lambda *args: marked(g(*args))) if holds_traced_text(owner.string) else None
     return _of_stream(g)
+
+
+def of_compressor(g: Any) -> Callable | None:
+    """Return what is called in place of a compressor's method; None for all other methods."""
+    owner = type(g.__self__)
+    if g.__name__ != "compress" or (owner.__module__, owner.__name__) not in _COMPRESSORS:
+        return None
+    return reading(g)  # what comes out later is not known
 
 
 # -- files ---------------------------------------------------------------------------------------
@@ -315,6 +316,8 @@ class CsvWriter:
     """A ``csv.writer`` that says into which file it writes the texts of traced values."""
 
     def __init__(self, stream: Any, *args: Any, **kwargs: Any) -> None:
+        import csv
+
         self._stream = stream
         self._writer = csv.writer(stream, *args, **kwargs)
         self.dialect = self._writer.dialect
@@ -334,6 +337,7 @@ class CsvWriter:
 
 def _rows(as_before: Callable) -> Callable:
     """Return ``csv.reader`` or ``csv.DictReader``: what is read from a known text is known."""
+    import csv
 
     def reader(f: Any, *args: Any, **kwargs: Any) -> Any:
         if not isinstance(f, _STREAMS):
@@ -379,8 +383,8 @@ _NO_TEXTS = frozenset({float, int, np.ndarray, type(None)})
 
 READERS: frozenset[Any] = frozenset(
     {
-        complex, compile, decimal.Decimal, fractions.Fraction, float.fromhex,
-        json.loads, json.load, ast.literal_eval, np.fromstring, np.loadtxt, np.genfromtxt,
+        complex, compile, float.fromhex, ast.literal_eval,
+        np.fromstring, np.loadtxt, np.genfromtxt,
     }
 )  # fmt: skip
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
@@ -392,28 +396,25 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     memoryview: reading,
     int.from_bytes: reading,
     datetime.datetime.strptime: reading,
-    **dict.fromkeys(
-        (
-            zlib.compress,
-            zlib.decompress,
-            codecs.encode,
-            codecs.decode,
-            binascii.hexlify,
-            binascii.unhexlify,
-            binascii.b2a_base64,
-            binascii.a2b_base64,
-        ),
-        _keeping,
-    ),
+    **dict.fromkeys((codecs.encode, codecs.decode), _keeping),
     ord: reading,
-    csv.reader: _rows,
-    csv.DictReader: _rows,
-    csv.writer: lambda as_before: CsvWriter,
     **dict.fromkeys((io.StringIO, io.BytesIO, io.TextIOWrapper), _filling),
     **dict.fromkeys(READERS, reading),
     **dict.fromkeys((np.complex64, np.complex128, np.longdouble, np.clongdouble), reading),
 }
 """How functions and classes that are made in C are wrapped."""
+_OF_MODULES: dict[str, dict[str, Callable[[Callable], Callable]]] = {
+    "binascii": dict.fromkeys(("hexlify", "unhexlify", "b2a_base64", "a2b_base64"), _keeping),
+    "csv": {"reader": _rows, "DictReader": _rows, "writer": lambda as_before: CsvWriter},
+    "decimal": {"Decimal": reading},
+    "fractions": {"Fraction": reading},
+    "json": {"load": reading, "loads": reading, "dump": _handing_on, "dumps": _handing_on},
+    "pathlib": dict.fromkeys(
+        ("Path.write_text", "Path.write_bytes", "Path.read_text", "Path.read_bytes"), _of_path
+    ),
+    "zlib": {"compress": _keeping, "decompress": _keeping},
+}
+"""How functions and classes are wrapped whose modules load only if somebody uses them."""
 _PARSING = {
     "configparser": {"read_string", "read_dict", "set", "__setitem__"},
     "mpmath": {"convert", "mpf", "mpmathify"},
@@ -425,15 +426,21 @@ _PARSING = {
     "yaml": {"load", "safe_load"},
 }
 """Packages → their functions and classes that make numbers, or other objects, of texts."""
-_OF_PATHS: frozenset[Any] = frozenset(
-    {
-        pathlib.Path.write_text, pathlib.Path.write_bytes,
-        pathlib.Path.read_text, pathlib.Path.read_bytes,
-    }
-)  # fmt: skip
-_OF_TEXTS: frozenset[Any] = frozenset(
-    {json.dump, json.dumps, re.findall, re.split, re.sub, re.subn}
-)
+_OF_TEXTS: frozenset[Any] = frozenset({re.findall, re.split, re.sub, re.subn})
+
+
+@functools.cache
+def _wrappers_of(module: str) -> dict[Any, Callable[[Callable], Callable]]:
+    """Return how the functions of a module are wrapped."""
+    loaded = importlib.import_module(module)
+    found = _OF_MODULES[module].items()
+    return {operator.attrgetter(name)(loaded): wrapper for name, wrapper in found}
+
+
+def wrapper_of(g: Any) -> Callable[[Callable], Callable] | None:
+    """Return how a function or class of the library's modules is wrapped; None for nearly all."""
+    module = (g.__module__ or "").partition(".")[0].lstrip("_")  # part of csv is made in C: _csv
+    return _wrappers_of(module).get(g) if module in _OF_MODULES else None
 
 
 def _parses(g: Any) -> bool:
@@ -443,13 +450,11 @@ def _parses(g: Any) -> bool:
 
 def of_class(g: type) -> Callable[[Callable], Callable] | None:
     """Return how a class is wrapped; None for nearly all."""
-    return reading if _parses(g) else None
+    return reading if _parses(g) else wrapper_of(g)
 
 
 def of_function(g: types.FunctionType) -> Callable[[Callable], Callable] | None:
     """Return how a function written in Python is wrapped; None for nearly all."""
     if g in READERS or _parses(g):
         return reading
-    if g in _OF_PATHS:
-        return _of_path
-    return _handing_on if g in _OF_TEXTS else None
+    return _handing_on if g in _OF_TEXTS else wrapper_of(g)

@@ -1,8 +1,8 @@
 """Calls on plain values that may write into an array that a pullback holds.
 
-A call whose effects are known is checked before it is made: a held array must not be its ``out=``,
-nor what it overwrites or changes in place. Of unknown code it is only noted that it runs: the held
-arrays are compared with their copies when the function has ended.
+If the effects of a call are known, it is checked before it is made: it must not write into a held
+array, by ``out=``, by an option such as ``overwrite_a``, or in place. If they are not known, the
+held arrays are compared with their copies when the traced function has returned.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from autodiff.trace.tracer import Tracer, note_view
 from chainrules_core.signatures import parameter_names
 
 TRUSTED = frozenset({"numpy", "scipy"})
-"""Packages whose functions write into nothing but what their parameters say."""
+"""Packages whose functions write only where their parameters say so."""
 _HOLD_NOTHING = frozenset(
     {float, int, bool, complex, str, bytes, type(None), slice, range, np.float64, np.int64}
 )
@@ -64,7 +64,7 @@ def _check(x: Any) -> None:
 def _parameters(g: Any) -> tuple[str, ...]:
     owner = getattr(g, "__self__", None)
     if type(g) is types.BuiltinFunctionType and not isinstance(owner, (types.ModuleType, type)):
-        # A method is a new object each time it is looked up; that of the class is not.
+        # Each lookup of a method makes a new object; the attribute of the class stays the same.
         unbound = getattr(type(owner), g.__name__, None)
         if type(unbound) is types.MethodDescriptorType:
             return _names_of(unbound)[1:]
@@ -83,8 +83,8 @@ def with_copies(
 ) -> Any:
     """Call a function with copies of the arrays that were made in the traced function.
 
-    What it has written into a copy is written into the array. With `names` these arguments alone
-    are copied.
+    What the function writes into a copy is then written into the array. If `names` is given, only
+    the arguments of these names are copied.
     """
     given = [a for a in args if names is None]
     given += [a for name, a in kwargs.items() if names is None or name in names]
@@ -98,8 +98,7 @@ def with_copies(
 class Copies:
     """Plain copies of arrays that were made in a traced function.
 
-    Arrays that share memory have copies that share memory: what is written into one is read from
-    the other.
+    Copies share memory where the arrays do: a write into one is seen in the other.
     """
 
     def __init__(self, arrays: Iterable[Tracer]) -> None:
@@ -113,7 +112,7 @@ class Copies:
             self._copy(members)
 
     def _copy(self, members: list[tuple[Tracer, tuple]]) -> None:
-        """Copy arrays that share memory: a single one by itself, others as parts of one copy."""
+        """Copy arrays that share memory, several as views of one copy of their root."""
         is_alone = len(members) == 1
         root = members[0][0] if is_alone else root_and_path(members[0][0])[0]
         whole = copy_of(root._value)
@@ -125,11 +124,11 @@ class Copies:
             self._copies[id(a)] = a, copy
 
     def of(self, x: Any) -> Any:
-        """Return the copy of an array; anything else as it is."""
+        """Return the copy of an array, and any other value unchanged."""
         return self._copies[id(x)][1] if id(x) in self._copies else x
 
     def written(self, y: Any) -> Any:
-        """Write into the arrays what was written into the copies; return `y`, or its original."""
+        """Write changes of the copies into the arrays; return `y`, or the original of a copy."""
         for root, copy in self._of_roots:
             if copy.tobytes() != root._value.tobytes():
                 assign_item(root, ..., copy)
@@ -148,7 +147,7 @@ OUTPUTS = frozenset({"out", "output"})
 
 
 def look_of(g: Any) -> Looking:
-    """Return what looks at the calls of a function; for a method made in C that of its class."""
+    """Return what checks calls of a function; methods made in C share that of their class."""
     owner = getattr(g, "__self__", None)
     if type(g) is types.MethodType and type(g.__func__) is not types.FunctionType:
         return _look_of_method(g.__func__)
@@ -165,32 +164,37 @@ def _look_of_method(method: Any) -> Looking:
 
 
 class Looking:
-    """Looks at the calls of a function that is not the user's before they are made.
+    """Checks calls of a library's function before they are made.
 
     Attributes
     ----------
     is_trusted : bool
-        Whether it belongs to a package whose functions write into what their parameters say alone.
+        Whether its package is one of `TRUSTED`.
     is_of_python : bool
-        Whether it belongs to Python: it can write into what it is given alone.
-    place : int
-        At which place the first parameter stands that says what is written into.
+        Whether it belongs to the standard library: it can write only into its arguments.
     """
 
-    __slots__ = ("is_of_python", "is_trusted", "names", "place", "shuffles")
-
     def __init__(self, g: Any, own: int = 0) -> None:
+        self._g, self._own = g, own
         home = getattr(g, "__objclass__", g)
         package = (getattr(home, "__module__", None) or "").partition(".")[0]
         self.is_trusted = package in TRUSTED
         self.is_of_python = package in sys.stdlib_module_names
-        self.names = _parameters(g)[own:]
-        places = [i for i, name in enumerate(self.names) if _is_written(name)]
-        self.place = min(places, default=2 if not self.names else sys.maxsize)
         self.shuffles = getattr(g, "__name__", "") == "shuffle"
 
+    @functools.cached_property
+    def names(self) -> tuple[str, ...]:
+        """The names of the parameters (read on demand, since that is slow)."""
+        return _parameters(self._g)[self._own :]
+
+    @functools.cached_property
+    def place(self) -> int:
+        """The position of the first parameter that says what is written into."""
+        places = [i for i, name in enumerate(self.names) if _is_written(name)]
+        return min(places, default=2 if not self.names else sys.maxsize)
+
     def never_writes(self, args: tuple) -> bool:
-        """Whether calls with arguments of these types, none of them a function, do not write."""
+        """Whether no call with arguments of these types writes, if none of them is a function."""
         if self.is_trusted:
             return len(args) <= self.place and not self.shuffles
         return self.is_of_python and _HOLD_NOTHING.issuperset(map(type, args))
@@ -202,7 +206,7 @@ class Looking:
         return any(map(is_constant, (*args, *kwargs.values())))
 
     def __call__(self, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Look at a call: raise, or note that it may write."""
+        """Raise if a call writes into a held array; note if it may."""
         if len(args) > self.place or kwargs:
             self._look_at_names(args, kwargs)
         if self.shuffles:
@@ -220,5 +224,5 @@ class Looking:
                 _check(value)
             elif (name == "copy" and value is False) or (name.startswith("overwrite") and value):
                 _check(tuple([a for a in (*args, *kwargs.values()) if type(a) is np.ndarray]))
-        if not self.names and len(args) > self.place:  # where it says nothing of them
+        if not self.names and len(args) > self.place:  # it has no signature
             _check(tuple([a for a in args[self.place :] if type(a) is np.ndarray]))

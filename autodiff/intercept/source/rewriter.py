@@ -3,7 +3,7 @@
 ``g(x)`` becomes ``intercept(g)(x)``, with a slot of
 :mod:`autodiff.intercept.runtime.call_site_cache` in front of it where `g` is a name from outside.
 An attribute that may be a property is read through ``read(obj, "name")``, and syntax for which a
-class may define a method is a call of a function of :mod:`autodiff.intercept.runtime.syntax_ops`:
+class may define a method is a call of a function of :mod:`autodiff.intercept.syntax.syntax_ops`:
 ``a + b`` becomes ``add(a, b)``. Nothing else changes: names, closures, line and column numbers are
 those of the source, so tracebacks and debuggers show the user's lines.
 """

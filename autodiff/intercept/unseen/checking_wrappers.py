@@ -1,9 +1,9 @@
 """Wrappers without source that pass their arguments on, as type checkers do.
 
-Such a wrapper runs with plain values, so nothing that it asks can tell it of a derivative. The
-function that it wraps is called with the traced values in their place, if these very objects are
-handed on; and if the wrapper returns the very object that the function has returned, so is the
-traced result. A wrapper that changes arguments or results is refused, as other code without source.
+Such a wrapper runs with plain values, so its checks see no tracers. If it passes these same objects
+to the function that it wraps, the function is called with the traced values. If it returns the same
+object that the function has returned, the traced result is returned. A wrapper that changes
+arguments or results is refused, like other code without source.
 """
 
 from __future__ import annotations
@@ -15,22 +15,22 @@ from typing import Any
 import numpy as np
 
 from autodiff.closures.captured_values import is_empty, with_cells
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.tracer import is_tracer, untraced
 
 CHANGED: Any = object()
-"""What `handed_on` returns for a wrapper that changes what it is given."""
+"""What `handed_on` returns for a wrapper that changes arguments or results."""
 
 _PASSING = (bool, int, str, bytes, type(None), type)
 
 
 class _ChangedError(Exception):
-    """A wrapper has changed what it passes on."""
+    """A wrapper has changed an argument or the result."""
 
 
 def handed_on(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Call a wrapper without source; return `CHANGED` if it does more than pass on."""
+    """Call a wrapper without source; return `CHANGED` if it does more than pass values on."""
     wrapped = getattr(g, "__wrapped__", None)
     if type(wrapped) is not types.FunctionType:
         return CHANGED
@@ -74,7 +74,7 @@ def _plain(x: Any) -> Any:
 def _with_another(
     g: types.FunctionType, wrapped: Callable, instead: Callable
 ) -> types.FunctionType | None:
-    """Return a function that calls `instead` where it holds another one; None if it does not."""
+    """Return the wrapper with `instead` in place of `wrapped`; None if it does not hold that."""
 
     def other(value: Any) -> Any:
         return instead if value is wrapped else value

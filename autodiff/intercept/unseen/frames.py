@@ -1,8 +1,8 @@
-"""Functions that look at the frames of their callers, which see the user's frames alone.
+"""Functions that inspect the call stack: in traced code, they do not see the engine's frames.
 
-The replacement of a function may have a frame of its own between two of the user's. So
-``sys._getframe`` and its kin, called in a traced function, do not count the engine's frames. The
-library's functions that call them are always rewritten, so that these calls are intercepted too.
+Where the engine replaces a function, its own frames may lie between two of the user's. So
+``sys._getframe`` and similar functions skip them. Library functions that call one of these are
+always rewritten, so that these calls are intercepted too.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ _LOOKING = frozenset({"_getframe", "_getframemodulename", "currentframe", "stack
 
 
 def is_of_engine(code: types.CodeType) -> bool:
-    """Whether a frame of this code is the engine's own, not that of a function it has rewritten."""
-    # A lambda in place of an expression is the engine's, too.
+    """Whether code belongs to the engine itself; a rewritten function belongs to the user."""
+    # The engine also makes lambdas that stand for expressions.
     return code.co_filename.startswith(_ENGINE) or fusion_sites.is_generic(code)
 
 
 def _skipping(frame: types.FrameType | None) -> types.FrameType | None:
-    """Return the frame itself, or the next one out that is not the engine's."""
+    """Return `frame`, or its nearest caller that is not the engine's."""
     while frame is not None and is_of_engine(frame.f_code):
         frame = frame.f_back
     return frame
 
 
 def frame_at(depth: int = 0, /) -> types.FrameType:
-    """Do ``sys._getframe(depth)`` for rewritten code that calls this."""
+    """Replace ``sys._getframe(depth)`` in rewritten code."""
     frame = _skipping(sys._getframe(1))
     for _ in range(depth):
         frame = frame and _skipping(frame.f_back)
@@ -45,7 +45,7 @@ def frame_at(depth: int = 0, /) -> types.FrameType:
 
 
 def module_at(depth: int = 0) -> str | None:
-    """Do ``sys._getframemodulename(depth)``."""
+    """Replace ``sys._getframemodulename(depth)``."""
     try:
         return frame_at(depth).f_globals.get("__name__")
     except ValueError:
@@ -53,12 +53,12 @@ def module_at(depth: int = 0) -> str | None:
 
 
 def current_frame() -> types.FrameType:
-    """Do ``inspect.currentframe()``."""
+    """Replace ``inspect.currentframe()``."""
     return frame_at()
 
 
 def stack(context: int = 1) -> list[inspect.FrameInfo]:
-    """Do ``inspect.stack(context)``."""
+    """Replace ``inspect.stack(context)``."""
     return [
         info
         for info in inspect.getouterframes(frame_at(), context)
@@ -75,14 +75,14 @@ if hasattr(sys, "_getframemodulename"):  # since Python 3.12
     REPLACED[sys._getframemodulename] = module_at
 
 
-# Functions that read the variables of their caller for a text, by way of other modules; these hold
-# what they have read in many objects.
+# Functions that evaluate a text with the variables of their caller. They do it through other
+# modules, where many objects hold the values.
 _READING = ("DataFrame.eval", "DataFrame.query")
 _READERS = "pandas.core.computation."
 
 
 def looks_at_frames(g: types.FunctionType) -> bool:
-    """Whether a function looks at its caller's frame, or calls one of its module that does."""
+    """Whether a function inspects its caller's frame, or calls one of its module that does."""
     return (
         g.__name__ in _looking_in(g.__globals__)
         or _names_it(g.__code__)
@@ -95,7 +95,7 @@ def _names_it(code: types.CodeType) -> bool:
     return not _LOOKING.isdisjoint(code.co_names)
 
 
-# id(globals of a module) → the names of its functions that look at frames.
+# id(globals of a module) → the names of its functions that inspect frames.
 _known: dict[int, frozenset[str]] = caches.register("functions that look at frames", {})
 caches.on_module_end(lambda key, name: _known.pop(key, None))
 
@@ -109,7 +109,7 @@ def _looking_in(namespace: dict[str, Any]) -> frozenset[str]:
         for name, f in list(namespace.items())
         if type(f) is types.FunctionType and f.__globals__ is namespace
     }
-    # By a depth: those that go out from the current frame find their way.
+    # Only functions that give a depth matter: those that walk the stack skip frames by themselves.
     looking: set[str] = {name for name, code in functions.items() if "_getframe" in code.co_names}
     grown = bool(looking)
     while grown:

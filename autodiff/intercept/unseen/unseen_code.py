@@ -13,13 +13,10 @@ from __future__ import annotations
 import ast
 import builtins
 import contextlib
-import decimal
-import fractions
 import functools
 import importlib
 import inspect
 import itertools
-import json
 import operator
 import re
 import sys
@@ -32,10 +29,10 @@ import numpy as np
 from autodiff import caches
 from autodiff.closures import captured_values
 from autodiff.errors import SourceError
-from autodiff.intercept.runtime import syntax_ops
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.intercept.unseen.alike_answers import has_alike, is_alike
 from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
@@ -66,7 +63,7 @@ _TASKS = {"asyncio", "concurrent", "multiprocessing", "_thread"}
 _TEXTS = set(map(id, (str, repr, format, ascii)))
 _TEXT_METHODS = {"format", "format_map", "join", "__str__", "__repr__", "__format__"}
 _HOLE = re.compile(r"%(\(.*?\))?[-+ #0-9.*]*[sra]")
-_READERS = set(map(id, (np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval, json.loads)))
+_READERS = set(map(id, (np.fromstring, np.loadtxt, np.genfromtxt, ast.literal_eval)))
 # How a text names a type of floats, as ``np.array(texts, "d")`` reads them.
 _DTYPE = re.compile(
     "[<>=|]?([defgDFG]|[fc][0-9]+|float[0-9]*|complex[0-9]*|half|single|(long)?double|c?longdouble)"
@@ -306,7 +303,7 @@ class _Walk:
         self.reads_text = (
             self.reads_text
             or not _READING_METHODS.isdisjoint(facts.attributes)
-            or any(id(v) in _READERS or _is_number_class(v) for v in known)
+            or any(id(v) in _READERS or _is_number_class(v) or _reads_json(v) for v in known)
             or any(map(_DTYPE.fullmatch, facts.texts))
         )
 
@@ -464,9 +461,19 @@ def _elsewhere(value: Any) -> str:
 
 
 def _is_number_class(value: Any) -> bool:
-    """Whether a class makes floating-point numbers, also from text."""
-    made = (float, complex, np.inexact, fractions.Fraction, decimal.Decimal)
-    return isinstance(value, type) and issubclass(value, made)
+    """Whether a class makes numbers that are no integers, also from text."""
+    if not isinstance(value, type):
+        return False
+    return issubclass(value, (float, complex, np.inexact)) or any(
+        (c.__module__, c.__name__) in _EXACT_NUMBERS for c in value.__mro__
+    )
+
+
+_EXACT_NUMBERS = {("decimal", "Decimal"), ("fractions", "Fraction")}  # of modules that load late
+
+
+def _reads_json(value: Any) -> bool:
+    return value is getattr(sys.modules.get("json"), "loads", _MISSING)
 
 
 def _functions_of(value: Any) -> Iterator[types.FunctionType]:

@@ -230,6 +230,8 @@ class Builder:
     def attribute_of(self, owner: Value, name: str) -> Any:
         """Return what an attribute of a module is."""
         module = owner.kind.value
+        if module is np:
+            getattr(np, name, None)  # NumPy loads some of its parts, such as fft, at first use
         if not isinstance(module, types.ModuleType) or name not in vars(module):
             raise UnsupportedError(f"attribute {name}")
         found = vars(module)[name]

@@ -19,7 +19,6 @@ from chainrules.scipy.integrate.integrals import integral
 from chainrules.scipy.integrate.iterated import over_box
 from chainrules_core import ChainRulesError, decompose, non_differentiable
 
-QUAD = ("epsabs", "epsrel", "limit", "points", "weight", "wvar", "wopts", "maxp1", "limlst")
 LOGARITHMS = ("alg-loga", "alg-logb", "alg-log")
 
 

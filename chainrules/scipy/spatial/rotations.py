@@ -1,8 +1,8 @@
-"""Rotations and rigid transforms: SciPy's own Python in place of its C.
+"""Rotations and rigid transforms: SciPy's Python code is differentiated in place of its C code.
 
-From version 1.17 on the functions beneath `Rotation` and `RigidTransform` exist twice, compiled and
-in terms of the array API. What is differentiated is the latter. In older versions they are compiled
-classes alone, and traced values are refused.
+Since version 1.17, the functions behind `Rotation` and `RigidTransform` exist twice, compiled and
+written in Python for the array API. Derivatives are those of the Python code. In older versions
+there are only compiled classes, and traced values are refused.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from chainrules_core import decompose, non_differentiable
 
 
 def found(name: str) -> ModuleType | None:
-    """A module of SciPy, if this version has it."""
+    """Return a module of SciPy, if this version has it."""
     module = Private(f"spatial.transform.{name}")
     return module.module() if module.has() else None
 
@@ -45,19 +45,19 @@ for _module in (found("_rotation_cy"), found("_rotation_xp")):
 
         @decompose(_module.inv)
         def inv_body(quat):
-            return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # theirs writes into a copy
+            return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # SciPy writes into a copy
 
 
 if hasattr(_python := found("_rotation_xp"), FROM_MATRIX):
 
     @non_differentiable
     def checked(matrix):
-        _python.from_matrix(np.array(matrix))  # a copy, since it writes into what it is given
+        _python.from_matrix(np.array(matrix))  # a copy, since it writes into its argument
 
     @decompose(found("_rotation_cy").from_matrix)
     def from_matrix_body(matrix, assume_valid=False):
-        # Theirs leaves out the projection onto the rotations for what is one already; its
-        # derivative takes part all the same. And it is by singular values, which are all 1.
+        # SciPy does not project a matrix that is a rotation already, but the derivative must
+        # include the projection. SciPy's goes by singular values, which here are all equal to 1.
         if not assume_valid:
             checked(matrix)
             matrix = linalg.polar(matrix)[0]
@@ -69,7 +69,7 @@ if hasattr(found("_rotation_xp"), "reduce"):
 
     @decompose(found("_rotation_cy").reduce)
     def reduce_body(quat, left=None, right=None):
-        # In place of a group that is not given theirs takes four ones, which turn as well.
+        # For a group that is not given, SciPy takes four ones, which also rotate.
         left = IDENTITY if left is None else left
         return _python.reduce(quat, left, IDENTITY if right is None else right)
 

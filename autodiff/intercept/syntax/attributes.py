@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.intercept.runtime import call_site_cache, syntax_ops
+from autodiff.intercept.runtime import call_site_cache
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.mutation import written_arguments
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, Tracer, bare

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import innermost
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core.tangents.fields import in_class
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from autodiff.intercept.runtime import coroutines, syntax_ops
+from autodiff.intercept.syntax import coroutines, syntax_ops
 from chainrules_core import ChainRulesError
 from chainrules_core.noticed import forgive
 from chainrules_core.tangents.fields import dict_of

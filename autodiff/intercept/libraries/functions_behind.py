@@ -18,7 +18,7 @@ import numpy as np
 from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import as_array
 from autodiff.errors import DifferentiationError, untraced_array
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api.pyfunc_loops import each_element
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, bare, is_tracer

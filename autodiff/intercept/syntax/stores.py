@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.errors import untraced_array
-from autodiff.intercept.runtime import attributes, syntax_ops
+from autodiff.intercept.syntax import attributes, syntax_ops
 from autodiff.mutation import escape_check, written_arguments
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import Tracer

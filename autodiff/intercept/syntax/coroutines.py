@@ -1,6 +1,6 @@
 """What ``await`` and ``async for`` do inside a traced coroutine.
 
-As in :mod:`autodiff.intercept.runtime.syntax_ops`, the methods that a user-defined class has for
+As in :mod:`autodiff.intercept.syntax.syntax_ops`, the methods that a user-defined class has for
 them are traced.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import types
 from typing import Any
 
-from autodiff.intercept.runtime import syntax_ops
+from autodiff.intercept.syntax import syntax_ops
 
 
 class _Awaited:
