@@ -430,7 +430,8 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
     bar = ProjectTo(leaf)(bar)
-    return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
+    is_recorded = is_tracer(leaf) and leaf._tape.program  # the cotangent may be a constant
+    return leaf._tape.like(bar, leaf) if is_recorded and is_tracer(bar) else bar
 
 
 def _is_alike(bar: Any, leaf: Any) -> bool:
