@@ -397,3 +397,23 @@ def test_a_gradient_that_does_not_depend_on_the_argument_has_its_type(f, kind):
     compiled = compile(lambda x: gradient(f, x))
     for _ in range(2):
         assert type(compiled(x)) is type(gradient(f, x))
+
+
+@pytest.mark.parametrize("is_frozen_first", [False, True])
+def test_a_read_only_argument_of_a_derivative_that_writes_into_it(is_frozen_first):
+    def f(x, into):
+        y = x * 1.0
+        (x if into else y)[::2] = -0.3
+        return np.sum(x * y)
+
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for into in (True, False):
+        compiled = compile(lambda x, into=into: gradient(lambda x: f(x, into), x))
+        for x in [frozen, X.copy(), frozen][not is_frozen_first :]:
+            if into and x is frozen:
+                with pytest.raises(ValueError, match="read-only"):
+                    compiled(x)
+            else:
+                expected = gradient(lambda x: f(x, into), x.copy())  # noqa: B023
+                np.testing.assert_allclose(compiled(x), expected)
