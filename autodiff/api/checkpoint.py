@@ -29,11 +29,10 @@ from autodiff.structured.calls import call_with_checkpoints
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
+from autodiff.trace.runs import are_alike
 from autodiff.trace.trace_stack import is_recording, noting_draws, owner_id
-from autodiff.trace.tracer import Tracer, bare, is_tracer, note_view, untraced
+from autodiff.trace.tracer import Tracer, is_tracer, note_view, untraced
 from chainrules_core.rules import name_of
-
-_ALIKE = {"f": 1e-3, "d": 1e-6, "F": 1e-3, "D": 1e-6}
 
 
 def checkpoint(f: Callable, /, *args: Any, **kwargs: Any) -> Any:
@@ -249,8 +248,7 @@ class Segment(Template):
 
     def _check_alike(self, before: Any, again: Any) -> None:
         """Raise if the second run gave another value."""
-        old, new = leaves_of(before), leaves_of(again)
-        if len(old) != len(new) or not all(map(_alike, old, new)):
+        if not are_alike(before, again):
             raise self._impure("returned another value")
 
     def _impure(self, what: str) -> DifferentiationError:
@@ -296,20 +294,3 @@ class Again:
 def _compact(leaf: Any) -> Any:
     """Return a leaf without a base array that would keep more memory alive."""
     return leaf.copy() if type(leaf) is np.ndarray and leaf.base is not None else leaf
-
-
-def _alike(a: Any, b: Any) -> bool:
-    """Whether two runs gave the same value, up to rounding errors of reordered sums."""
-    a, b = bare(a), bare(b)  # a recorded program computes both in the same way
-    if not is_perturbable(a):
-        return True
-    if not is_perturbable(b) or np.shape(a) != np.shape(b):
-        return False
-    if np.size(a) == 0:
-        return True
-    with np.errstate(all="ignore"):
-        tolerance = _ALIKE.get(np.asarray(a).dtype.char, 1e-6)
-        finite = np.isfinite(a)
-        scale = np.max(np.abs(np.where(finite, a, 0)))
-        same = np.abs(np.where(finite, a, 0) - np.where(finite, b, 0)) <= tolerance * scale
-        return bool(np.all(np.where(finite, same, (a == b) | (np.isnan(a) & np.isnan(b)))))

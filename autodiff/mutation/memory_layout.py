@@ -13,10 +13,14 @@ def copy_of(x: np.ndarray) -> np.ndarray:
     """Return a copy with the strides of the original, gaps and reversed axes included.
 
     A function may take the strides of its argument for granted; in a compact copy they would lead
-    to other elements. Where elements share their memory the copy is compact.
+    to other elements. Where elements share their memory, they do so in the copy of a read-only
+    array (`np.broadcast_to`), which is read-only, too. Any other copy of such an array is compact.
     """
     copy = x.copy(order="K")
-    if copy.strides == x.strides or x.size == 0 or overlaps(x):
+    if copy.strides == x.strides or x.size == 0:
+        return copy
+    is_shared = overlaps(x)
+    if is_shared and x.flags.writeable:
         return copy
     axes = [(stride, n) for stride, n in zip(x.strides, x.shape, strict=True) if n > 1]
     if any(stride % x.itemsize for stride, _ in axes):
@@ -25,6 +29,7 @@ def copy_of(x: np.ndarray) -> np.ndarray:
     start = -sum(min(stride, 0) * (n - 1) for stride, n in axes)
     spread = view_like(np.empty(gaps // x.itemsize + 1, x.dtype), x, start)
     spread[...] = x
+    spread.flags.writeable = not is_shared
     return spread
 
 

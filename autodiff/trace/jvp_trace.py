@@ -56,6 +56,7 @@ from autodiff.trace.pytree import (
     rebuilt,
     tangent_of,
 )
+from autodiff.trace.runs import check_runs
 from autodiff.trace.seeds import PUSHFORWARD
 from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
 from autodiff.trace.trace_stack import recording
@@ -253,6 +254,9 @@ def _is_tangent_of(dot: np.ndarray, x: np.ndarray) -> bool:
     return dot.dtype is x.dtype and dot.shape == x.shape and x.dtype.kind in "fc"
 
 
+NO_RUN = object()
+
+
 class Pushed:
     """A call in forward mode; each `push` runs it once.
 
@@ -274,6 +278,7 @@ class Pushed:
         self.f = f
         self.args = args
         self.kwargs = kwargs
+        self._first: Any = NO_RUN  # the value of the first run
         self.argnums = checked_argnums(f, args, argnums)
         self.arguments = [promoted(f, args, i, argnums is not None) for i in self.argnums]
         if not any(map(has_variables, self.arguments)):
@@ -291,17 +296,28 @@ class Pushed:
             return copied(x, memo) if type(x) is np.ndarray else x
 
         y = self._run([own(a) for a in self.args], (None,) * len(self.arguments), own)[0]
-        return map_leaves(y, numbers_of)
+        y = map_leaves(y, numbers_of)
+        # The program may write into the result.
+        self._first = map_leaves(y, lambda x: x.copy() if type(x) is np.ndarray else x)
+        return y
 
     def push(self, dots: tuple) -> tuple[Any, Any]:
-        """Return the value and its tangent, which has the structure of the value."""
+        """Return the value and its tangent, which has the structure of the value.
+
+        Each call runs the function, which has to give the same value each time.
+        """
         if len(dots) != len(self.arguments):
             raise SeedError(
                 f"the pushforward of {name_of(self.f)} takes {len(self.arguments)} tangent(s), one "
                 f"for each argument that is perturbed; it was given {len(dots)}."
             )
         try:
-            return self._run(list(self.args), dots, lambda x: x)
+            y, y_dot = self._run(list(self.args), dots, lambda x: x)
+            if self._first is NO_RUN:
+                self._first = y
+            else:
+                check_runs(self.f, self._first, y)
+            return y, y_dot
         except ChainRulesError as error:
             say_where(error)
             raise

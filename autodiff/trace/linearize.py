@@ -430,14 +430,15 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
     bar = ProjectTo(leaf)(bar)
-    return bar._tape.like(bar, leaf) if is_tracer(bar) and bar._tape.program else bar
+    is_number = is_tracer(bar) and is_tracer(leaf) and leaf._tape.program
+    return leaf._tape.like(bar, leaf) if is_number else bar
 
 
 def _is_alike(bar: Any, leaf: Any) -> bool:
     """Whether a cotangent is an array of the shape and dtype of the leaf."""
-    if type(bar) is not np.ndarray or type(leaf) is not np.ndarray:
-        return False
-    return bar.dtype is leaf.dtype and bar.shape == leaf.shape and leaf.dtype.kind in "fc"
+    if type(bar) is np.ndarray is type(leaf):
+        return bar.dtype is leaf.dtype and bar.shape == leaf.shape and leaf.dtype.kind in "fc"
+    return False
 
 
 def has_nan(bar: Any) -> bool:
@@ -458,16 +459,14 @@ def has_nan(bar: Any) -> bool:
 
 def is_single(argnums: Any, args: tuple) -> bool:
     """Whether the result is one gradient and not a tuple of them."""
-    if argnums is None:
-        return len(args) == 1
-    return not isinstance(argnums, (tuple, list))
+    return len(args) == 1 if argnums is None else not isinstance(argnums, (tuple, list))
 
 
 def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
     """Return ``argnums=`` as a tuple, or None for all arguments."""
-    if argnums is None or isinstance(argnums, (tuple, list)):
-        return argnums if argnums is None else tuple(argnums)
-    return (argnums,)
+    if argnums is None:
+        return None
+    return tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
 
 
 def check_scalar(f: Callable, y: Any) -> None:

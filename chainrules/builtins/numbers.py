@@ -115,7 +115,9 @@ non_differentiable(
 
 def like(x: Any, parts: list) -> Any:
     """Return a cotangent of the sequence `x` from those of its elements."""
-    return np.stack(parts) if isinstance(x, np.ndarray) else Tangent[type(x)](*parts)
+    if not isinstance(x, np.ndarray):
+        return Tangent[type(x)](*parts)
+    return np.stack(parts) if parts else np.zeros_like(x)
 
 
 @rrule.register(math.hypot, [REAL], shaped_by=EVERY)

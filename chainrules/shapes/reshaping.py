@@ -76,9 +76,27 @@ def axes_in_order(a: Any, order: str) -> Axes:
     if n < 2 or order == "C":
         return None
     if order == "K":
-        strides = a.strides
-        return tuple(sorted(range(n), key=lambda axis: -abs(strides[axis])))
+        return _axes_as_iterated(a)
     return tuple(range(n))[::-1] if reshape_order(a, order) == "F" else None
+
+
+def _axes_as_iterated(a: Any) -> Shape:
+    """Return the axes from the slowest to the fastest, as NumPy iterates in ``order="K"``.
+
+    Longer strides are slower. Axes that are broadcast have none, and stay where they are unless
+    another axis passes them.
+    """
+    strides = [abs(stride) if n > 1 else 0 for stride, n in zip(a.strides, a.shape, strict=True)]
+    axes: list[int] = []  # the fastest first
+    for axis in reversed(range(len(strides))):
+        place = len(axes)
+        for j in reversed(range(len(axes))):
+            if strides[axis] and strides[axes[j]]:
+                if strides[axes[j]] <= strides[axis]:
+                    break
+                place = j
+        axes.insert(place, axis)
+    return tuple(reversed(axes))
 
 
 def _register_ravel(f: Callable, flatten: Callable) -> None:

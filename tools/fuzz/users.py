@@ -48,6 +48,7 @@ np.take({m}, {p}, axis=0); {a} > {c}; {a} <= {a1}; ~{q}; {q} & {q1}; np.isfinite
 np.stack([{a}, {a1}], axis=-1); np.vstack([{m}, {v}]); np.hstack([{v}, {s}]); np.append({v}, {s})
 np.roll({a}, 1); np.roll({m}, {n}, axis=0); np.flip({m}, 1); np.diff({v}); np.diff({m}, axis=0)
 np.pad({v}, 1); np.repeat({v}, 2); np.tile({v}, 2); np.ravel({m}); {m}.reshape(-1)
+np.broadcast_to({v}, (2, len({v}))).ravel("K"); {m}.T.ravel("K"); np.ravel({m}[:1] + 0.0 * {m}, "A")
 {a}.reshape(1, -1); {v}.reshape(-1, 1); np.diag({v}); np.diagonal({m}); np.trace({m})
 np.triu({m}); np.tril({m}, -1); np.eye(len({v})) * {v}; np.zeros_like({a})
 np.ones_like({a}) * {s}; np.zeros(len({v})); np.full({n}, {s})

@@ -53,6 +53,17 @@ _SINGLE = tuple(map(np.dtype, ("f2", "f4", "c8")))
 _LARGEST_FOLDED = 1 << 16  # bytes of a constant that is computed beforehand
 
 
+def _reads_single(x: Any) -> bool:
+    """Whether a step, or an argument of one, mentions a constant of single precision."""
+    if type(x) is Step:
+        return _reads_single(x.args) or (x.kwargs is not None and _reads_single(x.kwargs))
+    if isinstance(x, (np.generic, np.ndarray)):
+        return x.dtype in _SINGLE
+    if isinstance(x, dict):
+        return any(map(_reads_single, x.values()))
+    return isinstance(x, (tuple, list)) and any(map(_reads_single, x))
+
+
 class Simplifier(Algebra):
     """Walks over the steps once and writes new ones."""
 
@@ -61,6 +72,7 @@ class Simplifier(Algebra):
         self.metas = program.metas
         # Beside single precision float and np.float64 are not the same: the latter decides.
         self.is_double = not any(m.dtype in _SINGLE for m in self.metas if m.dtype is not None)
+        self.is_double &= not any(map(_reads_single, program.steps))
         self.steps: list[Step] = []
         self.new: dict[int, Any] = {}  # number → what stands for it: a Ref or a constant
         self.made: dict[tuple, Any] = {}  # what was computed before, by function and arguments

@@ -99,8 +99,8 @@ class Recording(Tape):
     __slots__ = (
         "assumes_no_nan", "by_programs", "bytes_left", "generators", "inputs", "is_refused", "late",
         "loops",
-        "may_copy", "metas", "most", "next_look", "own_generators", "reads", "spoilt", "steps",
-        "strict", "writes", "written",
+        "may_copy", "metas", "most", "next_look", "own_generators", "reads", "spoilt", "stdout",
+        "steps", "strict", "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -127,6 +127,7 @@ class Recording(Tape):
         self.generators: dict[int, str] = {}  # those among the arguments, by identity
         self.own_generators: list[Any] = []  # those made while recording, from a seed
         self.written: list[Any] = []
+        self.stdout = sys.stdout
         self.late: list[Callable] = []  # what is to be done when the recording has worked out
 
     def check_open(self) -> None:
@@ -494,7 +495,12 @@ class Recording(Tape):
         return self.traced(y, i)
 
     def print(self, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Print when the recording, or a run of the program, has worked out."""
+        """Print when the recording, or a run of the program, has worked out.
+
+        Only what the program itself does not read can wait until then.
+        """
+        if kwargs.get("file") is not None or sys.stdout is not self.stdout:
+            raise NotRecordedError("it prints into something else than the usual output")
         lowered = [self.lowered(map_leaves(a, untraced)) for a in args]
         plain = [p for p, _ in lowered]
         self.late.append(lambda: print(*plain, **kwargs))

@@ -204,6 +204,9 @@ class Inputs:
         Eagerly, what shares their memory would change with them; read-only arrays are an error.
         """
         self._check_names(f, args)
+        if self.recording.writes:  # maybe into the copy that a derivative inside made of it
+            for name, _, x in self._arrays:
+                self._unless(f"{name}.flags.writeable is not {x.flags.writeable}")
         if self.recording.may_copy and self.recording.writes:
             for name, _, x in self._arrays:
                 self._unless(f"{name}.strides != {x.strides}")
@@ -218,7 +221,6 @@ class Inputs:
                 continue
             if not x.flags.writeable:
                 raise NotRecordedError("an argument that is written into is read-only")
-            self._unless(f"not {name}.flags.writeable")
             for other, _, y in self._arrays:
                 if other != name and x.size and y.size:
                     if np.may_share_memory(x, y):

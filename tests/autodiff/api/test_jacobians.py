@@ -254,3 +254,37 @@ def test_two_vectors_for_one_object_are_an_error(product: Callable) -> None:
 def test_vectors_that_do_not_belong_to_the_argument(v: Any, word: str) -> None:
     with pytest.raises(autodiff.SeedError, match=word):
         vhp(lambda x: np.sum(x**3), X, v)
+
+
+def test_a_pushforward_whose_argument_is_written_into() -> None:
+    x = X.copy()
+    y, push = pushforward(lambda x: x * x, x)
+    y[:] = 0.0  # the result is the program's own
+    np.testing.assert_allclose(push(V), 2 * X * V)
+    x[1] = 5.0
+    with pytest.raises(autodiff.DifferentiationError, match="another value than before"):
+        push(V)
+
+
+@pytest.mark.parametrize(
+    "derivative",
+    [
+        lambda f: hessian(f, X),
+        lambda f: diag_hessian(f, X),
+        lambda f: jacobian(lambda x: gradient(f, x), X, mode="forward"),
+        lambda f: [push(V) for push in 2 * [pushforward(f, X)[1]]],
+    ],
+)
+def test_columns_of_one_derivative_belong_to_one_function(derivative: Callable) -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(autodiff.DifferentiationError, match="another value than before"):
+        derivative(lambda x: np.sum(x * x * rng.random(3)))
+    drawn = rng.random(3)
+    derivative(lambda x: np.sum(x * x * drawn))
+
+
+def test_a_hessian_at_a_minimum_whose_gradient_is_rounding() -> None:
+    def f(x: Any) -> Any:
+        return np.sum((np.sin(x) - np.sin(X)) ** 2 * np.exp(x))
+
+    np.testing.assert_allclose(hessian(f, X), np.diag(2 * np.cos(X) ** 2 * np.exp(X)), atol=1e-12)

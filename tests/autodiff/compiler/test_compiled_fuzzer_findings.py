@@ -358,3 +358,62 @@ def test_an_argument_made_read_only():
     x = np.arange(3.0)
     for _ in range(3):
         assert run(x)[0] == 4.0
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(x) * np.float32(0.1),
+        lambda x: np.float32(0.1) * np.float64(x),
+        lambda x: np.prod(x) + np.float16(0.1),
+        lambda x: (np.sum(x) * np.complex64(0.1 + 0.2j)).real,
+        lambda x: np.sum(np.sum(x) * np.array([0.1, 0.2], np.float32)),
+        lambda x: np.maximum(np.sum(x), [np.float32(0.1)])[0] * np.float32(0.3),
+        lambda x: x * np.float32(0.1),
+    ],
+)
+@pytest.mark.parametrize("x", [1.1, 1.1e20, np.float64(1.1), np.float32(1.1), np.array(1.1)])
+def test_the_precision_beside_a_constant_of_single_precision(f, x):
+    """Next to it, ``np.float64`` computes in double precision, and a float of Python does not."""
+    compiled = compile(lambda x: value_and_gradient(f, x))
+    for _ in range(2):
+        for expected, found in zip(value_and_gradient(f, x), compiled(x), strict=True):
+            assert type(found) is type(expected)
+            assert found == expected
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.trace(np.atleast_2d(x)),
+        lambda x: math.prod(np.ravel(x)),
+        lambda x: np.sum(np.diff(np.ravel(x))),
+        lambda x: np.sum(np.ravel(x) * 2.0),
+    ],
+)
+@pytest.mark.parametrize("kind", [float, np.float64, np.float32, np.longdouble, np.array])
+def test_a_gradient_that_does_not_depend_on_the_argument_has_its_type(f, kind):
+    x = kind(1.5)
+    compiled = compile(lambda x: gradient(f, x))
+    for _ in range(2):
+        assert type(compiled(x)) is type(gradient(f, x))
+
+
+@pytest.mark.parametrize("is_frozen_first", [False, True])
+def test_a_read_only_argument_of_a_derivative_that_writes_into_it(is_frozen_first):
+    def f(x, into):
+        y = x * 1.0
+        (x if into else y)[::2] = -0.3
+        return np.sum(x * y)
+
+    frozen = X.copy()
+    frozen.flags.writeable = False
+    for into in (True, False):
+        compiled = compile(lambda x, into=into: gradient(lambda x: f(x, into), x))
+        for x in [frozen, X.copy(), frozen][not is_frozen_first :]:
+            if into and x is frozen:
+                with pytest.raises(ValueError, match="read-only"):
+                    compiled(x)
+            else:
+                expected = gradient(lambda x: f(x, into), x.copy())  # noqa: B023
+                np.testing.assert_allclose(compiled(x), expected)

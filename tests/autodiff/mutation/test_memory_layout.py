@@ -29,14 +29,51 @@ def test_copies(x):
     assert not np.shares_memory(x, y)
 
 
-@pytest.mark.parametrize(
-    "x", [np.broadcast_to([1.0, 2.0], (3, 2)), as_strided(BASE, (3, 3), (8, 8))]
-)
-def test_elements_that_share_memory_are_copied_apart(x):
+def test_elements_that_share_memory_are_copied_apart():
+    x = as_strided(BASE, (3, 3), (8, 8))
     y = copy_of(x)
     np.testing.assert_array_equal(y, x)
     y[0, 0] = -1.0
     assert np.sum(y == -1.0) == 1
+
+
+@pytest.mark.parametrize("shape", [(3, 2), (3, 2, 2), (2, 1, 2)])
+def test_a_read_only_array_shares_memory_within_itself_in_the_copy_too(shape):
+    x = np.broadcast_to([1.0, 2.0], shape)
+    y = copy_of(x)
+    np.testing.assert_array_equal(y, x)
+    assert y.strides == x.strides
+    assert not y.flags.writeable
+    assert not np.shares_memory(x, y)
+
+
+@pytest.mark.parametrize("order", ["C", "F", "A", "K"])
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda x: x,
+        lambda x: x * 2.0,
+        lambda x: np.exp(x),
+        lambda x: x.T,
+        lambda x: np.broadcast_to(x, (2, *x.shape)),
+        lambda x: np.broadcast_to(x[0], x.shape),
+        lambda x: x[:, :1] + np.zeros(2)[:, None, None],
+    ],
+)
+@pytest.mark.parametrize("flatten", [np.ravel, np.ndarray.flatten])
+@pytest.mark.parametrize("axis", [0, 1])
+def test_a_broadcast_array_is_read_in_its_own_order(flatten, made, order, axis, check_modes):
+    part = np.array([1.0, -2.0, 0.5])
+    x = np.broadcast_to(part if axis else part[:, None], (3, 3))
+
+    def f(x):
+        y = flatten(made(x), order=order)
+        return np.sum(y * y * np.arange(y.size))
+
+    expected = f(x)
+    assert autodiff.value_and_gradient(f, x)[0] == expected
+    np.testing.assert_allclose(autodiff.compile(f)(x), expected, rtol=1e-14)
+    check_modes(f, x)
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,7 @@ def test_values_are_floats():
         (math.fsum, ((1.0, 2.0),), {}),
         (math.fsum, (np.array([1.0, 2.0]),), {}),
         (math.fsum, ([],), {}),
+        (math.fsum, (np.zeros(0),), {}),
         (math.prod, ([1.0, 2.0, 3.0],), {}),
         (math.prod, ((1.0, 0.0, 3.0),), {"start": 2.0}),
         (math.prod, (np.array([0.0, 0.0, 3.0]),), {}),

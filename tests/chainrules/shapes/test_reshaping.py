@@ -85,6 +85,8 @@ LAYOUTS = [
     for step in (1, -1, -2)
     for axes in ((0, 1, 2), (2, 1, 0), (1, 2, 0), (2, 0, 1))
 ] + [F, MOVED, X.T, np.expand_dims(MOVED, (0, 2)), Z.T, STRIDED.T]
+LAYOUTS += [np.broadcast_to(X, (2, 2, *X.shape)), np.broadcast_to(X[:, :1], (4, *X.shape)).T]
+LAYOUTS += [np.broadcast_to(a, (2, *a.shape)).swapaxes(0, 2) for a in (X, X.T, X[::-1])]
 
 
 @pytest.mark.parametrize("a", LAYOUTS, ids=lambda a: f"strides{a.strides}")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from autodiff import (
+    DifferentiationError,
     OutputError,
     SeedError,
     gradient,
@@ -220,6 +221,23 @@ def dict_for_a_dict() -> None:
 
 
 # -- tangents --------------------------------------------------------------------------------------
+
+
+@entry("A function that is pushed forward twice returns another value", DifferentiationError)
+def pushed_twice() -> None:
+    x = np.ones(2)
+    _, push = pushforward(lambda x: x * x, x)
+    push(np.ones(2))
+    x[0] = 3.0
+    push(np.ones(2))
+
+
+@pushed_twice.instead("Give it an array of its own")
+def pushed_twice_with_a_copy() -> None:
+    x = np.ones(2)
+    _, push = pushforward(lambda x: x * x, x.copy())
+    x[0] = 3.0
+    assert push(np.ones(2))[0] == 2.0
 
 
 @entry("Too few tangents", SeedError)

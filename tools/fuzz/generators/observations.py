@@ -17,15 +17,18 @@ from pathlib import Path
 IMPORTS = """\
 import bisect
 import collections
+import contextlib
 import fractions
 import functools
 import heapq
+import io
 import itertools
 import json
 import math
 import operator
 import random
 import struct
+import types
 
 import numpy as np
 """

@@ -1,9 +1,13 @@
 """compile: what is refused, what runs as it is, and what the source looks like."""
 
 import asyncio
+import contextlib
+import io
 import random
+import sys
 import time
 import traceback
+import types
 from pathlib import Path
 
 import numpy as np
@@ -115,6 +119,58 @@ def test_printing_is_done_each_time(capsys):
     for x in (1.0, 2.0, -1.0):
         compiled(x)
     assert capsys.readouterr().out == "x is=1.0\nx is=2.0\nx is=-1.0\n"
+
+
+def printed_to_a_file(x):
+    text = io.StringIO()
+    print(x > 0.0, file=text)
+    return x * len(text.getvalue())
+
+
+def printed_by_another_name(x):
+    text, show = io.StringIO(), print
+    show(1, 2, sep="-", file=text, flush=True)
+    return x * len(text.getvalue())
+
+
+def printed_elsewhere(x):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        print("abc")
+    return x * len(text.getvalue())
+
+
+def printed_by_writing(x):
+    written = []
+    print("abc", file=types.SimpleNamespace(write=written.append))
+    return x * len(written)
+
+
+def printed_first(x):
+    old = sys.stdout
+    sys.stdout = io.StringIO()
+    try:
+        print("abc")
+        return x * len(sys.stdout.getvalue())
+    finally:
+        sys.stdout = old
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        printed_to_a_file,
+        printed_by_another_name,
+        printed_elsewhere,
+        printed_by_writing,
+        printed_first,
+    ],
+)
+def test_what_is_printed_may_be_read(f):
+    value, slope = compile(f), compile(lambda x: autodiff.value_and_gradient(f, x))
+    for x in (1.5, -2.0, 1.5):
+        assert value(x) == f(x) != 0.0
+        assert slope(x) == (f(x), f(x) / x)
 
 
 def test_printing_shows_plain_values_where_nothing_is_compiled(capsys):
