@@ -30,9 +30,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 # Large generated tables, of which `make test` runs one test in so many, and `make nightly` all.
 THINNED = {
-    "tests/autodiff/end_to_end/test_tiers.py": 3,
-    "tests/autodiff/compiler/numba_backend/test_random_array_kernels.py": 2,
-    "tests/autodiff/compiler/test_compiled_programs.py": 2,
+    "tests/autodiff/end_to_end/test_tiers.py": 4,
+    "tests/autodiff/compiler/numba_backend/test_random_array_kernels.py": 3,
+    "tests/autodiff/compiler/test_compiled_programs.py": 3,
     "tests/autodiff/interop/test_functions.py": 4,  # `make systems` runs all of these two
     "tests/autodiff/interop/test_hips_autograd.py": 4,
     "tests/autodiff/trace/test_conversions.py": 2,
