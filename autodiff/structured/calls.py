@@ -12,13 +12,12 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 from __future__ import annotations
 
 import ast
-import cmath
 import functools
 import inspect
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,17 +29,16 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.form.ir import Items, Named, flat
+from autodiff.structured.form.ir import Items, Named
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
 from autodiff.trace.decisions import UnnotedCall
-from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
-from chainrules_core.quiet import quiet
 from chainrules_core.rule import Rule, name_of
 
 if TYPE_CHECKING:
@@ -154,15 +152,6 @@ def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
         leaves.append(x)
         return None
     return Named({k: _form_of(v, leaves, depth + 1) for k, v in x.items()})
-
-
-def _nest_of(form: Any, leaves: Iterator) -> Any:
-    """Return the nest of a form with these leaves."""
-    if form is None:
-        return next(leaves)
-    if type(form) is Named:
-        return {k: _nest_of(part, leaves) for k, part in form.items()}
-    return (list if type(form) is Items else tuple)([_nest_of(part, leaves) for part in form])
 
 
 def key_of_form(form: Any) -> Any:
@@ -374,80 +363,6 @@ def shares_what_it_writes(program: Structured, values: tuple) -> bool:
     )
 
 
-class Run:
-    """One call by a program: its values, and what its reverse sweep needs."""
-
-    def __init__(self, program: Structured, body: Callable, form: tuple, values: tuple) -> None:
-        self.program = program
-        self.body = body
-        self.form = form
-        self.values = values
-        self.state: tuple | None
-        self.result, self.written, self.state = program.run(values)
-        self.outs = [*flat(self.result), *self.written]
-
-    def cotangents(self, bars: list[Any]) -> tuple:
-        """Pull cotangents of all outputs back to all arguments."""
-        if not any(type(b) in _TRACERS for b in bars):
-            try:
-                with quiet():
-                    found = self.swept(bars)
-                    if not all(map(is_finite, found)) and self.program.with_strong_products():
-                        found = self.swept(bars)
-                if all(map(is_finite, found)):
-                    return found
-            except Exception:  # tracing says what is wrong, if anything is
-                pass
-        return self.traced(bars)
-
-    def swept(self, bars: list[Any]) -> tuple:
-        """Run the reverse sweep of the program."""
-        state, self.state = self.state, None  # a sweep uses up what the forward function left
-        program = self.program
-        if state is None:
-            _, _, state = program.run(self.values)
-        try:
-            return program.sweep(state, bars)
-        except ValueError:
-            # Arrays were broadcast against each other: that takes other code.
-            if not program.with_broadcasting():
-                raise
-            _, _, state = program.run(self.values)
-            return program.sweep(state, bars)
-
-    def traced(self, bars: list[Any]) -> tuple:
-        """Trace the function, and pull the cotangents back by its tape."""
-        chosen = [k for k, bar in enumerate(bars) if bar is not None]
-        if not chosen:
-            return (None,) * len(self.values)
-        found = self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen]))
-        result = [None] * len(self.values)
-        for i, x in zip(self.program.active, found, strict=True):
-            result[i] = x
-        return tuple(result)
-
-    def tape(self) -> Tape:
-        """Trace the function, and return the tape."""
-        return self.linearised(list(range(len(self.outs)))).tape
-
-    def linearised(self, chosen: list[int]) -> Linearised:
-        """Trace the function; the outputs at these places are the result."""
-        program = self.program
-
-        def again(*variables: Any) -> Any:
-            args = list(self.values[: program.n])
-            for i, x in zip(program.active, variables, strict=True):
-                args[i] = x
-            for i in program.written:
-                args[i] = np.array(args[i], order="K")
-            given = iter(args)
-            nests = [_nest_of(part, given) for part in self.form]
-            outs = [*flat(self.body(*nests)), *[args[i] for i in program.written]]
-            return tuple([outs[k] for k in chosen])
-
-        return Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
-
-
 def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
     """Record a call, write into what the function has written into, and return its result."""
     program = run.program
@@ -491,12 +406,3 @@ def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
         return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
 
     return rebuilt(run.result, program.same)
-
-
-def is_finite(x: Any) -> bool:
-    """Whether a cotangent has neither Inf nor NaN in it."""
-    if x is None:
-        return True
-    if type(x) is np.ndarray:
-        return bool(np.isfinite(x).all())
-    return cmath.isfinite(x)

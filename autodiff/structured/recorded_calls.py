@@ -13,12 +13,11 @@ from typing import Any
 
 from autodiff.structured.calls import (
     Programs,
-    Run,
     can_run,
-    is_finite,
     recorded,
     shares_what_it_writes,
 )
+from autodiff.structured.runs import Run, is_finite
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.trace.tape import CONSTANT, InsideProgram

@@ -1,0 +1,112 @@
+"""One call by a structured program: its values, its reverse sweep, and what is traced instead."""
+
+from __future__ import annotations
+
+import cmath
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.structured.form.ir import Items, Named, flat
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.tape import Tape
+from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.quiet import quiet
+
+if TYPE_CHECKING:
+    from autodiff.structured.runtime import Structured
+
+_TRACERS = (Tracer, FloatTracer)
+
+
+class Run:
+    """One call by a program: its values, and what its reverse sweep needs."""
+
+    def __init__(self, program: Structured, body: Callable, form: tuple, values: tuple) -> None:
+        self.program = program
+        self.body = body
+        self.form = form
+        self.values = values
+        self.state: tuple | None
+        self.result, self.written, self.state = program.run(values)
+        self.outs = [*flat(self.result), *self.written]
+
+    def cotangents(self, bars: list[Any]) -> tuple:
+        """Pull cotangents of all outputs back to all arguments."""
+        if not any(type(b) in _TRACERS for b in bars):
+            try:
+                with quiet():
+                    found = self.swept(bars)
+                    if not all(map(is_finite, found)) and self.program.with_strong_products():
+                        found = self.swept(bars)
+                if all(map(is_finite, found)):
+                    return found
+            except Exception:  # tracing says what is wrong, if anything is
+                pass
+        return self.traced(bars)
+
+    def swept(self, bars: list[Any]) -> tuple:
+        """Run the reverse sweep of the program."""
+        state, self.state = self.state, None  # a sweep uses up what the forward function left
+        program = self.program
+        if state is None:
+            _, _, state = program.run(self.values)
+        try:
+            return program.sweep(state, bars)
+        except ValueError:
+            # Arrays were broadcast against each other: that takes other code.
+            if not program.with_broadcasting():
+                raise
+            _, _, state = program.run(self.values)
+            return program.sweep(state, bars)
+
+    def traced(self, bars: list[Any]) -> tuple:
+        """Trace the function, and pull the cotangents back by its tape."""
+        chosen = [k for k, bar in enumerate(bars) if bar is not None]
+        if not chosen:
+            return (None,) * len(self.values)
+        found = self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen]))
+        result = [None] * len(self.values)
+        for i, x in zip(self.program.active, found, strict=True):
+            result[i] = x
+        return tuple(result)
+
+    def tape(self) -> Tape:
+        """Trace the function, and return the tape."""
+        return self.linearised(list(range(len(self.outs)))).tape
+
+    def linearised(self, chosen: list[int]) -> Linearised:
+        """Trace the function; the outputs at these places are the result."""
+        program = self.program
+
+        def again(*variables: Any) -> Any:
+            args = list(self.values[: program.n])
+            for i, x in zip(program.active, variables, strict=True):
+                args[i] = x
+            for i in program.written:
+                args[i] = np.array(args[i], order="K")
+            given = iter(args)
+            nests = [_nest_of(part, given) for part in self.form]
+            outs = [*flat(self.body(*nests)), *[args[i] for i in program.written]]
+            return tuple([outs[k] for k in chosen])
+
+        return Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
+
+
+def _nest_of(form: Any, leaves: Iterator) -> Any:
+    """Return the nest of a form with these leaves."""
+    if form is None:
+        return next(leaves)
+    if type(form) is Named:
+        return {k: _nest_of(part, leaves) for k, part in form.items()}
+    return (list if type(form) is Items else tuple)([_nest_of(part, leaves) for part in form])
+
+
+def is_finite(x: Any) -> bool:
+    """Whether a cotangent has neither Inf nor NaN in it."""
+    if x is None:
+        return True
+    if type(x) is np.ndarray:
+        return bool(np.isfinite(x).all())
+    return cmath.isfinite(x)
