@@ -61,6 +61,10 @@ _PARTS = {"real": np.real, "imag": np.imag}
 class Expressions(Sequences):
     """Reads expressions."""
 
+    def extremum(self, f: Callable, node: ast.Call) -> Any:
+        """Read ``max(items, key=...)`` or ``min(items)``."""
+        raise NotImplementedError
+
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
         raise NotImplementedError
@@ -297,6 +301,8 @@ class Expressions(Sequences):
             return self.inline(f, self._displayed(node.args), self._named(node))
         if f in RESHAPES:
             return self._reshaped(f, own, node)
+        if (f is min or f is max) and len(node.args) == 1:
+            return self.extremum(f, node)
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of what is not known")
         args = [*own, *self._displayed(node.args)]

@@ -205,6 +205,12 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
+def written(text: str, **names: str) -> list[ast.stmt]:
+    """Return statements, in which variables have the names that are given for those written."""
+    renaming = _Renaming(names)
+    return [ast.fix_missing_locations(renaming.visit(node)) for node in ast.parse(text).body]
+
+
 class _Renaming(ast.NodeTransformer):
     """Copies expressions with other names in them."""
 

@@ -26,7 +26,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
 from autodiff.structured.reading.expressions import Expressions
 from autodiff.structured.reading.jumps import breaks, structured, without_else
-from autodiff.structured.reading.lists import comprehended
+from autodiff.structured.reading.lists import comprehended, written
 from autodiff.structured.reading.scopes import LocalFunction
 
 _INT = frozenset([int])
@@ -249,6 +249,26 @@ class Loops(Expressions):
             known=over.known,
         )
 
+    def extremum(self, f: Callable, node: ast.Call) -> Any:
+        """Read ``max(items, key=...)`` or ``min(items)``: the first of those that none exceeds."""
+        if {k.arg for k in node.keywords} - {"key"} or isinstance(node.args[0], ast.Starred):
+            raise UnsupportedError("an extremum of this form")
+        over = self.iterated(node.args[0])
+        key = self.hidden("key") if node.keywords else None
+        if key:
+            self.bind(key, self.expression(node.keywords[0].value))
+        self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
+        names = {part: self.hidden(part) for part in ("best", "most", "item", "measure")}
+        if key:
+            names["key"] = key
+        measured = "key(item)" if key else "item"
+        self.bind(names["item"], over.item(self.const(0)))
+        self.statements(written(f"best = item\nmost = {measured}", **names))
+        exceeds = f"measure {'>' if f is max else '<'} most"
+        turn = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
+        self._for_each(names["item"], written(turn, **names), over)
+        return self.read(names["best"])
+
     # -- comprehensions ----------------------------------------------------------------------------
 
     def on_listcomp(self, node: ast.ListComp) -> Items | Value:
@@ -314,9 +334,11 @@ class Loops(Expressions):
     def _append_each(self, name: str, over: _Turns) -> None:
         """Append what a loop goes over to the list of a variable."""
         item = self.hidden("item")
-        target = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
-        body: list[ast.stmt] = [ast.Expr(ast.Call(target, [ast.Name(item, ast.Load())], []))]
-        loop = ast.For(ast.Name(item, ast.Store()), ast.Name(name, ast.Load()), body, [])
+        self._for_each(item, written("xs.append(item)", xs=name, item=item), over)
+
+    def _for_each(self, item: str, body: list[ast.stmt], over: _Turns) -> None:
+        """Read a loop that the source does not have; a variable of this name holds the item."""
+        loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
         self._for(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
 
     # -- loops -------------------------------------------------------------------------------------

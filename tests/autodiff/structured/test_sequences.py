@@ -57,6 +57,18 @@ def slices_of_lists(x: Any) -> Any:
     return total + xs[0] * copied[0]
 
 
+def extrema(x: Any) -> Any:
+    total = 0.0
+    m = np.outer(x, x) + np.eye(len(x))
+    for i in range(3):
+        p = max(range(i, len(x)), key=lambda r: abs(m[r, i]))
+        total += m[p, i] * max(x) + min(v * v for v in x[i:])
+        total += max([abs(v) for v in m[i]]) + min(x[i], 0.2) * max((x[0], x[i]))
+        best = min(x, key=lambda v: (v - 0.44) ** 2)
+        total += best * max([x[1], x[i]], key=abs) * max(m[i], key=np.sin)
+    return total
+
+
 def walrus(x: Any) -> Any:
     total = 0.0
     for v in x:
@@ -133,7 +145,7 @@ def methods_of_arrays(x: Any) -> Any:
     return total
 
 
-MORE = (lists_put_together, slices_of_lists, weights_in_a_list, walrus, loops_with_else,
+MORE = (extrema, lists_put_together, slices_of_lists, weights_in_a_list, walrus, loops_with_else,
         powers_of_integers, dict_of_integers, other_shapes, methods_of_arrays)  # fmt: skip
 
 

@@ -116,6 +116,10 @@ class _Writer:
                 "np.stack(rows).ravel()[-1]",
                 f"2 ** ({self.at()} % 3) * s * 0.3",
                 "{1: s, 0: x[2]}[1]",
+                f"x[max(range({self.at()} % 3, 4), key=lambda k: abs(x[k] - s))]",
+                "min(xs, key=lambda v: (v - 0.31) ** 2) * 0.5",
+                f"max([v * {self.number(0)} for v in b]) * 0.5",
+                "min(rows[0])",
                 f"sum(xs[{self.of_list()}:]) * 0.1",
                 f"sum(xs[{self.of_list()}:{self.of_list()}:{self.pick('1', '2', '-1')}]) * 0.2",
             )
