@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 
 from autodiff.structured.form.kinds import UnsupportedError
 
@@ -113,8 +114,30 @@ def always_returns(body: list[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Raise))
 
 
-def without_else(loop: ast.For | ast.While, flag: str) -> list[ast.stmt]:
-    """Return a loop with ``else`` without it: a variable of this name says that it was left."""
+def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """Return statements whose loops have no ``else``.
+
+    A variable says whether a loop was left by ``break``; behind the loop, a branch asks for it.
+    So all jumps out of an ``else`` stand in a branch when the loops around it are read.
+    """
+    parts = [part for node in nodes for part in ast.walk(node)]
+    if not any(isinstance(part, (ast.For, ast.While)) and part.orelse for part in parts):
+        return nodes
+    made: list[ast.stmt] = []
+    for node in nodes:
+        if isinstance(node, ast.If):
+            branches = [without_else(branch, fresh) for branch in (node.body, node.orelse)]
+            made.append(ast.copy_location(ast.If(node.test, *branches), node))
+        elif isinstance(node, (ast.For, ast.While)):
+            made += _plain_loop(node, fresh)
+        else:
+            made.append(node)
+    return made
+
+
+def _plain_loop(loop: ast.For | ast.While, fresh: Callable[[str], str]) -> list[ast.stmt]:
+    body = without_else(loop.body, fresh)
+    flag = fresh("left") if loop.orelse else None
 
     def noted(nodes: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
@@ -127,12 +150,15 @@ def without_else(loop: ast.For | ast.While, flag: str) -> list[ast.stmt]:
                 made.append(node)
         return made
 
-    before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
-    after = ast.If(ast.UnaryOp(ast.Not(), _read(flag)), loop.orelse, [])
+    body = noted(body) if flag else body
     plain: ast.stmt
     if isinstance(loop, ast.For):
-        plain = ast.For(loop.target, loop.iter, noted(loop.body), [])
+        plain = ast.For(loop.target, loop.iter, body, [])
     else:
-        plain = ast.While(loop.test, noted(loop.body), [])
-    made = [before, plain, after]
+        plain = ast.While(loop.test, body, [])
+    made: list[ast.stmt] = [plain]
+    if flag:
+        before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
+        test = ast.UnaryOp(ast.Not(), _read(flag))
+        made = [before, plain, ast.If(test, without_else(loop.orelse, fresh), [])]
     return [ast.fix_missing_locations(ast.copy_location(node, loop)) for node in made]

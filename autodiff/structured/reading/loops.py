@@ -25,7 +25,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
 from autodiff.structured.reading.expressions import Expressions
-from autodiff.structured.reading.jumps import breaks, structured, without_else
+from autodiff.structured.reading.jumps import breaks, structured
 from autodiff.structured.reading.lists import comprehended, written
 from autodiff.structured.reading.scopes import LocalFunction
 
@@ -77,9 +77,6 @@ class Loops(Expressions):
 
     def on_for(self, node: ast.For) -> None:
         """Read a loop over something."""
-        if node.orelse:
-            self.statements(without_else(node, self.hidden("left")))
-            return
         self._for(node, self.iterated(node.iter))
 
     def _for(self, node: ast.For, over: _Turns) -> None:
@@ -377,9 +374,6 @@ class Loops(Expressions):
 
     def on_while(self, node: ast.While) -> None:
         """Read a loop with a test."""
-        if node.orelse:
-            self.statements(without_else(node, self.hidden("left")))
-            return
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
             raise UnsupportedError("a test of a loop that binds a variable")
         readable = set(self.kinds)

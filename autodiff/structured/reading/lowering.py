@@ -34,7 +34,13 @@ from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.building import formed, parts_of
 from autodiff.structured.reading.expressions import BINARY
-from autodiff.structured.reading.jumps import always_returns, jumps, leaving, structured
+from autodiff.structured.reading.jumps import (
+    always_returns,
+    jumps,
+    leaving,
+    structured,
+    without_else,
+)
 from autodiff.structured.reading.lists import grown_in
 from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
@@ -203,7 +209,8 @@ class _Lowering(Loops):
 
     def _statements_of(self, body: list[ast.stmt]) -> Any:
         """Read the statements of a function; return what it returns."""
-        body = structured(self._without_returns_in_loops(body), (ast.Return, ast.Raise))
+        body = self._without_returns_in_loops(without_else(body, self.hidden))
+        body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
         if isinstance(last, ast.Return):
             self.statements(body[:-1])

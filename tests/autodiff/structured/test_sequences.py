@@ -106,6 +106,38 @@ def loops_with_else(x: Any) -> Any:
     return total
 
 
+def jumps_out_of_else(x: Any) -> Any:
+    def searched(row: Any, limit: Any) -> Any:
+        total = 0.0
+        for v in row:
+            for w in x:
+                if v * w > limit:
+                    total += v
+                    break
+                total += 0.1 * w
+            else:
+                if v > 0:
+                    total += v * v
+                    continue
+                total -= v
+                break
+            total *= 1.5
+        else:
+            for w in row:
+                if w > 5.0:
+                    break
+            else:
+                return total * 2.0
+        for v in row:
+            if v < -2.0:
+                return v
+        else:
+            total += row[0]
+        return total
+
+    return sum(searched(x[k:], 0.1 + 0.2 * k) + searched(x, 3.0) * k for k in range(3))
+
+
 def powers_of_integers(x: Any) -> Any:
     total = 0.0
     for k in range(4):
@@ -146,6 +178,7 @@ def methods_of_arrays(x: Any) -> Any:
 
 
 MORE = (extrema, lists_put_together, slices_of_lists, weights_in_a_list, walrus, loops_with_else,
+        jumps_out_of_else,
         powers_of_integers, dict_of_integers, other_shapes, methods_of_arrays)  # fmt: skip
 
 

@@ -234,7 +234,16 @@ class _Writer:
         self.add(f"for {name} in range({self.pick('n', '3', '1, n')}):")
         self.indices.append(name)
         self.block(4)
+        if self.rng.random() < 0.25:
+            self.add(f"    if {self.number(0)} > {self.pick('0.1', '0.6', 's')}:")
+            self.add(f"        {self.pick('break', 'continue')}")
+            self.block(1)
         self.indices.pop()
+        if self.rng.random() < 0.25:
+            self.add("else:")
+            self.block(1)
+            if self.indices and self.rng.random() < 0.5:
+                self.add(f"    {self.pick('break', 'continue')}")
 
 
 def write(seed: int) -> str:
