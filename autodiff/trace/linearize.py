@@ -430,8 +430,8 @@ def _gradient_of_leaf(leaf: Any, bar: Any) -> Any:
     if bar is None or isinstance(bar, AbstractZero):
         return zero_tangent(leaf)
     bar = ProjectTo(leaf)(bar)
-    is_number = is_tracer(bar) and is_tracer(leaf) and leaf._tape.program
-    return leaf._tape.like(bar, leaf) if is_number else bar
+    recorded = [x._tape for x in (bar, leaf) if is_tracer(x) and x._tape.program]
+    return recorded[0].like(bar, leaf) if recorded and is_tracer(bar) else bar
 
 
 def _is_alike(bar: Any, leaf: Any) -> bool:
