@@ -271,6 +271,9 @@ def _written_tangent(after: Any, dot: Any, value_dot: Any, path: Path, index: An
     value_dot = 0.0 if value_dot is None else value_dot
     if dot is None:
         dot = zero_tangent(after)
+    plain = bare(dot)
+    if type(plain) is np.ndarray and not plain.flags.writeable:  # it was broadcast, not the array
+        dot = dot.copy("K")
     if is_tracer(dot) or is_tracer(value_dot) or recorder_of(index) is not None:
         return _written_outside(dot, path, index, value_dot)
     return _replaced(dot, path, index, value_dot)

@@ -283,3 +283,27 @@ def mask_reads_behind(x: Any) -> Any:
 def test_a_write_that_reads_what_it_has_overwritten(f: Callable) -> None:
     with pytest.raises(MutationError, match="elements that it has already overwritten"):
         gradient(lambda x: np.sum(f(x)), POINT)
+
+
+def shifted(x):
+    y = np.array([0.3, 0.7, 0.2]) + x
+    y[1:] = y[:-1]
+    return y * x
+
+
+def scaled_view(x):
+    y = np.ones((2, 3)) + x
+    view = y.T
+    view[1] = 2.0 * x
+    view[0] *= x
+    return y
+
+
+@pytest.mark.parametrize("f", [shifted, scaled_view])
+def test_a_tangent_that_is_broadcast_is_written_into(f):
+    """The array itself is not broadcast: only its tangent, that of a number, is."""
+    expected = (f(0.4 + 1e-6) - f(0.4 - 1e-6)) / 2e-6
+    np.testing.assert_allclose(autodiff.pushforward(f, 0.4)[1](1.0), expected, rtol=1e-8)
+    second = (f(0.4 + 1e-3) - 2 * f(0.4) + f(0.4 - 1e-3)) / 1e-6
+    slope = autodiff.pushforward(lambda x: autodiff.pushforward(f, x)[1](1.0), 0.4)[1](1.0)
+    np.testing.assert_allclose(slope, second, rtol=1e-5, atol=1e-8)
