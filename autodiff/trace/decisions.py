@@ -98,19 +98,21 @@ class UnnotedCall:
         Traces the call on a tape of its own, which it returns.
     """
 
-    __slots__ = ("is_mask", "places", "trace")
+    __slots__ = ("found", "is_mask", "places", "trace")
 
     def __init__(self, places: list[Any], trace: Callable[[], Tape]) -> None:
         self.places = places
         self.trace = trace
         self.is_mask = False
+        self.found: list[Decision] | None = None
 
     def searches(self) -> list[Decision]:
         """Return the searches in the call; the values compared depend on its arguments."""
-        found = [s for d in self.trace().decisions.values() for s in d.searches()]
-        for search in found:
-            search.places = self.places
-        return found
+        if self.found is None:
+            self.found = [s for d in self.trace().decisions.values() for s in d.searches()]
+            for search in self.found:
+                search.places = self.places
+        return self.found
 
 
 class _Last(threading.local):
@@ -234,12 +236,24 @@ def check_arguments(f: Callable, traced: Any, found: list) -> None:
         for start, (number, end) in zip(starts, traced.ends, strict=False)
         if start < end and all(found[leaf] is None for leaf in range(start, end))
     ]
-    searches = _searches(traced.tape, traced.value) if arguments else []
+    if not arguments or all(map(_is_discrete, leaves_of(traced.value))):
+        return
     for number, leaves in arguments:
-        is_only = len(traced.ends) == 1
-        search = next((s for s in searches if is_only or _depends(s, leaves, traced)), None)
+        search = _search_on(leaves, traced)
         if search is not None:
             _warn(f, f"argument {number}", search)
+
+
+def _search_on(leaves: range, traced: Any) -> Decision | None:
+    """Return a search whose compared values depend on one of these leaves."""
+    is_only = len(traced.ends) == 1
+    for decision in traced.tape.decisions.values():
+        if type(decision) is UnnotedCall and not _depends(decision, leaves, traced):
+            continue  # it need not be traced again
+        for search in decision.searches():
+            if is_only or _depends(search, leaves, traced):
+                return search
+    return None
 
 
 def check_forward(f: Callable, tape: Tape, y: Any) -> None:
@@ -264,7 +278,7 @@ def _is_discrete(x: Any) -> bool:
 _INT = np.dtype(int)
 
 
-def _depends(search: Decision, leaves: range, traced: Any) -> bool:
+def _depends(search: Decision | UnnotedCall, leaves: range, traced: Any) -> bool:
     """Whether the values compared in a search depend on one of these leaves."""
     places = search.places
     if any(place in leaves for place in places):

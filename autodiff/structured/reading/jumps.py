@@ -69,7 +69,7 @@ def _ends_otherwise(loop: ast.For | ast.While) -> bool:
     return not loop.test.value or any(map(breaks, loop.body))
 
 
-def _left(loop: ast.For | ast.While, flag: str, result: str) -> ast.For | ast.While:
+def _left(loop: ast.For | ast.While, flag: str, result: str) -> ast.stmt:
     def without(nodes: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for node in nodes:
@@ -87,12 +87,7 @@ def _left(loop: ast.For | ast.While, flag: str, result: str) -> ast.For | ast.Wh
                 made.append(node)
         return made
 
-    made: ast.For | ast.While
-    if isinstance(loop, ast.For):
-        made = ast.For(loop.target, loop.iter, without(loop.body), loop.orelse)
-    else:
-        made = ast.While(loop.test, without(loop.body), loop.orelse)
-    return ast.copy_location(made, loop)
+    return _like(loop, without(loop.body))
 
 
 def _read(name: str) -> ast.Name:
@@ -137,28 +132,34 @@ def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast
 
 def _plain_loop(loop: ast.For | ast.While, fresh: Callable[[str], str]) -> list[ast.stmt]:
     body = without_else(loop.body, fresh)
-    flag = fresh("left") if loop.orelse else None
-
-    def noted(nodes: list[ast.stmt]) -> list[ast.stmt]:
-        made: list[ast.stmt] = []
-        for node in nodes:
-            if isinstance(node, ast.Break):
-                made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
-            if isinstance(node, ast.If):
-                made.append(ast.If(node.test, noted(node.body), noted(node.orelse)))
-            else:
-                made.append(node)
-        return made
-
-    body = noted(body) if flag else body
-    plain: ast.stmt
-    if isinstance(loop, ast.For):
-        plain = ast.For(loop.target, loop.iter, body, [])
-    else:
-        plain = ast.While(loop.test, body, [])
-    made: list[ast.stmt] = [plain]
-    if flag:
-        before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
-        test = ast.UnaryOp(ast.Not(), _read(flag))
-        made = [before, plain, ast.If(test, without_else(loop.orelse, fresh), [])]
+    if not loop.orelse:
+        return [_like(loop, body)]
+    flag = fresh("left")
+    before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
+    test = ast.UnaryOp(ast.Not(), _read(flag))
+    made = [before, _like(loop, _noted(body, flag)),
+            ast.If(test, without_else(loop.orelse, fresh), [])]  # fmt: skip
     return [ast.fix_missing_locations(ast.copy_location(node, loop)) for node in made]
+
+
+def _like(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
+    """Return a loop with another body, and without ``else``."""
+    made: ast.stmt
+    if isinstance(loop, ast.For):
+        made = ast.For(loop.target, loop.iter, body, [])
+    else:
+        made = ast.While(loop.test, body, [])
+    return ast.copy_location(made, loop)
+
+
+def _noted(nodes: list[ast.stmt], flag: str) -> list[ast.stmt]:
+    """Return statements that say that the loop was left before they leave it."""
+    made: list[ast.stmt] = []
+    for node in nodes:
+        if isinstance(node, ast.Break):
+            made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
+        if isinstance(node, ast.If):
+            made.append(ast.If(node.test, _noted(node.body, flag), _noted(node.orelse, flag)))
+        else:
+            made.append(node)
+    return made

@@ -208,6 +208,17 @@ def test_a_call_is_not_traced_again_if_each_argument_has_a_path(
     assert runs == ["halvings"] * 2
 
 
+def test_a_call_is_not_traced_again_for_an_argument_that_it_does_not_get(
+    runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(run: calls.Run) -> None:
+        raise AssertionError("it was traced")
+
+    monkeypatch.setattr(calls.Run, "tape", never)
+    assert gradient(lambda x, y: sum(halvings(x)) + 0.0, 2.0, 3.0) == (1 / 32, 0.0)
+    assert runs == ["halvings"]
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_written_searches(seed: int) -> None:
     program, arguments = judge.load(generators.write("decisions", seed))
