@@ -271,7 +271,7 @@ class Programs:
             return body(*args)
         if program.hides_decisions:
             places = [leaves[i]._index for i in program.active]
-            tape.decisions[run] = UnnotedCall(places, run.tape)
+            tape.decisions[run] = UnnotedCall(places, run.traced_again)
         return recorded(run, g, leaves, tape)
 
     def timed(self, body: Callable, args: tuple) -> Any:

@@ -17,6 +17,7 @@ not count, and functions that are constant by a rule (``round``, ``argmax``) com
 from __future__ import annotations
 
 import cmath
+import itertools
 import math
 import operator
 import sys
@@ -95,23 +96,26 @@ class UnnotedCall:
     places : list
         The places of its arguments on the tape.
     trace : callable
-        Traces the call on a tape of its own, which it returns.
+        Traces the call on a tape of its own; it returns the `Linearised` of this run.
     """
 
     __slots__ = ("found", "is_mask", "places", "trace")
 
-    def __init__(self, places: list[Any], trace: Callable[[], Tape]) -> None:
+    def __init__(self, places: list[Any], trace: Callable[[], Any]) -> None:
         self.places = places
         self.trace = trace
         self.is_mask = False
         self.found: list[Decision] | None = None
 
     def searches(self) -> list[Decision]:
-        """Return the searches in the call; the values compared depend on its arguments."""
+        """Return the searches in the call; their places are those of the arguments they ask for."""
         if self.found is None:
-            self.found = [s for d in self.trace().decisions.values() for s in d.searches()]
+            traced = self.trace()
+            self.found = [s for d in traced.tape.decisions.values() for s in d.searches()]
+            leaves = [range(start, end) for start, end in _bounds(traced)]
             for search in self.found:
-                search.places = self.places
+                asks = [_depends(search, of_argument, traced) for of_argument in leaves]
+                search.places = list(itertools.compress(self.places, asks))
         return self.found
 
 
@@ -230,10 +234,9 @@ def check_arguments(f: Callable, traced: Any, found: list) -> None:
     found : list
         A cotangent for each leaf of the tape, or None where there is no path.
     """
-    starts = (0, *[end for _, end in traced.ends])
     arguments = [
         (number, range(start, end))
-        for start, (number, end) in zip(starts, traced.ends, strict=False)
+        for (start, end), (number, _) in zip(_bounds(traced), traced.ends, strict=True)
         if start < end and all(found[leaf] is None for leaf in range(start, end))
     ]
     if not arguments or all(map(_is_discrete, leaves_of(traced.value))):
@@ -242,6 +245,11 @@ def check_arguments(f: Callable, traced: Any, found: list) -> None:
         search = _search_on(leaves, traced)
         if search is not None:
             _warn(f, f"argument {number}", search)
+
+
+def _bounds(traced: Any) -> list[tuple[int, int]]:
+    """Return where the leaves of each argument begin and end on the tape."""
+    return list(itertools.pairwise([0, *[end for _, end in traced.ends]]))
 
 
 def _search_on(leaves: range, traced: Any) -> Decision | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -274,7 +275,9 @@ def test_generated(
 
 
 def _quietly(seeds: range) -> Iterator[int]:
-    with np.errstate(all="ignore"):
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        # A program knows of ways from the source, the tape of those that were taken.
+        warnings.simplefilter("ignore", autodiff.NoPathWarning)
         for seed in seeds:
             calls.Settings.worth = calls.Settings.least = -1.0
             yield seed

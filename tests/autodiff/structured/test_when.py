@@ -187,6 +187,24 @@ def test_only_arguments_without_another_path_are_warned_of(runs: list[str]) -> N
     assert runs == ["bisected"] * 2
 
 
+def of_one(x, y):
+    low, high = 0.0, 4.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if middle * middle > x:
+            high = middle
+        else:
+            low = middle
+    return low if y > 0.0 else high
+
+
+def test_only_arguments_that_a_search_asks_for_are_warned_of(runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning) as caught:
+        gradient(lambda x, y, z: of_one(x, y) * z, 2.0, 3.0, 1.0)
+    assert ["argument 0" in str(w.message) for w in caught] == [True]
+    assert runs == ["of_one"]
+
+
 def halvings(x):
     steps = 0
     while x > 0.1:
@@ -201,7 +219,7 @@ def test_a_call_is_not_traced_again_if_each_argument_has_a_path(
     def never(run: calls.Run) -> None:
         raise AssertionError("it was traced")
 
-    monkeypatch.setattr(calls.Run, "tape", never)
+    monkeypatch.setattr(calls.Run, "traced_again", never)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert gradient(lambda x: halvings(x)[0] * halvings(x)[1], 2.0) == 5 / 32
@@ -214,7 +232,7 @@ def test_a_call_is_not_traced_again_for_an_argument_that_it_does_not_get(
     def never(run: calls.Run) -> None:
         raise AssertionError("it was traced")
 
-    monkeypatch.setattr(calls.Run, "tape", never)
+    monkeypatch.setattr(calls.Run, "traced_again", never)
     assert gradient(lambda x, y: sum(halvings(x)) + 0.0, 2.0, 3.0) == (1 / 32, 0.0)
     assert runs == ["halvings"]
 
