@@ -9,10 +9,13 @@ from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
     Block,
+    For,
+    Memory,
     Op,
     Program,
     Slot,
     Value,
+    While,
     blocks_of,
     flat,
 )
@@ -169,6 +172,21 @@ def check_conversions(program: Program) -> None:
         for op in block.ops:
             if op.code == "call" and op.f in _CONVERSIONS and any(map(is_active, op.args)):
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
+
+
+def adds_alone(memory: Memory, loop: For | While) -> bool:
+    """Whether the sweep of a loop only adds to the shadows of arrays in this memory.
+
+    It is so if the loop neither writes into them nor makes such arrays.
+    """
+    for block in blocks_of([loop]):
+        for op in block.ops:
+            x = op.args[0] if op.code in WRITES else op.out
+            if x is None or x.memory is None or x.memory.root() is not memory:
+                continue
+            if op.code in WRITES or op.code not in ("read", "view", "item"):
+                return False
+    return True
 
 
 def compares(program: Program) -> bool:

@@ -368,6 +368,8 @@ class BlockSweep:
                 continue
             if j not in rule.argnums:
                 raise UnsupportedError("an argument that a rule does not differentiate")
+            if self.outer_product(op, bound, j, g):
+                continue
             made = rule.adjoints[rule.argnums.index(j)]
             adjoint = e.constants.name(made)
             e.adjoints[id(made)] = op.f, j
@@ -385,6 +387,23 @@ class BlockSweep:
             self.out.add(f"p{k} = {term}")
         for k, (a, _) in enumerate(terms):
             self.gather(a, f"p{k}")
+
+    def outer_product(self, op: Op, bound: Bound, j: int, g: str) -> bool:
+        """Write the cotangent of a matrix that is multiplied with a vector, if this is one."""
+        e = self.e
+        factors = bound.rule.factors[bound.rule.argnums.index(j)]
+        v, other = bound.args[j], bound.args[1 - j]
+        if factors is None or bound.options or not (_is_vector(op.out) and _is_vector(other)):
+            return False
+        if v.kind.ndim != 2 or not e.has_shadow(v) or self.is_complex:
+            return False
+        name = e.outer_sum(v)
+        if name is None:
+            return False
+        args = [e.need(v, contents=False), e.need(other)]
+        pair = f"{e.constants.name(factors)}({', '.join([g, *(args if j == 0 else args[::-1])])})"
+        self.out.add(f"{name}.append({e.shadow(v)}, {pair})")
+        return True
 
     def gather(self, v: Value, text: str) -> None:
         """Add what a rule has returned for a value: it may be a thunk, a zero, or broadcast."""

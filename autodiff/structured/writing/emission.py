@@ -40,7 +40,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import Order
-from autodiff.structured.writing.activity import is_active, written_parameters
+from autodiff.structured.writing.activity import adds_alone, is_active, written_parameters
 from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.partial_source import Constants
@@ -108,6 +108,8 @@ class Emitter:
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
+        self.enclosing: list[For | While] = []  # loops, the outermost first
+        self.sums: dict[For | While, list[str]] = {}  # of outer products, added when a loop ends
         self.number = 0
         self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}
@@ -574,6 +576,7 @@ class Emitter:
         for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
         self.seeded: dict[Value, list[str]] = {}
+        self.sums = {}
         n = 0
         for v in self.outputs:
             if is_active(v):
@@ -628,6 +631,8 @@ class Emitter:
                 self.checkpointed[node].backward(self._sweep_of(node))
                 continue
             first = len(out.lines)
+            if isinstance(node, (For, While)):
+                self.enclosing.append(node)
             if isinstance(node, For):
                 own = not binds(node.body, node.slot)
                 out.add(f"for {node.slot.name if own else '_'} in reversed(pop()):")
@@ -644,7 +649,27 @@ class Emitter:
                 self._indented(node.then)
                 out.add("else:")
                 self._indented(node.otherwise)
+            if isinstance(node, (For, While)):
+                self.enclosing.pop()
+                for name in self.sums.get(node, ()):
+                    out.lines.insert(first, "    " * out.depth + f"{name} = OuterSum()")
+                    out.add(f"{name}.add_all()")
             self.backward_spans[node] = first, len(out.lines)
+
+    def outer_sum(self, v: Value) -> str | None:
+        """Return what collects outer products for the shadow of an array until a loop ends.
+
+        In that loop nothing but sums goes into the shadow: what is in it is not read before.
+        """
+        if self.for_machine or self.is_strong or v.kind.dtype != np.float64:
+            return None
+        memory = v.memory.root()  # type: ignore[union-attr] # an array has one
+        node = next((loop for loop in self.enclosing if adds_alone(memory, loop)), None)
+        if node is None:
+            return None
+        names = self.sums.setdefault(node, [])
+        names.append(f"o{sum(map(len, self.sums.values()))}_")
+        return names[-1]
 
     def _sweep_of(self, node: For | While) -> list[str]:
         """Return the sweep of the body of a loop, as it is written inside two others."""

@@ -1,0 +1,142 @@
+"""Matrices times vectors in loops: their cotangents, outer products, are summed many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured import calls, runtime_calls
+from autodiff.structured.runtime import Structured
+from tools.fuzz import generators, judge
+
+
+def recurrent(w: Any, u: Any, x: Any) -> Any:
+    h = np.zeros(6)
+    for t in range(7):
+        h = np.tanh(w @ h + x * u[t % 6])
+    return np.sum(h**2)
+
+
+def parts_of_a_matrix(w: Any, u: Any, x: Any) -> Any:
+    total = 0.0
+    for i in range(6):
+        row = w[:, i] @ w[:, i:]
+        column = w[i:, i:] @ x[i:]
+        total += np.sum(row**2) + np.sum(np.sin(column)) + np.sum(w.T[i:] @ x)
+    return total
+
+
+def rows_of_stacks(w: Any, u: Any, x: Any) -> Any:
+    k = np.array([u, w])
+    s = 0.0
+    for i in range(5):
+        for j in range(2):
+            x = np.tanh(k[j] @ x) + w[::-1, ::2] @ x[:3]
+            s = s + np.dot(x, u)[i]
+    return s
+
+
+def written_in_the_loop(w: Any, u: Any, x: Any) -> Any:
+    for i in range(5):
+        x = np.sin(w @ x)
+        w[i] = w[i] * x + u[i]
+        for _ in range(3):
+            x = np.tanh(u @ x + w @ x)
+    return np.sum(w * u) + np.sum(x)
+
+
+def bound_anew(w: Any, u: Any, x: Any) -> Any:
+    n = 0
+    while n < 6:
+        n += 1
+        w, u = u, w
+        x = np.tanh(w @ x)
+        if n % 2:
+            u = u * 0.9
+            x = x @ u
+    return np.sum(x**2) + np.sum(w)
+
+
+def vectors_that_are_overwritten(w: Any, u: Any, x: Any) -> Any:
+    y = x * 1.0
+    for i in range(6):
+        y[1:] = (w @ y)[1:] * 0.5
+        y[0] = y[3] * x[i]
+    return y @ u @ y
+
+
+KERNELS = (recurrent, parts_of_a_matrix, rows_of_stacks, written_in_the_loop, bound_anew,
+           vectors_that_are_overwritten)  # fmt: skip
+
+
+def _arguments(dtype: Any = float) -> tuple:
+    w = 0.4 * np.cos(0.7 * np.arange(36.0)).reshape(6, 6)
+    u = 0.5 * np.sin(1.3 * np.arange(36.0)).reshape(6, 6)
+    return w.astype(dtype), u.astype(dtype), np.cos(np.arange(6.0)).astype(dtype)
+
+
+def _loss(kernel: Callable) -> Callable:
+    return lambda w, u, x: kernel(w * 1.0, u * 1.0, x * 1.0)
+
+
+@pytest.mark.parametrize("most", [1, 2, 5, 32])
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sums(
+    kernel: Callable, most: int, traced: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_calls, "_LEAST", 0)
+    monkeypatch.setattr(runtime_calls, "_MOST", most)
+    monkeypatch.setattr(calls.Run, "cotangents", calls.Run.swept)
+    for dtype, tolerance in ((float, 1e-11), (np.float32, 1e-4)):
+        found = gradient(_loss(kernel), *_arguments(dtype))
+        expected = traced(_loss(kernel), *_arguments(dtype))
+        for x, y in zip(found, expected, strict=True):
+            assert x.dtype == y.dtype
+            np.testing.assert_allclose(x, y, rtol=tolerance, atol=tolerance)
+    assert kernel.__name__ in runs
+
+
+@pytest.mark.parametrize("kernel, depths", [(recurrent, [4]), (written_in_the_loop, [4, 8])])
+def test_only_loops_that_add_alone_collect(kernel: Callable, depths: list[int]) -> None:
+    """The matrix that the outer loop writes into is collected for the inner one."""
+    program = Structured(kernel, (None,) * 3, _arguments(), (0, 1, 2))
+    lines = [x for x in program.source.splitlines() if "OuterSum()" in x]
+    assert [len(x) - len(x.lstrip()) for x in lines] == depths
+
+
+def test_a_product_that_is_not_finite_is_left_to_the_rules(traced: Callable) -> None:
+    def kernel(w: Any, x: Any) -> Any:
+        for _ in range(3):
+            x = np.sqrt(w @ x)
+        return np.sum(x)
+
+    w, x = np.eye(40), np.zeros(40)
+    x[:3] = 1.0
+    with np.errstate(all="ignore"):
+        found, expected = gradient(kernel, w, x), traced(kernel, w, x)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("name", ["loops", "lists"])
+def test_generated(
+    name: str, traced: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_calls, "_LEAST", 0)
+    monkeypatch.setattr(runtime_calls, "_MOST", 3)
+    for seed in range(500, 540):
+        f, arguments = judge.load(generators.write(name, seed))
+        with np.errstate(all="ignore"):
+            try:
+                expected = traced(f, *judge.fresh(arguments))
+            except Exception:
+                continue
+            calls.Settings.worth = calls.Settings.least = -1.0
+            found = gradient(f, *judge.fresh(arguments))
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
+    assert runs
