@@ -392,8 +392,10 @@ class BlockSweep:
         """Write the cotangent of a matrix that is multiplied with a vector, if this is one."""
         e = self.e
         factors = bound.rule.factors[bound.rule.argnums.index(j)]
+        if factors is None or bound.options or len(bound.args) != 2:
+            return False
         v, other = bound.args[j], bound.args[1 - j]
-        if factors is None or bound.options or not (_is_vector(op.out) and _is_vector(other)):
+        if not (_is_vector(op.out) and _is_vector(other)):
             return False
         if v.kind.ndim != 2 or not e.has_shadow(v) or self.is_complex:
             return False
