@@ -123,18 +123,21 @@ def test_what_is_gone_leaves_nothing(make, folder, monkeypatch):
     for i in range(3):
         make(folder, 1000 + i)
     before = sizes()
+    made: list = []
+    grown = []
     tracemalloc.start()
     try:
-        first = tracemalloc.get_traced_memory()[0]
-        made = [make(folder, i) for i in range(COUNT)]
-        after = sizes()
-        grown = tracemalloc.get_traced_memory()[0] - first
+        for start in (0, COUNT):  # what happens once, such as a table that grows, is in one of them
+            first = tracemalloc.get_traced_memory()[0]
+            made += [make(folder, start + i) for i in range(COUNT)]
+            after = sizes()
+            grown.append(tracemalloc.get_traced_memory()[0] - first)
     finally:
         tracemalloc.stop()
-    assert [f() for f in made] == [None] * COUNT
+    assert [f() for f in made] == [None] * 2 * COUNT
     # What earlier tests left may go meanwhile.
     assert {name: n for name, n in after.items() if n > before.get(name, 0)} == {}
-    assert grown / COUNT < 16_000  # a module's source, tree and code are 50 KB
+    assert min(grown) / COUNT < 16_000  # a module's source, tree and code are 50 KB
 
 
 def test_functions_of_executed_text_are_not_kept_alive(folder):
