@@ -39,7 +39,7 @@ def weights_in_a_list(x: Any) -> Any:
     ends = (x[0], x[3])
     total = 0.0
     for i in range(3):
-        total += w[i] * x[i] * ends[i % 2] + w[-1 - i] * sum(w[1:]) + w[:2][0]
+        total += w[i] * x[i] * ends[i % 2] + w[-1 - i] * w[1:][1] + w[:2][0]
     return total
 
 
