@@ -442,12 +442,8 @@ def _is_vector(x: Any) -> bool:
     return isinstance(x, Value) and x.kind.is_array and x.kind.ndim == 1
 
 
-def _is_complex(x: Any) -> bool:
-    """Whether a value or constant may be complex, or hold complex numbers."""
-    if not isinstance(x, Value):
-        return (
-            isinstance(x, (complex, np.complexfloating)) or getattr(x, "dtype", None) in _SUMMED[2:]
-        )
+def _is_complex(x: Value) -> bool:
+    """Whether a value may be complex, or hold complex numbers."""
     if not x.kind.is_list:
         return x.kind.is_complex
     items = x.memory.root().items  # type: ignore[union-attr] # a list has one

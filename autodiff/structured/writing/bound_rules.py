@@ -63,8 +63,6 @@ def _rule_of(op: Op) -> Any:
 class _RuleOfClasses:
     """The rules of a function for several classes of numbers: each call takes its own."""
 
-    kind = "differentiable"
-
     def __init__(self, entry: Any, op: Op) -> None:
         self.entry, self.name = entry, f"{op.f}"
 
