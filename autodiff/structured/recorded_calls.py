@@ -17,9 +17,9 @@ from autodiff.structured.calls import (
     recorded,
     shares_what_it_writes,
 )
-from autodiff.structured.runs import Run, is_finite
+from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
-from autodiff.structured.runtime_calls import ChangedError
+from autodiff.structured.runtime_calls import ChangedError, is_finite
 from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import FloatTracer, Tracer
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import cmath
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff.structured.form.ir import Items, Named, flat
+from autodiff.structured.runtime_calls import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core.quiet import quiet
@@ -53,9 +53,11 @@ class Run:
             _, _, state = program.run(self.values)
         try:
             return program.sweep(state, bars)
-        except ValueError:
-            # Arrays were broadcast against each other: that takes other code.
-            if not program.with_broadcasting():
+        except (ValueError, ArithmeticError) as error:
+            # Arrays were broadcast against each other, or Python's floats divided by zero: that
+            # takes other code.
+            is_zero = isinstance(error, ArithmeticError)
+            if not (program.with_numpy_floats if is_zero else program.with_broadcasting)():
                 raise
             _, _, state = program.run(self.values)
             return program.sweep(state, bars)
@@ -100,12 +102,3 @@ def _nest_of(form: Any, leaves: Iterator) -> Any:
     if type(form) is Named:
         return {k: _nest_of(part, leaves) for k, part in form.items()}
     return (list if type(form) is Items else tuple)([_nest_of(part, leaves) for part in form])
-
-
-def is_finite(x: Any) -> bool:
-    """Whether a cotangent has neither Inf nor NaN in it."""
-    if x is None:
-        return True
-    if type(x) is np.ndarray:
-        return bool(np.isfinite(x).all())
-    return cmath.isfinite(x)

@@ -23,6 +23,7 @@ from autodiff.structured.runtime_calls import (
     BroadcastError,
     ChangedError,
     SteppedAsideError,
+    is_finite,
 )
 from autodiff.structured.settings import Settings
 from autodiff.structured.writing.activity import (
@@ -37,6 +38,7 @@ from autodiff.structured.writing.bound_rules import resolve_rules
 from autodiff.structured.writing.emission import Emitter
 
 _MOST_ASIDES = 3
+_WARNS = frozenset({"ignore", "warn"})
 _LLVMLITE = (0, 45)
 
 
@@ -100,14 +102,16 @@ class Structured:
         self.broadcasts = False
         self.is_strong = False
         self.has_checkpoints = has_checkpoints
+        self.has_plain_floats = not has_checkpoints
         self.spent = 0.0
         self._write()
 
     def _write(self) -> None:
         program = self.program
         emitter = self.emitter = Emitter(
-            program, self.broadcasts, self.is_strong, has_checkpoints=self.has_checkpoints
-        )
+            program, self.broadcasts, self.is_strong, has_checkpoints=self.has_checkpoints,
+            has_plain_floats=self.has_plain_floats,
+        )  # fmt: skip
         self.source, scope = emitter.emit()
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
@@ -211,6 +215,14 @@ class Structured:
         self._write()
         return True
 
+    def with_numpy_floats(self) -> bool:
+        """Write the code anew, with NumPy's floats throughout; False if it was written so."""
+        if not self.has_plain_floats:
+            return False
+        self.has_plain_floats = False
+        self._write()
+        return True
+
     def outside(self, g: types.FunctionType) -> list[np.ndarray] | None:
         """Return the arrays from outside; None if what was looked up is not what it was."""
         if not all(looked_up(d, name, g) is x for d, name, x in self.guards):
@@ -228,7 +240,7 @@ class Structured:
             self._make_native()
         values = [args[i] for i in self.positions]
         start = time.perf_counter()
-        forward, backward = self.code
+        backward: Callable | None = None
         found: Any = None
         # Machine code asks the processor for all that NumPy may warn of but underflow.
         by_machine = self.native_code is not None and is_due
@@ -238,15 +250,35 @@ class Structured:
                 backward = self.native_code[1]
             except SteppedAsideError as error:
                 self.step_aside(str(error))
-        try:
-            outs, frame, tape = found or forward(*values)
-        except BroadcastError:
-            self.with_broadcasting()
-            forward, backward = self.code
-            outs, frame, tape = forward(*values)
+        if found is None:
+            found = self._run_forward(values)
+            backward = self.code[1]
+        outs, frame, tape = found
         self.spent += time.perf_counter() - start
         n = self.n_outputs
         return self.nest(outs[:n]), list(outs[n:]), (backward, frame, tape, outs)
+
+    def _run_forward(self, values: list[Any]) -> tuple[tuple, tuple, list]:
+        """Return what the forward function does; if it must, write it anew.
+
+        Python's floats do not warn as NumPy's do, and raise an error in a division by zero: if a
+        result is not finite, or the user has asked for errors, NumPy's own are taken.
+        """
+        if self.has_plain_floats and not _WARNS.issuperset(np.geterr().values()):
+            self.with_numpy_floats()
+        while True:
+            try:
+                found = self.code[0](*values)
+            except BroadcastError:
+                if not self.with_broadcasting():
+                    raise
+            except ArithmeticError:
+                if not self.with_numpy_floats():
+                    raise
+            else:
+                if not self.has_plain_floats or all(map(is_finite, found[0])):
+                    return found
+                self.with_numpy_floats()
 
     def nest(self, outs: Iterable) -> Any:
         """Return numbers and arrays in the nest that the function returns."""

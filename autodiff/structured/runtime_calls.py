@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import cmath
 from typing import Any
 
 import numpy as np
@@ -21,6 +22,15 @@ class ChangedError(Exception):
 
 class BroadcastError(Exception):
     """Arrays were broadcast against each other, which the code was not written for."""
+
+
+def is_finite(x: Any) -> bool:
+    """Whether a number or array has neither Inf nor NaN in it; nothing has none."""
+    if x is None:
+        return True
+    if type(x) is np.ndarray:
+        return bool(np.isfinite(x).all())
+    return cmath.isfinite(x)
 
 
 def total(x: Any) -> Any:

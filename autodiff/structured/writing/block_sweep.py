@@ -66,6 +66,7 @@ class BlockSweep:
     def _rebind(self, taken: dict[Slot, list[str]]) -> None:
         """Bind the cotangents of variables to what has come for their earlier values."""
         given = {f"{slot.name}_b": " + ".join(terms) for slot, terms in taken.items() if terms}
+        given = {name: text for name, text in given.items() if text != name}
         if given:
             self.out.add(f"{', '.join(given)} = {', '.join(given.values())}")
         zero = [f"{slot.name}_b" for slot, terms in taken.items() if not terms]
@@ -167,7 +168,7 @@ class BlockSweep:
         if not is_active(base):
             return
         index = e.index(op.data, [e.need(a) for a in at])
-        shadow = e.shadow(base)
+        shadow = e.elements_of(op, e.shadow(base))
         arrays = [at[part[1]] for part in parts_of_index(op.data) if part[0] == "array"]
         if any(a.kind.letter in "iu" for a in arrays):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
@@ -208,11 +209,11 @@ class BlockSweep:
         if is_restored:
             old = e.old_name(op)
             e.pushing[old] = old
-            where = e.need(base, contents=False)
+            where = e.elements_of(op, e.need(base, contents=False))
             self.out.add(f"{where}[{index}] = {old}")
         if not e.has_shadow(base):
             return
-        shadow = f"{e.shadow(base)}[{index}]"
+        shadow = f"{e.elements_of(op, e.shadow(base))}[{index}]"
         region = region_of(op)
         text = shadow + (".copy()" if region.is_array else "")
         if op.code == "store":

@@ -44,6 +44,7 @@ from autodiff.structured.writing.activity import adds_alone, is_active, written_
 from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.partial_source import Constants
+from autodiff.structured.writing.plain_floats import PlainFloats
 from autodiff.structured.writing.shapes import Shapes
 
 SYMBOLS: dict[Any, str] = {
@@ -92,6 +93,7 @@ class Emitter:
         is_strong: bool = False,
         for_machine: bool = False,
         has_checkpoints: bool = False,
+        has_plain_floats: bool = False,
     ) -> None:
         self.program = program
         self.broadcasts = broadcasts
@@ -101,6 +103,7 @@ class Emitter:
             slot.is_stable = slot.writes == 1
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
+        self.plain = PlainFloats(program if has_plain_floats else None)
         self.constants = Constants()
         self.written_parameters = written_parameters(program)
         self.order = Order(program.body)
@@ -116,6 +119,7 @@ class Emitter:
         self.renamed: set[Value] = set()
         self.shapes = Shapes(self)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
+        self.viewed: set[str] = set()  # arrays that the sweep reads through a memoryview
         # The loops that keep some of their states.
         loops = [node for node in program.body if isinstance(node, (For, While))]
         made = [CheckpointedLoop(self, node) for node in loops if has_checkpoints]
@@ -201,7 +205,8 @@ class Emitter:
         if op.code in ("view", "load", "item") and op.data != CALLED:
             if op.data in _ATTRIBUTE_VIEWS:
                 return f"{args[0]}.{op.data}"
-            return f"{args[0]}[{self.index(op.data, args[1:])}]"
+            base = self.elements_of(op, args[0])
+            return f"{base}[{self.index(op.data, args[1:])}]"
         if op.code == "form":
             return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
         if op.code == "list":
@@ -221,6 +226,24 @@ class Emitter:
         named = [f"{name}={text(v)}" for name, v in op.options.items()]
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
 
+    def elements_of(self, op: Op, array: str) -> str:
+        """Return where an operation reads or writes in an array: in its memoryview, if it can."""
+        if op not in self.plain.elements:
+            return array
+        self.viewed.add(array)
+        return f"{array}_m"
+
+    def in_its_class(self, v: Value) -> str:
+        """Return a number, in the class that it has in the function."""
+        text = self.text(v)
+        if v not in self.plain.loose or len(v.kind.classes) > 1:
+            return text
+        return f"{self.constants.name(next(iter(v.kind.classes)))}({text})"
+
+    def text_for(self, op: Op) -> Callable[[Value], str]:
+        """Return what writes the arguments of an operation of the forward function."""
+        return self.text if op in self.plain.lenient else self.in_its_class
+
     # -- forward -----------------------------------------------------------------------------------
 
     def _begin(self) -> None:
@@ -230,8 +253,11 @@ class Emitter:
 
     def _forward(self) -> None:
         self._begin()
+        viewed = self.viewed
+        self.viewed = set()  # those of the forward function are made where they are bound
         body = self.out = Source()
         self.forward_nodes(self.program.body)
+        self.viewed = viewed
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
         for v, out in zip(self.outputs, outs, strict=True):
@@ -265,6 +291,8 @@ class Emitter:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
+            if slot in self.plain.arrays:
+                source.add(f"{slot.name}_m = memoryview({slot.name})")
             if self.has_shadow(slot) and slot not in self.late:
                 source.add(f"{slot.name}_b = zeros_like({slot.name})")
                 if not slot.is_stable:
@@ -283,7 +311,7 @@ class Emitter:
         return f"{slot.name}_b" if slot.is_stable else f"{slot.name}_b_in"
 
     def _returned(self, v: Value) -> str:
-        text = self.text(v)
+        text = self.in_its_class(v)
         if v.memory is not None and v.memory.root().is_restored:
             return f"{text}.copy('K')"
         return text
@@ -409,7 +437,7 @@ class Emitter:
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
             else:
-                text = self.operation(op, self.text)
+                text = self.operation(op, self.text_for(op))
                 self.shapes.note(op)
                 if self._can_be_inlined(op, k, block, pushed, used_later):
                     self.shapes.compare(op)
@@ -428,12 +456,20 @@ class Emitter:
             if value.op.code == "read" and value.op.data is slot:
                 continue
             slots.append(slot.name)
-            values.append(self.text(value))
+            values.append(self._bound(slot, value))
             if self.has_shadow(value):
                 slots.append(f"{slot.name}_b")
                 values.append(self._shadow_forward(value))
         if slots:
             out.add(f"{', '.join(slots)} = {', '.join(values)}")
+        out.add_all([f"{s}_m = memoryview({s})" for s in block.writes if s in self.plain.arrays])
+
+    def _bound(self, slot: Slot, v: Value) -> str:
+        """Return what a variable is bound to."""
+        if slot not in self.plain.loose:
+            return self.in_its_class(v)
+        is_float = v.kind.classes == {np.float64} and v not in self.plain.loose
+        return f"float({self.text(v)})" if is_float and slot.is_stable else self.text(v)
 
     def _is_rebound(self, v: Value, block: Block) -> bool:
         return v.op.data in block.writes and block.writes[v.op.data] is not v
@@ -503,7 +539,8 @@ class Emitter:
                 "raise Changed"
             )
         elif value.kind.is_scalar:
-            classes = self.constants.name(tuple(sorted(value.kind.classes, key=repr)))
+            loose = {bool, float} if value in self.plain.loose else set()
+            classes = self.constants.name(tuple(sorted(value.kind.classes | loose, key=repr)))
             self.out.add(f"if type({value.name}) not in {classes}: raise Changed")
 
     def _recorded(self, op: Op) -> str:
@@ -512,11 +549,12 @@ class Emitter:
             i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
         ])  # fmt: skip
         record = self.constants.name(bound.rule.record)
+        text = self.in_its_class
         args = "".join(
-            f"{self.text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
+            f"{text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
         )
         named = ", ".join(
-            f"{name!r}: {self.text(a) if isinstance(a, Value) else self.const(a)}"
+            f"{name!r}: {text(a) if isinstance(a, Value) else self.const(a)}"
             for name, a in bound.options.items()
         )
         return f"{record}(({args}), {{{named}}}, {wanted!r})"
@@ -529,13 +567,15 @@ class Emitter:
             self.out.add("raise Changed")
             return
         base, value, *at = op.args
+        given = self.text_for(op)(value)
         if op.code == "append":
-            self.out.add(f"{self.text(base)}.append({self.text(value)})")
+            self.out.add(f"{self.text(base)}.append({given})")
             if self.has_shadow(base):
                 shadow = self._shadow_forward(base)
                 self.out.add(f"{shadow}.append({self._shadow_of_item(value)})")
             return
-        target = f"{self.text(base)}[{self.index(op.data, [self.text(a) for a in at])}]"
+        place = self.elements_of(op, self.text(base))
+        target = f"{place}[{self.index(op.data, [self.text(a) for a in at])}]"
         old = self.old_name(op)
         if op.code == "set":
             self._forward_set(op, target, old if old in self.pushes.get(block, {}) else None)
@@ -545,19 +585,18 @@ class Emitter:
             self.out.add(f"{old} = {target}" + (".copy()" if is_array else ""))
         if op.code == "store" and _may_overlap(base, value):
             # NumPy writes along another direction in an order of its own, not as if it had copied.
-            text = self.text(value)
-            self.out.add(f"if {text}.strides != {target}.strides: raise Changed")
+            self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
         if op.data == ("known", Ellipsis) and op.code != "store":
             name = self.text(base)
-            self.out.add(f"{name} {sign} {self.text(value)}")
+            self.out.add(f"{name} {sign} {given}")
             return
-        self.out.add(f"{target} {sign} {self.text(value)}")
+        self.out.add(f"{target} {sign} {given}")
 
     def _forward_set(self, op: Op, target: str, old: str | None) -> None:
         """Write an item of a list; an array in it has its shadow in the shadow of the list."""
         base, value, at = op.args
-        self.out.add(f"{target} = {self.text(value)}")
+        self.out.add(f"{target} = {self.in_its_class(value)}")
         if value.kind.has_memory and self.has_shadow(base):
             shadow = f"{self._shadow_forward(base)}[{self.text(at)}]"
             if old is not None:
@@ -572,6 +611,7 @@ class Emitter:
 
     def _backward(self) -> list[str]:
         self._begin()
+        self.viewed = set()
         source = self.out = Source()
         for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
@@ -616,6 +656,7 @@ class Emitter:
         for slot in self.program.parameters:
             if slot in self.late:
                 source.add(f"{slot.name}_b = zeros_like({slot.name})")
+        source.add_all([f"{name}_m = memoryview({name})" for name in sorted(self.viewed)])
         return source.lines
 
     def _seed(self, v: Value, text: str) -> None:

@@ -1,0 +1,200 @@
+"""Which numbers a program computes with Python's own floats, and which arrays it reads for that.
+
+Python adds and multiplies its own floats about twice as fast as NumPy's, and reads an element
+through a `memoryview` twice as fast as from an array. Both give the same bits. So in loops,
+elements of arrays of float64 are read and written through memoryviews, and what is computed from
+them are Python's floats.
+
+A number is *loose* if it may be a `float` where the function has a `numpy.float64`, or a `bool`
+where it has a `numpy.bool`. Only operations that make the same of both take loose numbers:
+arithmetic, ufuncs, `math`, comparisons, branches, and writes into arrays. All others, and the
+caller, get the number in NumPy's class. That is not possible for a variable which holds a
+`numpy.float64` at one time and another number at another: if its class matters, it is not loose.
+
+Python raises an error where NumPy divides by zero, and does not warn where NumPy warns of an
+overflow. The first such error, or a result that is not finite, makes the program one without loose
+numbers (`Structured.run`).
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+
+import numpy as np
+
+from autodiff.structured.form.indices import parts_of_index
+from autodiff.structured.form.ir import (
+    WRITES,
+    Block,
+    For,
+    If,
+    Op,
+    Program,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+    flat,
+    known,
+)
+from autodiff.structured.form.kinds import Kind
+
+_LOOSE = frozenset([np.float64, np.bool_])  # the classes that a loose number stands for
+_REAL = frozenset([bool, int, float, np.float64, np.int64])
+_TRUTHS = frozenset([bool, np.bool_])
+_INTEGERS = frozenset([int, np.int64])
+_REAL_ARRAYS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
+_HAND_ON = frozenset(
+    {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos}
+    | {operator.abs, abs, min, max, operator.pow}
+    | {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+)
+"""Functions of Python that make a loose number of a loose number."""
+_MATH = [getattr(math, name) for name in dir(math) if not name.startswith("_")]
+_END = frozenset({operator.not_, bool, int, float, *_MATH})
+"""Functions that make the same of a loose number, in the same class."""
+
+
+class PlainFloats:
+    """What is found of a program; nothing without one.
+
+    Attributes
+    ----------
+    arrays : set of Slot
+        The variables whose arrays are read and written through a memoryview.
+    elements : set of Op
+        Where that happens.
+    lenient : set of Op
+        The operations that take loose numbers.
+    loose : set of Value and Slot
+        The loose numbers, and the variables that may hold one.
+    """
+
+    def __init__(self, program: Program | None = None) -> None:
+        self.arrays: set[Slot] = set()
+        self.elements: set[Op] = set()
+        self.lenient: set[Op] = set()
+        self.loose: set[Value | Slot] = set()
+        self._right: set[Value | Slot] = set()  # whose class matters, and cannot be put right
+        if program is not None:
+            self._find_elements(program.body, False)
+        if program is not None and self.elements:
+            blocks = list(blocks_of(program.body))
+            self._find_lenient(program, blocks)
+            self._find_loose(blocks)
+
+    def _find_elements(self, nodes: list, is_loop: bool) -> None:
+        for node in nodes:
+            if isinstance(node, If):
+                self._find_elements(node.then, is_loop)
+                self._find_elements(node.otherwise, is_loop)
+            elif isinstance(node, For):
+                self._find_elements(node.body, True)
+            elif isinstance(node, While):
+                self._find_elements([*node.before, *node.body], True)
+            elif is_loop:
+                found = list(filter(_is_element, node.ops))
+                self.elements.update(found)
+                self.arrays.update([op.args[0].op.data for op in found])
+
+    def _find_lenient(self, program: Program, blocks: list[Block]) -> None:
+        """Find the operations that take loose numbers, and the numbers that cannot be loose."""
+        ops = [op for block in blocks for op in block.ops]
+        self.lenient = set(filter(_is_lenient, ops))
+        right = self._right
+        right.update(filter(_is_mixed, flat(program.returned)))
+        right.update([slot for slot in program.slots if not _is_number(slot.kind)])
+        before = -1
+        while before < len(right):
+            before = len(right)
+            for op in ops:
+                if op.out in right:
+                    self.lenient.discard(op)
+                    if op.code == "read":
+                        right.add(op.data)
+                if op not in self.lenient:
+                    right.update(filter(_is_mixed, [*op.args, *op.options.values()]))
+            for block in blocks:
+                right.update([v for s, v in block.writes.items() if s in right and _is_mixed(v)])
+
+    def _find_loose(self, blocks: list[Block]) -> None:
+        """Find what may be loose, from the elements on."""
+        loose = self.loose
+        loose.update([op.out for op in self.elements if op.out is not None])
+        # Numbers that are bound before the loops are converted there.
+        slots = [s for block in blocks for s, v in block.writes.items() if _is_float(v)]
+        loose.update([s for s in slots if s.is_stable and s not in self._right])
+        before = -1
+        while before < len(loose):
+            before = len(loose)
+            for block in blocks:
+                for op in block.ops:
+                    if op.out is not None and self._is_loose(op):
+                        loose.add(op.out)
+                loose.update([
+                    slot for slot, v in block.writes.items()
+                    if v in loose and slot not in self._right
+                ])  # fmt: skip
+
+    def _is_loose(self, op: Op) -> bool:
+        """Whether an operation makes a loose number."""
+        if op.out in self._right or op.out.kind.classes.isdisjoint(_LOOSE):  # type: ignore[union-attr]
+            return False
+        if op.code == "read":
+            return op.data in self.loose
+        return op in self.lenient and op.f in _HAND_ON and not self.loose.isdisjoint(op.args)
+
+
+def _is_element(op: Op) -> bool:
+    """Whether an operation reads or writes one element of an array that a variable holds."""
+    if op.code == "load":
+        base, *at = op.args
+    elif op.code in WRITES and op.args[1].kind.classes <= _REAL:
+        base, _, *at = op.args
+    else:
+        return False
+    if base.op.code != "read" or not base.op.data.is_stable or base.kind.dtype != np.float64:
+        return False
+    if type(op.data) is not tuple or not at or len(at) != base.kind.ndim:
+        return False
+    is_one = all(part[0] == "value" for part in parts_of_index(op.data))
+    return is_one and all(v.kind.classes <= _INTEGERS for v in at)
+
+
+def _is_lenient(op: Op) -> bool:
+    """Whether an operation makes the same of both classes, as far as its arguments tell."""
+    if op.code in WRITES:
+        base, value = op.args[:2]
+        return base.kind.dtype == np.float64 and value.kind.classes <= _REAL
+    if op.code != "call" or op.options:
+        return False
+    if op.f in (operator.not_, bool):
+        return all(_is_number(v.kind) for v in op.args)
+    if not all(map(_is_real, op.args)):
+        return False
+    if op.f is operator.pow:  # of a negative number, floats may become complex
+        exponent = known(op.args[1])
+        return type(exponent) is int and exponent >= 0
+    if op.f in (min, max):
+        return len(op.args) > 1
+    return isinstance(op.f, np.ufunc) or op.f in _HAND_ON or op.f in _END
+
+
+def _is_real(v: Value) -> bool:
+    if v.kind.is_array:  # in single precision, a float of Python would stay single
+        return v.kind.dtype in _REAL_ARRAYS
+    return v.kind.classes <= _REAL
+
+
+def _is_number(kind: Kind | None) -> bool:
+    return kind is not None and (kind.classes <= _REAL or kind.classes <= _TRUTHS)
+
+
+def _is_float(v: Value) -> bool:
+    return v.kind.classes == {np.float64}
+
+
+def _is_mixed(v: Value) -> bool:
+    """Whether a number may be of a class that a loose one stands for, or of another."""
+    return len(v.kind.classes) > 1 and not v.kind.classes.isdisjoint(_LOOSE)
