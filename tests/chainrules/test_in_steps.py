@@ -46,7 +46,7 @@ def test_other_diagonals_have_no_steps(options):
 def test_factors_by_scipy(lower):
     linalg = pytest.importorskip("scipy.linalg")
     load_imported()  # in the order in which rules of packages are loaded
-    from chainrules.scipy.linalg.cholesky import cho_solution
+    from chainrules.scipy.linalg.factors.cholesky import cho_solution
 
     a = np.matmul(A[0], A[0].T) + np.eye(4)
     c = linalg.cho_factor(a, lower)

@@ -19,8 +19,8 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import column, conj, diagonal, real
-from chainrules.scipy.linalg.band_factor import band_factor, size_of_blocks
-from chainrules.scipy.linalg.narrow_bands import is_narrow, shifted
+from chainrules.scipy.linalg.bands.factor import band_factor, size_of_blocks
+from chainrules.scipy.linalg.bands.narrow import is_narrow, shifted
 from chainrules_core import (
     Array,
     NoTangent,

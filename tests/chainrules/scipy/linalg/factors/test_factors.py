@@ -3,8 +3,8 @@ import pytest
 from scipy import linalg
 
 import autodiff
-from chainrules.scipy.linalg.cholesky import cho_solution
-from chainrules.scipy.linalg.lu import lu_solution
+from chainrules.scipy.linalg.factors.cholesky import cho_solution
+from chainrules.scipy.linalg.factors.lu import lu_solution
 from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
 from chainrules_core.testing import check_rule
 from tests.chainrules.scipy.linalg.cases import case, single

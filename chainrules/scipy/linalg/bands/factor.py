@@ -1,4 +1,4 @@
-"""The Cholesky factor of a long band matrix, in blocks; narrow real bands are in `narrow_bands`.
+"""The Cholesky factor of a long band matrix, in blocks; narrow real bands are in `narrow`.
 
 Cut into blocks that are no smaller than the band is wide, A = L Lᴴ has blocks D_i on the diagonal
 of L and C_i below them only, with D_i D_iᴴ = A_ii - C_{i-1} C_{i-1}ᴴ and C_i = A_{i+1,i} D_i⁻ᴴ. The
@@ -16,7 +16,7 @@ import numpy as np
 from scipy import linalg
 
 from chainrules.linalg.matrices import adjoint, completed, half_triangle, halves, onto_triangle
-from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint, is_narrow
+from chainrules.scipy.linalg.bands.narrow import factor_change, factor_change_adjoint, is_narrow
 from chainrules_core import Array, pair_rule, primitive
 from chainrules_core.authoring import is_foreign
 

@@ -5,8 +5,8 @@ import pytest
 from scipy import linalg
 
 import autodiff
-from chainrules.scipy.linalg.band_factor import band_factor, within
-from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint
+from chainrules.scipy.linalg.bands.factor import band_factor, within
+from chainrules.scipy.linalg.bands.narrow import factor_change, factor_change_adjoint
 from chainrules_core.testing import check_rule
 
 RNG = np.random.default_rng(0)

@@ -15,7 +15,7 @@ from scipy import linalg
 
 from chainrules.linalg.gaps import negligible, over_gaps, turned
 from chainrules.linalg.matrices import adjoint, conj, diagonal, diagonal_matrix, row
-from chainrules.scipy.linalg.banded import band_of, dense, onto_hermitian_band, width
+from chainrules.scipy.linalg.bands.solving import band_of, dense, onto_hermitian_band, width
 from chainrules.scipy.linalg.spectral import completed, padded
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
 from chainrules_core import Array, NotImplementedTangent, Tangent, not_implemented, pair_rule

@@ -23,7 +23,7 @@ from scipy import linalg
 from chainrules.linalg.gaps import negligible
 from chainrules.linalg.matrices import adjoint, diagonal, diagonal_matrix
 from chainrules.scipy.delegated import both
-from chainrules.scipy.linalg.schur import blocks_of, inside_blocks, pairs_in
+from chainrules.scipy.linalg.factors.schur import blocks_of, inside_blocks, pairs_in
 from chainrules.scipy.linalg.solvers import Change, solver_rules
 from chainrules_core import (
     Array,

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from chainrules.scipy.linalg.banded import factor_solution
+from chainrules.scipy.linalg.bands.solving import factor_solution
 from tests.chainrules.scipy.linalg.cases import case, single
 from tests.helpers import normal_draws
 
