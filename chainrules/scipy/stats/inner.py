@@ -2,7 +2,7 @@
 
 Their names begin with an underscore; they are densities f, distribution functions F, complements
 and quantiles in other orders of arguments. The derivatives are as in
-`chainrules.scipy.special.distributions`.
+`chainrules.scipy.special.probability.distributions`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,9 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.private import Private
-from chainrules.scipy.special.distributions import (
+from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
+from chainrules.scipy.special.parameters import by_parameter
+from chainrules.scipy.special.probability.distributions import (
     CHI2_NONCENTRAL,
     F_NONCENTRAL,
     T_NONCENTRAL,
@@ -23,9 +25,7 @@ from chainrules.scipy.special.distributions import (
     noncentral_chi2_density,
     noncentral_f_density,
 )
-from chainrules.scipy.special.incomplete import beta_by_a, beta_by_b, beta_density
-from chainrules.scipy.special.losses import kolmogorov_slope, smirnov_slope
-from chainrules.scipy.special.parameters import by_parameter
+from chainrules.scipy.special.probability.losses import kolmogorov_slope, smirnov_slope
 from chainrules_core import NoTangent, decompose, non_differentiable, not_implemented, scalar_rule
 
 _discrete_distns = Private("stats._discrete_distns")

@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special, stats
 
 from chainrules.scipy.private import Private
-from chainrules.scipy.special.distributions import (
+from chainrules.scipy.special.probability.distributions import (
     noncentral_chi2_density,
     noncentral_chi2_log_density,
 )

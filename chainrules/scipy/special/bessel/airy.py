@@ -1,7 +1,7 @@
 """Airy functions and their integrals.
 
 Ai'' = z Ai and Bi'' = z Bi (DLMF 9.2.1). Scaled by e^±ζ, ζ = ⅔ z^(3/2), ζ' = √z: the scale of Ai is
-holomorphic, that of Bi, e^-|Re ζ|, is not (see `bessel` for what it adds).
+holomorphic, that of Bi, e^-|Re ζ|, is not (see `kinds` for what it adds).
 """
 
 from __future__ import annotations
