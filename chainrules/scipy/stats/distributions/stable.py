@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from chainrules.scipy.stats.continuous import in_place_of
+from chainrules.scipy.stats.distributions.continuous import in_place_of
 
 
 def shifted(own: Callable) -> Callable:

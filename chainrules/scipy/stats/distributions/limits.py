@@ -25,7 +25,7 @@ from chainrules.scipy.special.probability.distributions import (
     noncentral_chi2_density,
     noncentral_chi2_log_density,
 )
-from chainrules.scipy.stats.continuous import in_place_of
+from chainrules.scipy.stats.distributions.continuous import in_place_of
 from chainrules_core import primitive, scalar_rule
 
 LOG_2PI = math.log(2 * math.pi)

@@ -15,9 +15,9 @@ from scipy import special, stats
 
 from chainrules.scipy.found import with_value
 from chainrules.scipy.private import Private
-from chainrules.scipy.stats.limits import log1p_over
-from chainrules.scipy.stats.means import geometric, unless_zero
+from chainrules.scipy.stats.distributions.limits import log1p_over
 from chainrules.scipy.stats.quadrature import as_found, plain
+from chainrules.scipy.stats.samples.means import geometric, unless_zero
 from chainrules_core import decompose
 
 _morestats = Private("stats._morestats")

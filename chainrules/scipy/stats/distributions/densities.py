@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import special, stats
 
-from chainrules.scipy.stats.continuous import in_place_of
+from chainrules.scipy.stats.distributions.continuous import in_place_of
 
 
 @in_place_of(type(stats.genhyperbolic), "_logpdf")

@@ -9,7 +9,7 @@ import pytest
 from scipy import integrate, special, stats
 
 import autodiff
-from chainrules.scipy.stats.boxes import box
+from chainrules.scipy.stats.distributions.boxes import box
 
 A, B = np.array([-0.7, -0.9]), np.array([0.4, 0.8])
 COV = np.array([[2.0, 0.3], [0.3, 1.5]])

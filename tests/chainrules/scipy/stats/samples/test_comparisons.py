@@ -4,7 +4,7 @@ from scipy import stats
 
 import autodiff
 from chainrules.refused import RefusedError
-from chainrules.scipy.stats.comparisons import range_exceeded
+from chainrules.scipy.stats.samples.comparisons import range_exceeded
 from chainrules_core import NotImplementedTangentError
 from chainrules_core.testing import check_rule
 from chainrules_core.testing.failures import MissingDerivativeWarning

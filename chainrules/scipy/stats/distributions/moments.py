@@ -16,7 +16,7 @@ import numpy as np
 from scipy import special, stats
 
 from chainrules.scipy.found import with_value
-from chainrules.scipy.stats.continuous import in_place_of
+from chainrules.scipy.stats.distributions.continuous import in_place_of
 from chainrules.scipy.stats.quadrature import as_found, plain
 
 NEAR = 0.05

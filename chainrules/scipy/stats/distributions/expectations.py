@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import integrate, special, stats
 
-from chainrules.scipy.stats.continuous import in_place_of
+from chainrules.scipy.stats.distributions.continuous import in_place_of
 from chainrules.scipy.stats.quadrature import JumpError, as_found, plain, quadrature
 from chainrules_core import non_differentiable
 from chainrules_core.noticed import forgive

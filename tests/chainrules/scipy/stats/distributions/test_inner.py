@@ -3,8 +3,8 @@
 import pytest
 from scipy import special, stats
 
-from chainrules.scipy.stats.inner import ufuncs
-from chainrules.scipy.stats.limits import log1p_over, log_i0
+from chainrules.scipy.stats.distributions.inner import ufuncs
+from chainrules.scipy.stats.distributions.limits import log1p_over, log_i0
 from chainrules_core.testing import check_rule, const
 
 CASES = [
