@@ -4,7 +4,7 @@ from scipy import special
 import autodiff
 from chainrules_core import NoTangent, frule, rrule, unthunk
 from chainrules_core.testing import check_rule, const
-from chainrules_core.testing.seeds import unpaired
+from chainrules_core.testing.inputs.seeds import unpaired
 
 
 def name(case):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core.tangents import AbstractZero, unthunk_deep
-from chainrules_core.testing.vectors import leaves, parts_of
+from chainrules_core.testing.numeric.vectors import leaves, parts_of
 
 _WIDE = {np.dtype(narrow): np.dtype(wide) for narrow, wide in ("ed", "fd", "FD")}
 

@@ -8,7 +8,7 @@ import pytest
 
 from chainrules_core import NoTangent, Tangent, ZeroTangent, not_implemented, thunk
 from chainrules_core.testing import TangentMismatchError, assert_tangents_close
-from chainrules_core.testing.hints import hint
+from chainrules_core.testing.comparison.hints import hint
 
 Pair = namedtuple("Pair", "a b")
 MISSING = not_implemented("why")

@@ -21,18 +21,18 @@ from chainrules_core.tangents import (
     ZeroTangent,
     unthunk_deep,
 )
-from chainrules_core.testing.case import Case, Status, is_strict
-from chainrules_core.testing.compare import assert_tangents_close
-from chainrules_core.testing.draw import rand_tangent
+from chainrules_core.testing.checks.case import Case, Status, is_strict
+from chainrules_core.testing.checks.gradient import compare_with_differences
+from chainrules_core.testing.checks.variants import CountingThunk, parts_alone, seed_variants
+from chainrules_core.testing.comparison.compare import assert_tangents_close
+from chainrules_core.testing.comparison.forms import primal_problem, same_value, tangent_problem
+from chainrules_core.testing.comparison.unknown import is_zero
 from chainrules_core.testing.failures import described, shown
-from chainrules_core.testing.forms import primal_problem, same_value, tangent_problem
-from chainrules_core.testing.gradient import compare_with_differences
-from chainrules_core.testing.precision import promote
+from chainrules_core.testing.inputs.draw import rand_tangent
+from chainrules_core.testing.inputs.seeds import AUTO
+from chainrules_core.testing.numeric.precision import promote
+from chainrules_core.testing.numeric.vectors import fresh
 from chainrules_core.testing.record import Used, places, pulled_alone
-from chainrules_core.testing.seeds import AUTO
-from chainrules_core.testing.unknown import is_zero
-from chainrules_core.testing.variants import CountingThunk, parts_alone, seed_variants
-from chainrules_core.testing.vectors import fresh
 
 
 class ReverseCheck:

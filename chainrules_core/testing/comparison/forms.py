@@ -8,7 +8,13 @@ import numpy as np
 
 from chainrules_core.tangents import AbstractZero, NotImplementedTangent, Tangent, unthunk_deep
 from chainrules_core.testing.failures import described, shown
-from chainrules_core.testing.vectors import Parts, is_sparse, items_of, parts_of, primal_type_of
+from chainrules_core.testing.numeric.vectors import (
+    Parts,
+    is_sparse,
+    items_of,
+    parts_of,
+    primal_type_of,
+)
 
 _CONTAINERS = (tuple, list, dict)
 

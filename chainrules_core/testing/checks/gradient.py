@@ -8,15 +8,15 @@ import numpy as np
 
 from chainrules_core.projection import ProjectTo
 from chainrules_core.tangents import Tangent, ZeroTangent
-from chainrules_core.testing.case import Case, is_strict
-from chainrules_core.testing.compare import assert_tangents_close
-from chainrules_core.testing.differences import Point, dot
-from chainrules_core.testing.draw import rand_tangent
+from chainrules_core.testing.checks.case import Case, is_strict
+from chainrules_core.testing.comparison.compare import assert_tangents_close
+from chainrules_core.testing.comparison.unknown import where_known, without_missing
 from chainrules_core.testing.failures import TangentMismatchError, sentence, shown
-from chainrules_core.testing.precision import promote, promote_where
-from chainrules_core.testing.seeds import AUTO
-from chainrules_core.testing.unknown import where_known, without_missing
-from chainrules_core.testing.vectors import tangent_to_vector, vector_to_tangent
+from chainrules_core.testing.inputs.draw import rand_tangent
+from chainrules_core.testing.inputs.seeds import AUTO
+from chainrules_core.testing.numeric.differences import Point, dot
+from chainrules_core.testing.numeric.precision import promote, promote_where
+from chainrules_core.testing.numeric.vectors import tangent_to_vector, vector_to_tangent
 
 # Arguments with so few coordinates get their whole gradient checked; larger ones a direction.
 FEW = 12

@@ -19,10 +19,10 @@ from chainrules_core.tangents import (
     backing,
     unthunk_deep,
 )
+from chainrules_core.testing.comparison.hints import hint
 from chainrules_core.testing.failures import TangentMismatchError, described, shown
-from chainrules_core.testing.hints import hint
-from chainrules_core.testing.precision import coarsest
-from chainrules_core.testing.vectors import is_sparse, items_of, parts_of, primal_type_of
+from chainrules_core.testing.numeric.precision import coarsest
+from chainrules_core.testing.numeric.vectors import is_sparse, items_of, parts_of, primal_type_of
 
 Close = Callable[[Any, Any, str], None]
 

@@ -14,7 +14,7 @@ from chainrules_core.testing import (
     jvp_fd,
     vjp_fd,
 )
-from chainrules_core.testing.differences import Point
+from chainrules_core.testing.numeric.differences import Point
 
 SMOOTH = [
     (np.exp, np.exp, (-5.0, 0.0, 1.0, 20.0)),

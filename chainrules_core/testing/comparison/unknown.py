@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from chainrules_core.tangents import NotImplementedTangent, Tangent, ZeroTangent, unthunk
-from chainrules_core.testing.compare import assert_tangents_close
-from chainrules_core.testing.vectors import items_of
+from chainrules_core.testing.comparison.compare import assert_tangents_close
+from chainrules_core.testing.numeric.vectors import items_of
 
 
 def is_zero(bar: Any) -> bool:

@@ -23,8 +23,13 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.testing.precision import coarsest, widen
-from chainrules_core.testing.vectors import fresh, tangent_to_vector, to_vector, vector_to_tangent
+from chainrules_core.testing.numeric.precision import coarsest, widen
+from chainrules_core.testing.numeric.vectors import (
+    fresh,
+    tangent_to_vector,
+    to_vector,
+    vector_to_tangent,
+)
 
 EPSILON = float(np.finfo(np.float64).eps)
 

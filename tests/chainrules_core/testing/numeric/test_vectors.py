@@ -9,9 +9,9 @@ import pytest
 from chainrules_core import NoTangent, Tangent, ZeroTangent, inner, not_implemented, thunk
 from chainrules_core.errors import NotImplementedTangentError
 from chainrules_core.testing import rand_tangent, to_vector
-from chainrules_core.testing.forms import same_value
-from chainrules_core.testing.precision import coarsest, promote, promote_where, widen
-from chainrules_core.testing.vectors import (
+from chainrules_core.testing.comparison.forms import same_value
+from chainrules_core.testing.numeric.precision import coarsest, promote, promote_where, widen
+from chainrules_core.testing.numeric.vectors import (
     fresh,
     is_constant,
     leaves,

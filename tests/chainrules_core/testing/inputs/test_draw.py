@@ -23,7 +23,7 @@ from chainrules_core.testing import (
     spd_matrix,
     well_conditioned_matrix,
 )
-from chainrules_core.testing.domains import generator
+from chainrules_core.testing.inputs.domains import generator
 
 DOMAINS = [
     ABOVE_ONE, COMPLEX, LARGE, NEGATIVE, NONZERO, POSITIVE, REAL, SYMMETRIC_UNIT, UNIT, UNIT_DISK

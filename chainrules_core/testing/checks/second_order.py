@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from chainrules_core.tangents import AbstractZero, NoTangent, Tangent
-from chainrules_core.testing.differences import Point, dot
-from chainrules_core.testing.draw import rand_tangent
-from chainrules_core.testing.vectors import items_of, tangent_to_vector
+from chainrules_core.testing.inputs.draw import rand_tangent
+from chainrules_core.testing.numeric.differences import Point, dot
+from chainrules_core.testing.numeric.vectors import items_of, tangent_to_vector
 
 if TYPE_CHECKING:
-    from chainrules_core.testing.reverse import ReverseCheck
+    from chainrules_core.testing.checks.reverse import ReverseCheck
 
 
 def check_second_order(check: ReverseCheck, gradient: Callable | None) -> None:

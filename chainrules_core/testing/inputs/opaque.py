@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.testing.compare import register_comparison
-from chainrules_core.testing.vectors import to_vector
+from chainrules_core.testing.comparison.compare import register_comparison
+from chainrules_core.testing.numeric.vectors import to_vector
 from chainrules_core.zeros import zero_tangent
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.testing.domains import generator
-from chainrules_core.testing.vectors import to_vector, vector_to_tangent
+from chainrules_core.testing.inputs.domains import generator
+from chainrules_core.testing.numeric.vectors import to_vector, vector_to_tangent
 
 
 @functools.singledispatch

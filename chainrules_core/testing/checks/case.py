@@ -19,10 +19,8 @@ from chainrules_core.rule import name_of
 from chainrules_core.rules import frule, rrule
 from chainrules_core.signatures import signature_of
 from chainrules_core.tangents import NoTangent, NotImplementedTangent
-from chainrules_core.testing.compare import Tolerance
-from chainrules_core.testing.differences import FiniteDifferences, Point
-from chainrules_core.testing.domains import SEED
-from chainrules_core.testing.draw import rand_tangent
+from chainrules_core.testing.comparison.compare import Tolerance
+from chainrules_core.testing.comparison.forms import same_value
 from chainrules_core.testing.failures import (
     MissingDerivativeWarning,
     RuleCheckError,
@@ -30,11 +28,13 @@ from chainrules_core.testing.failures import (
     described,
     sentence,
 )
-from chainrules_core.testing.forms import same_value
-from chainrules_core.testing.precision import coarsest, promote
+from chainrules_core.testing.inputs.domains import SEED
+from chainrules_core.testing.inputs.draw import rand_tangent
+from chainrules_core.testing.inputs.seeds import AUTO, unpaired
+from chainrules_core.testing.numeric.differences import FiniteDifferences, Point
+from chainrules_core.testing.numeric.precision import coarsest, promote
+from chainrules_core.testing.numeric.vectors import fresh, is_constant
 from chainrules_core.testing.record import Used, keyword_arguments, place, record, rule_used
-from chainrules_core.testing.seeds import AUTO, unpaired
-from chainrules_core.testing.vectors import fresh, is_constant
 
 
 def is_strict() -> bool:

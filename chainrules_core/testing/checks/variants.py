@@ -18,7 +18,7 @@ from chainrules_core.tangents import (
     thunk,
     unthunk,
 )
-from chainrules_core.testing.vectors import fresh, items_of
+from chainrules_core.testing.numeric.vectors import fresh, items_of
 
 
 class CountingThunk(AbstractThunk):

@@ -25,14 +25,14 @@ import numpy as np
 from chainrules_core.config import RuleConfig
 from chainrules_core.rules import frule, rrule
 from chainrules_core.tangents import NoTangent
-from chainrules_core.testing.case import Case, CheckResult
-from chainrules_core.testing.compare import Tolerance
-from chainrules_core.testing.differences import FiniteDifferences
+from chainrules_core.testing.checks.case import Case, CheckResult
+from chainrules_core.testing.checks.forward import ForwardCheck
+from chainrules_core.testing.checks.reverse import ReverseCheck
+from chainrules_core.testing.checks.second_order import check_second_order
+from chainrules_core.testing.comparison.compare import Tolerance
 from chainrules_core.testing.failures import RuleCheckError
-from chainrules_core.testing.forward import ForwardCheck
-from chainrules_core.testing.reverse import ReverseCheck
-from chainrules_core.testing.second_order import check_second_order
-from chainrules_core.testing.seeds import AUTO, unpaired, with_tangent
+from chainrules_core.testing.inputs.seeds import AUTO, unpaired, with_tangent
+from chainrules_core.testing.numeric.differences import FiniteDifferences
 
 F = TypeVar("F", bound=Callable)
 

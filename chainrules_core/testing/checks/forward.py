@@ -7,15 +7,20 @@ from typing import Any
 from chainrules_core.accumulation import add_inplace
 from chainrules_core.arithmetic import add
 from chainrules_core.tangents import AbstractZero, NotImplementedTangent, ZeroTangent, unthunk_deep
-from chainrules_core.testing.case import Case, is_strict
-from chainrules_core.testing.compare import assert_tangents_close
-from chainrules_core.testing.draw import rand_tangent
+from chainrules_core.testing.checks.case import Case, is_strict
+from chainrules_core.testing.checks.variants import CountingThunk
+from chainrules_core.testing.comparison.compare import assert_tangents_close
+from chainrules_core.testing.comparison.forms import primal_problem, same_value, tangent_problem
+from chainrules_core.testing.comparison.unknown import is_zero, where_known, without_missing
 from chainrules_core.testing.failures import RuleCheckError, described, shown
-from chainrules_core.testing.forms import primal_problem, same_value, tangent_problem
-from chainrules_core.testing.seeds import AUTO
-from chainrules_core.testing.unknown import is_zero, where_known, without_missing
-from chainrules_core.testing.variants import CountingThunk
-from chainrules_core.testing.vectors import fresh, is_constant, tangent_to_vector, vector_to_tangent
+from chainrules_core.testing.inputs.draw import rand_tangent
+from chainrules_core.testing.inputs.seeds import AUTO
+from chainrules_core.testing.numeric.vectors import (
+    fresh,
+    is_constant,
+    tangent_to_vector,
+    vector_to_tangent,
+)
 
 
 class ForwardCheck:
