@@ -6,7 +6,7 @@ import pytest
 from chainrules.indexing.diagonals import on_diagonal
 from chainrules.linalg.cholesky import cholesky_adjoint
 from chainrules_core.define import STEPS
-from chainrules_core.pending import load_imported
+from chainrules_core.registry.pending import load_imported
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 4, 4))

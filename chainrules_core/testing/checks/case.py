@@ -13,11 +13,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from chainrules_core.calling.signatures import signature_of
 from chainrules_core.errors import NoRuleError
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import name_of
 from chainrules_core.rules import frule, rrule
-from chainrules_core.signatures import signature_of
 from chainrules_core.tangents import NoTangent, NotImplementedTangent
 from chainrules_core.testing.comparison.compare import Tolerance
 from chainrules_core.testing.comparison.forms import same_value

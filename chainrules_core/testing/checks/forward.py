@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_core.accumulation import add_inplace
-from chainrules_core.arithmetic import add
+from chainrules_core.operations.accumulation import add_inplace
+from chainrules_core.operations.arithmetic import add
 from chainrules_core.tangents import AbstractZero, NotImplementedTangent, ZeroTangent, unthunk_deep
 from chainrules_core.testing.checks.case import Case, is_strict
 from chainrules_core.testing.checks.variants import CountingThunk

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.projection import ProjectTo
+from chainrules_core.projection.project_to import ProjectTo
 from chainrules_core.tangents import Tangent, ZeroTangent
 from chainrules_core.testing.checks.case import Case, is_strict
 from chainrules_core.testing.comparison.compare import assert_tangents_close

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.accumulation import add_inplace
-from chainrules_core.arithmetic import add, scale
-from chainrules_core.broadcasting import unbroadcast
 from chainrules_core.define.linear import LinearRule
-from chainrules_core.projection import ProjectTo
+from chainrules_core.operations.accumulation import add_inplace
+from chainrules_core.operations.arithmetic import add, scale
+from chainrules_core.operations.broadcasting import unbroadcast
+from chainrules_core.projection.project_to import ProjectTo
 from chainrules_core.tangents import (
     AbstractZero,
     InplaceableThunk,

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.accumulation import add_inplace
+from chainrules_core.operations.accumulation import add_inplace
 from chainrules_core.tangents import (
     AbstractThunk,
     AbstractZero,

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_core.operations.zeros import zero_tangent
 from chainrules_core.testing.comparison.compare import register_comparison
 from chainrules_core.testing.numeric.vectors import to_vector
-from chainrules_core.zeros import zero_tangent
 
 
 class OpaqueIterable:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from chainrules_core import rrule, unthunk
-from chainrules_core.scattering import may_repeat, scatter, scatter_into, single_axis
+from chainrules_core.operations.scattering import may_repeat, scatter, scatter_into, single_axis
 from chainrules_core.testing.checks.check import check_rule
 from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 

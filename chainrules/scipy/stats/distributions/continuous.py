@@ -33,7 +33,7 @@ from chainrules_core import (
     thunk,
 )
 from chainrules_core.authoring import fit, strong_product
-from chainrules_core.noticed import forgive
+from chainrules_core.interpreter.noticed import forgive
 
 # Whose shapes are integers: nothing depends on their fraction.
 BY_INTEGERS = ("irwinhall", "ksone", "kstwo")

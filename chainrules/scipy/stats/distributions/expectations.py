@@ -18,7 +18,7 @@ from scipy import integrate, special, stats
 from chainrules.scipy.stats.distributions.continuous import in_place_of
 from chainrules.scipy.stats.quadrature import JumpError, as_found, plain, quadrature
 from chainrules_core import non_differentiable
-from chainrules_core.noticed import forgive
+from chainrules_core.interpreter.noticed import forgive
 
 rv = stats.rv_continuous
 ENTROPY, MOMENT, MOMENT_BY_QUANTILES = rv._entropy, rv._mom0_sc, rv._mom1_sc
