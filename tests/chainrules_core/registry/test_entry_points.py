@@ -12,7 +12,7 @@ import pytest
 
 from chainrules_core.installed import DistributionWarning, warn_of_clashes
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SAMPLE = ROOT / "examples" / "package_with_rules"
 
 
