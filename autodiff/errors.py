@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from chainrules_core import ChainRulesError
-from chainrules_core.places import frames, is_library_file, user_line as user_line
+from chainrules_core.interpreter.places import frames, is_library_file, user_line as user_line
 from chainrules_core.rules import name_of
 
 

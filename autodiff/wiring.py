@@ -16,7 +16,7 @@ from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
 from autodiff.trace import jvp_trace, number_classes
-from chainrules_core.places import add_engine
+from chainrules_core.interpreter.places import add_engine
 
 add_engine("autodiff", entries="autodiff.api")
 errors.connect(source_of=rewritten_code.source_of)

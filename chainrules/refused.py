@@ -15,10 +15,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from chainrules_core import Array, ChainRulesError, frule, rrule
-from chainrules_core.places import user_line
+from chainrules_core.calling.signatures import Signature, signature_of
+from chainrules_core.interpreter.places import user_line
 from chainrules_core.rule import Rule, name_of
 from chainrules_core.rules import checked_key
-from chainrules_core.signatures import Signature, signature_of
 
 
 class RefusedError(ChainRulesError, TypeError):

@@ -7,23 +7,12 @@ forms to define rules (:func:`scalar_rule`, :func:`linear_rule`, :func:`pair_rul
 :mod:`chainrules_core.engine`.
 """
 
-from chainrules_core import projection_containers as projection_containers
 from chainrules_core._version import __version__ as __version__
-from chainrules_core.accumulation import (
-    add_inplace as add_inplace,
-    is_inplaceable_destination as is_inplaceable_destination,
+from chainrules_core.calling.debug import (
+    debug_mode as debug_mode,
+    is_debug as is_debug,
+    set_debug as set_debug,
 )
-from chainrules_core.arithmetic import (
-    add as add,
-    conj as conj,
-    inner as inner,
-    is_tangent as is_tangent,
-    is_zero as is_zero,
-    norm as norm,
-    scale as scale,
-)
-from chainrules_core.broadcasting import unbroadcast as unbroadcast
-from chainrules_core.closures import Closure as Closure
 from chainrules_core.config import (
     Capability as Capability,
     HasForwardMode as HasForwardMode,
@@ -34,11 +23,6 @@ from chainrules_core.config import (
     SupportsMutation as SupportsMutation,
     frule_via_ad as frule_via_ad,
     rrule_via_ad as rrule_via_ad,
-)
-from chainrules_core.debug import (
-    debug_mode as debug_mode,
-    is_debug as is_debug,
-    set_debug as set_debug,
 )
 from chainrules_core.define import (
     decompose as decompose,
@@ -52,6 +36,7 @@ from chainrules_core.define import (
     primitive as primitive,
     scalar_rule as scalar_rule,
 )
+from chainrules_core.define.ignore import ignore_derivatives as ignore_derivatives
 from chainrules_core.errors import (
     AmbiguousRuleError as AmbiguousRuleError,
     BadInplaceError as BadInplaceError,
@@ -68,22 +53,31 @@ from chainrules_core.errors import (
     RuleResultError as RuleResultError,
     TangentTypeError as TangentTypeError,
 )
-from chainrules_core.ignore import ignore_derivatives as ignore_derivatives
 from chainrules_core.installed import warn_of_clashes as _warn_of_clashes
-from chainrules_core.names import (
-    Array as Array,
-    Index as Index,
-    Number as Number,
-    Numeric as Numeric,
-    Real as Real,
-    Scalar as Scalar,
+from chainrules_core.operations.accumulation import (
+    add_inplace as add_inplace,
+    is_inplaceable_destination as is_inplaceable_destination,
 )
-from chainrules_core.pending import (
+from chainrules_core.operations.arithmetic import (
+    add as add,
+    conj as conj,
+    inner as inner,
+    is_tangent as is_tangent,
+    is_zero as is_zero,
+    norm as norm,
+    scale as scale,
+)
+from chainrules_core.operations.broadcasting import unbroadcast as unbroadcast
+from chainrules_core.operations.zeros import (
+    add_tangent as add_tangent,
+    zero_tangent as zero_tangent,
+)
+from chainrules_core.projection.project_to import ProjectTo as ProjectTo
+from chainrules_core.registry.entries import instance_of as instance_of
+from chainrules_core.registry.pending import (
     when_imported as when_imported,
     when_looked_up as when_looked_up,
 )
-from chainrules_core.projection import ProjectTo as ProjectTo
-from chainrules_core.registry import instance_of as instance_of
 from chainrules_core.rules import (
     frule as frule,
     require_frule as require_frule,
@@ -110,7 +104,15 @@ from chainrules_core.tangents import (
     unthunk as unthunk,
     unthunk_deep as unthunk_deep,
 )
-from chainrules_core.zeros import add_tangent as add_tangent, zero_tangent as zero_tangent
+from chainrules_core.values.closures import Closure as Closure
+from chainrules_core.values.names import (
+    Array as Array,
+    Index as Index,
+    Number as Number,
+    Numeric as Numeric,
+    Real as Real,
+    Scalar as Scalar,
+)
 
 _warn_of_clashes()
-when_imported("scipy.sparse", "chainrules_core.projection_sparse")
+when_imported("scipy.sparse", "chainrules_core.projection.sparse")

@@ -5,9 +5,8 @@ helpers that the rules of `chainrules` are written with. The page about writing 
 use them. The interface for engines is :mod:`chainrules_core.engine`.
 """
 
-from chainrules_core.arithmetic import add, conj, scale
-from chainrules_core.broadcasting import spread_to, unbroadcast
-from chainrules_core.closures import Closure
+from chainrules_core.calling.frame import part, parts
+from chainrules_core.calling.lists import array_of, natural
 from chainrules_core.config import (
     HasForwardMode,
     HasReverseMode,
@@ -29,21 +28,20 @@ from chainrules_core.define import (
     scalar_rule,
 )
 from chainrules_core.define.bits import remainder, turned_by_sign, where_true
+from chainrules_core.define.ignore import ignore_derivatives
 from chainrules_core.define.precision import precise
 from chainrules_core.define.scalar import conjugate, fit, has_nan, strong_product
 from chainrules_core.errors import ChainRulesError, RuleDefinitionError
-from chainrules_core.frame import part, parts
-from chainrules_core.ignore import ignore_derivatives
-from chainrules_core.lists import array_of, natural
-from chainrules_core.names import Array, Index, Number, Numeric, Real, Scalar
-from chainrules_core.no_value import NO_VALUE
-from chainrules_core.pending import when_imported
-from chainrules_core.projection import ProjectTo, is_foreign
-from chainrules_core.registry import instance_of
+from chainrules_core.interpreter.no_value import NO_VALUE
+from chainrules_core.operations.arithmetic import add, conj, scale
+from chainrules_core.operations.broadcasting import spread_to, unbroadcast
+from chainrules_core.operations.scattering import scatter, scatter_along_into, scatter_into
+from chainrules_core.operations.zeros import zero_tangent
+from chainrules_core.projection.project_to import ProjectTo, is_foreign
+from chainrules_core.registry.entries import instance_of
+from chainrules_core.registry.pending import when_imported
 from chainrules_core.rule import EVERY
 from chainrules_core.rules import frule, require_rrule, rrule
-from chainrules_core.scattering import scatter, scatter_along_into, scatter_into
-from chainrules_core.sparse_arrays import coords_of, entries_of, with_entries
 from chainrules_core.tangents import (
     AbstractTangent,
     AbstractThunk,
@@ -61,7 +59,9 @@ from chainrules_core.tangents import (
     unthunk,
     unthunk_deep,
 )
-from chainrules_core.zeros import zero_tangent
+from chainrules_core.values.closures import Closure
+from chainrules_core.values.names import Array, Index, Number, Numeric, Real, Scalar
+from chainrules_core.values.sparse_arrays import coords_of, entries_of, with_entries
 
 __all__ = [
     # The tables of rules, and short forms to define them.

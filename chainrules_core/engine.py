@@ -4,11 +4,8 @@ Rule authors do not need it: see :mod:`chainrules_core.authoring`. ``docs/engine
 an engine uses it, with two small engines.
 """
 
-from chainrules_core.abstract_array import AbstractArray
-from chainrules_core.accumulation import add_inplace, is_inplaceable_destination
-from chainrules_core.arithmetic import add, inner
-from chainrules_core.broadcasting import spread_to, unbroadcast, unbroadcast_rows
-from chainrules_core.closures import Closure
+from chainrules_core.calling.frame import checked_pair, named_projection, sorted_bars
+from chainrules_core.calling.signatures import Signature, signature_of
 from chainrules_core.config import (
     Capability,
     HasForwardMode,
@@ -38,10 +35,8 @@ from chainrules_core.errors import (
     ProjectionError,
     TangentTypeError,
 )
-from chainrules_core.facts import RuleFacts, abstract_value, rules
-from chainrules_core.frame import checked_pair, named_projection, sorted_bars
-from chainrules_core.noticed import forgive, here, mark, noticing, restore
-from chainrules_core.places import (
+from chainrules_core.interpreter.noticed import forgive, here, mark, noticing, restore
+from chainrules_core.interpreter.places import (
     MADE_HERE,
     add_engine,
     frames,
@@ -49,13 +44,22 @@ from chainrules_core.places import (
     say_where,
     user_line,
 )
-from chainrules_core.projection import KNOWN_SPACES, ProjectTo, ProjectToArray, ProjectToNumber
-from chainrules_core.quiet import is_mild, quiet, raising
-from chainrules_core.registry import Entry, key_of
+from chainrules_core.interpreter.quiet import is_mild, quiet, raising
+from chainrules_core.operations.accumulation import add_inplace, is_inplaceable_destination
+from chainrules_core.operations.arithmetic import add, inner
+from chainrules_core.operations.broadcasting import spread_to, unbroadcast, unbroadcast_rows
+from chainrules_core.operations.scattering import may_repeat, scatter
+from chainrules_core.operations.zeros import zero_tangent
+from chainrules_core.projection.project_to import (
+    KNOWN_SPACES,
+    ProjectTo,
+    ProjectToArray,
+    ProjectToNumber,
+)
+from chainrules_core.registry.entries import Entry, key_of
+from chainrules_core.registry.facts import RuleFacts, abstract_value, rules
 from chainrules_core.rule import HandRule, Rule, name_of
 from chainrules_core.rules import RuleTable, frule, rrule
-from chainrules_core.scattering import may_repeat, scatter
-from chainrules_core.signatures import Signature, signature_of
 from chainrules_core.tangents import (
     AbstractThunk,
     AbstractZero,
@@ -67,7 +71,8 @@ from chainrules_core.tangents import (
     ZeroTangent,
     unthunk,
 )
-from chainrules_core.zeros import zero_tangent
+from chainrules_core.values.abstract_array import AbstractArray
+from chainrules_core.values.closures import Closure
 
 __all__ = [
     # The tables, rules as objects, and calls bound to their signatures.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from chainrules_core.noticed import ChainRulesError as ChainRulesError
+from chainrules_core.interpreter.noticed import ChainRulesError as ChainRulesError
 
 
 def counted(number: int, noun: str) -> str:

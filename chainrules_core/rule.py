@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_core.calling.frame import call_pullback, checked_pair, materialised
+from chainrules_core.calling.lists import frule_on_arrays, rrule_on_arrays, widened
+from chainrules_core.calling.signatures import Binder, Signature
 from chainrules_core.config import RuleConfig
-from chainrules_core.frame import call_pullback, checked_pair, materialised
-from chainrules_core.lists import frule_on_arrays, rrule_on_arrays, widened
-from chainrules_core.registry import check_types, expand, key_of
-from chainrules_core.signatures import Binder, Signature
+from chainrules_core.registry.entries import check_types, expand, key_of
 
 
 def name_of(f: Any) -> str:
@@ -217,7 +217,7 @@ class Rule:
         Parameters
         ----------
         args, options
-            Bound arguments (see ``chainrules_core.signatures``).
+            Bound arguments (see ``chainrules_core.calling.signatures``).
         wanted : tuple of int, optional
             The positions whose cotangents are wanted; all, and that of `f` itself first, if None.
         config : RuleConfig, optional

@@ -9,17 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from chainrules_core.calling.frame import full_pullback, missing_along, split_dots
 from chainrules_core.config import RuleConfig
 from chainrules_core.errors import NoRuleError, RuleDefinitionError
-from chainrules_core.frame import full_pullback, missing_along, split_dots
-from chainrules_core.pending import (
+from chainrules_core.registry.entries import Entry, check_types, key_of
+from chainrules_core.registry.pending import (
     is_loading,
     is_waited_for,
     load_all,
     load_imported,
     load_rules_of,
 )
-from chainrules_core.registry import Entry, check_types, key_of
 from chainrules_core.rule import HandRule, Rule, name_of
 
 

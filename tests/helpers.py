@@ -24,7 +24,7 @@ import pytest
 import autodiff
 from autodiff.intercept.source import fusion_sites
 from chainrules_core import frule, rrule, scalar_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 
 ROOT = Path(__file__).parents[1]
 STENCILS = {2: {1: 1 / 2}, 4: {1: 2 / 3, 2: -1 / 12}}

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.errors import ArgumentError
+from chainrules_core.calling.signatures import signature_of
 from chainrules_core.rules import name_of
-from chainrules_core.signatures import signature_of
 
 OPTIONS = ("argnums", "has_aux", "fallback", "mode")
 """The names of the options of derivatives."""

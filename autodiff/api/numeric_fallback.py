@@ -27,7 +27,7 @@ from autodiff.trace.nodes import CallRule
 from autodiff.trace.pytree import has_variables, is_perturbable, leaves_of, tangent_of, variables_of
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import NoTangent, unbroadcast
-from chainrules_core.noticed import mark, restore
+from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.rules import name_of
 
 _STEPS = 0.1 * 0.25 ** np.arange(14)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import types
 
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.places import MADE_HERE
 
 _OURS = frozenset({"autodiff", "chainrules", "chainrules_core", "multipledispatch"})
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.autocompile.escape_analysis import MISSING
-from chainrules_core.quiet import raising
+from chainrules_core.interpreter.quiet import raising
 from chainrules_core.rule import Rule
 
 FUNCTIONS = frozenset({types.FunctionType, types.MethodType, functools.partial})

@@ -23,7 +23,7 @@ from autodiff.repeatable import is_repeatable
 from autodiff.trace.observers import is_observed
 from autodiff.trace.trace_stack import is_free
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.quiet import is_mild
+from chainrules_core.interpreter.quiet import is_mild
 
 
 def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *chosen: Any) -> Any:

@@ -13,8 +13,8 @@ from autodiff.autocompile.purity_analysis import Doubt, Proof
 from autodiff.compiler.compile_errors import MISMATCH, TooLongError
 from autodiff.compiler.compiled_function import recorded
 from autodiff.trace.pytree import leaves_of, parts_of
-from chainrules_core.noticed import mark, restore
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.noticed import mark, restore
+from chainrules_core.interpreter.quiet import quiet
 
 _PLAIN = (int, float, complex, str, bool, type(None))
 _NESTS = (tuple, list, dict)

@@ -20,7 +20,7 @@ from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.numpy_api.out_arguments import WRITERS
 from autodiff.numpy_api.pyfunc_loops import python_function
-from chainrules_core.signatures import parameter_names
+from chainrules_core.calling.signatures import parameter_names
 
 _REFUSED = frozenset(known("reads_memory"))
 """Functions that say whether arguments are one object, which is not followed."""

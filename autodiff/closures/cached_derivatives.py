@@ -32,7 +32,7 @@ from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import Closure
-from chainrules_core.noticed import forgive
+from chainrules_core.interpreter.noticed import forgive
 
 TRACED_CALLS = 12  # before recording pays
 MOST_VARIANTS = 6

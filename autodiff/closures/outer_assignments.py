@@ -14,7 +14,7 @@ import types
 from typing import NamedTuple
 
 from autodiff import caches
-from chainrules_core.places import codes_in
+from chainrules_core.interpreter.places import codes_in
 
 READABLE = ((3, 11), (3, 12), (3, 13))
 """Versions of Python whose bytecode `tests/autodiff/closures/test_outer_assignments.py` pins."""

@@ -46,8 +46,8 @@ from autodiff.intercept import intercept
 from autodiff.trace.pytree import leaves_of, parts_of
 from autodiff.trace.trace_stack import recording as at_level
 from chainrules_core.define.partial import ARITHMETIC
-from chainrules_core.noticed import mark, restore
-from chainrules_core.quiet import is_mild
+from chainrules_core.interpreter.noticed import mark, restore
+from chainrules_core.interpreter.quiet import is_mild
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 

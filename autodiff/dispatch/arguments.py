@@ -34,10 +34,10 @@ from chainrules_core import (
     Tangent,
     unthunk,
 )
-from chainrules_core.frame import named_projection
-from chainrules_core.no_value import NO_VALUE
+from chainrules_core.calling.frame import named_projection
+from chainrules_core.calling.signatures import signature_of
+from chainrules_core.interpreter.no_value import NO_VALUE
 from chainrules_core.rule import Rule
-from chainrules_core.signatures import signature_of
 
 # Types that hold no traced value: they are not looked into.
 PLAIN = frozenset(

@@ -56,7 +56,7 @@ from chainrules_core import (
     rrule,
 )
 from chainrules_core.define import DecomposeRule, LinearRule
-from chainrules_core.registry import Entry, key_of
+from chainrules_core.registry.entries import Entry, key_of
 from chainrules_core.rule import Rule, name_of
 
 NO_RULE: Any = object()

@@ -13,7 +13,7 @@ from weakref import WeakKeyDictionary
 
 from autodiff import caches
 from chainrules_core import frule, rrule
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.rule import Rule
 
 OFTEN = 16

@@ -13,7 +13,7 @@ from autodiff.mutation.memory_layout import laid_like
 from autodiff.trace.jvp_trace import dot_of, pushed, with_tangent
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import unthunk
-from chainrules_core.quiet import is_mild
+from chainrules_core.interpreter.quiet import is_mild
 from chainrules_core.rule import Rule
 
 _TRACED = frozenset({Tracer, FloatTracer})

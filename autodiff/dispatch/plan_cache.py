@@ -38,7 +38,7 @@ from autodiff.trace.tape import CONSTANT, Forward, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import HandRule
 
 _ndarray = np.ndarray

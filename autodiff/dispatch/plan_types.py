@@ -18,10 +18,10 @@ from autodiff.trace.outer_products import OuterProducts
 from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Cotangents, Tape, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_origin, wrap
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
+from chainrules_core.calling.frame import checked_pair, sorted_bars
 from chainrules_core.define import DecomposeRule, LinearRule
-from chainrules_core.frame import checked_pair, sorted_bars
-from chainrules_core.no_value import NO_VALUE
-from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.interpreter.no_value import NO_VALUE
+from chainrules_core.projection.project_to import KNOWN_SPACES
 from chainrules_core.rule import HandRule, Rule
 
 _TRACED = frozenset({Tracer, FloatTracer})

@@ -18,9 +18,9 @@ from autodiff.dispatch.plan_types import KEYED, SIMPLE, HandNode, OfHand, bound_
 from autodiff.trace.tape import Cotangents, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, ProjectTo, Tangent, rrule, unthunk
+from chainrules_core.calling.frame import checked_pair, sorted_bars
 from chainrules_core.errors import CotangentError
-from chainrules_core.frame import checked_pair, sorted_bars
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import HandRule
 
 _ndarray = np.ndarray

@@ -17,7 +17,7 @@ from autodiff import caches
 from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.trace.observers import Observer
 from autodiff.trace.tape import Tape
-from chainrules_core.places import MADE_HERE, folder_of, is_library_file
+from chainrules_core.interpreter.places import MADE_HERE, folder_of, is_library_file
 
 _PACKAGES = ("autodiff", "chainrules", "chainrules_core")
 OURS = (*map(folder_of, _PACKAGES), MADE_HERE)

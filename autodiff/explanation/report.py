@@ -21,8 +21,8 @@ from autodiff.explanation.totals import Row, Total, by_function, by_line, divide
 from autodiff.trace.linearize import Linearised, argnums_of
 from autodiff.trace.observers import indices_on, observing
 from autodiff.trace.pytree import is_perturbable, leaves_of, parts_of
+from chainrules_core.calling.signatures import signature_of
 from chainrules_core.rules import name_of
-from chainrules_core.signatures import signature_of
 
 _SHORT = 0.02  # seconds of a derivative that is worth one more run
 

@@ -24,7 +24,7 @@ from autodiff.trace.observers import observing
 from autodiff.trace.pytree import map_variables
 from autodiff.trace.tape import Cotangents, sweep
 from chainrules_core import NotImplementedTangentError
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.quiet import quiet
 
 _ENOUGH = 0.2  # seconds of repeating one measurement
 _MOST = 5  # … and the most runs

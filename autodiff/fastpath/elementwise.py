@@ -27,7 +27,7 @@ from chainrules_core.define.scalar import (
     plain_product,
     strong_product,
 )
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.rules import RuleTable
 
 _ndarray = np.ndarray

@@ -25,7 +25,7 @@ from chainrules_core.define.scalar import (
     has_nan,
     plain_product,
 )
-from chainrules_core.references import if_counted
+from chainrules_core.interpreter.references import if_counted
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)

@@ -25,8 +25,8 @@ from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
 from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.noticed import forgive
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.noticed import forgive
+from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.rule import Rule
 
 _NAMES = {

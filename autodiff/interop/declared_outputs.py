@@ -15,8 +15,8 @@ from autodiff.errors import OutputError
 from autodiff.interop.flat_call import FlatCall
 from autodiff.interop.structures import Structure, taken_out
 from autodiff.trace.pytree import leaves_of, map_leaves
-from chainrules_core.abstract_array import AbstractArray
-from chainrules_core.facts import abstract_value
+from chainrules_core.registry.facts import abstract_value
+from chainrules_core.values.abstract_array import AbstractArray
 
 
 def has_form(x: Any) -> bool:

@@ -35,7 +35,7 @@ from autodiff.interop.adapted import Adapted
 from autodiff.interop.captures import check_captures
 from autodiff.interop.flat_call import FlatCall, Pull, check_function, flat_call
 from chainrules_core import rrule
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 
 
 def to_autograd(f: Callable[..., Any], /) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from autodiff.errors import OutputError
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
 from autodiff.interop.flat_call import FlatCall, Pull
 from autodiff.trace.pytree import parts_of
-from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.values.abstract_array import AbstractArray
 
 Level = tuple[tuple[int | None, ...], int]
 """One batch: for each input whether its axis 0 is that of the batch (0) or not (None); its size."""

@@ -24,7 +24,7 @@ from autodiff.interop.adapted import Adapted
 from autodiff.interop.captures import check_captures
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
 from autodiff.interop.flat_call import FlatCall, Pull, flat_call
-from chainrules_core.abstract_array import AbstractArray
+from chainrules_core.values.abstract_array import AbstractArray
 
 
 def to_pytensor(f: Callable[..., Any], /, *, out: Any = None) -> Callable[..., Any]:

@@ -17,7 +17,7 @@ from autodiff.dispatch.arguments import has_constants, innermost
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import may_hold_traced
 from autodiff.trace.tracer import Tracer
-from chainrules_core.references import if_counted
+from chainrules_core.interpreter.references import if_counted
 from chainrules_core.tangents.fields import dict_of
 
 

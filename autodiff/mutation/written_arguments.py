@@ -21,7 +21,7 @@ from autodiff.trace.pytree import parts_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import untraced
-from chainrules_core.places import codes_in
+from chainrules_core.interpreter.places import codes_in
 from chainrules_core.rules import name_of
 
 _MOST_VISITED = 20_000

@@ -29,7 +29,7 @@ from autodiff.errors import DifferentiationError, OutputError, lost_value
 from autodiff.trace.number_classes import INSTANCES, check_matrix, computes_itself
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, bare, is_tracer
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.tangents.fields import in_class
 
 MEANING = ("__array_ufunc__", "__array_wrap__", "__mul__", "__add__")

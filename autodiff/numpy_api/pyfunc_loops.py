@@ -21,7 +21,7 @@ from autodiff.errors import DifferentiationError
 from autodiff.trace.conversions import check_texts
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import frule, rrule
-from chainrules_core.no_value import NO_VALUE
+from chainrules_core.interpreter.no_value import NO_VALUE
 
 
 def python_function(f: np.ufunc) -> Callable | None:

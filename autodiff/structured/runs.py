@@ -11,7 +11,7 @@ from autodiff.structured.form.ir import Items, Named, flat
 from autodiff.structured.runtime_calls import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.quiet import quiet
 
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured

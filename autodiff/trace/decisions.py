@@ -34,7 +34,7 @@ from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import bare
-from chainrules_core.places import MADE_HERE, folder_of
+from chainrules_core.interpreter.places import MADE_HERE, folder_of
 from chainrules_core.rules import name_of
 
 _REPEATED = 4

@@ -26,10 +26,10 @@ from chainrules_core import (
     NotImplementedTangentError,
     unthunk,
 )
-from chainrules_core.broadcasting import unbroadcast_rows
-from chainrules_core.noticed import forgive
-from chainrules_core.projection import ProjectToArray, ProjectToNumber
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.noticed import forgive
+from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.operations.broadcasting import unbroadcast_rows
+from chainrules_core.projection.project_to import ProjectToArray, ProjectToNumber
 
 _SWEPT = (tuple, Elementwise, Fused, LinearNode, HandNode)
 _SWEPT_TOO = frozenset({Node, ProductNode, Gathered})

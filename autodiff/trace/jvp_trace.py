@@ -75,9 +75,9 @@ from chainrules_core import (
     zero_tangent,
 )
 from chainrules_core.define import DecomposeRule
-from chainrules_core.noticed import mark, noticing, restore
-from chainrules_core.places import say_where
-from chainrules_core.quiet import is_mild, quiet
+from chainrules_core.interpreter.noticed import mark, noticing, restore
+from chainrules_core.interpreter.places import say_where
+from chainrules_core.interpreter.quiet import is_mild, quiet
 from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 

@@ -38,9 +38,9 @@ from chainrules_core import (
     unthunk,
     zero_tangent,
 )
-from chainrules_core.noticed import forgive
-from chainrules_core.places import say_where
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.noticed import forgive
+from chainrules_core.interpreter.places import say_where
+from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.rules import name_of
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from chainrules_core.calling.signatures import Signature
 from chainrules_core.define.scalar import plain_product, strong_product
 from chainrules_core.rule import Rule
-from chainrules_core.signatures import Signature
 
 if TYPE_CHECKING:
     from autodiff.trace.tape import Cotangents

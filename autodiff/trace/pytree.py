@@ -29,7 +29,6 @@ from chainrules_core import (
     Tangent,
     ZeroTangent,
 )
-from chainrules_core.sparse_arrays import entries_of, is_sparse_class, with_entries
 from chainrules_core.tangents.fields import (
     declared_values,
     dict_of,
@@ -38,6 +37,7 @@ from chainrules_core.tangents.fields import (
     slot_values,
     slots_of,
 )
+from chainrules_core.values.sparse_arrays import entries_of, is_sparse_class, with_entries
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
 _LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)

@@ -32,8 +32,8 @@ from chainrules_core import (
     unthunk,
 )
 from chainrules_core.define.scalar import is_exact_zero
-from chainrules_core.projection import ProjectToArray, ProjectToNumber
-from chainrules_core.references import if_counted
+from chainrules_core.interpreter.references import if_counted
+from chainrules_core.projection.project_to import ProjectToArray, ProjectToNumber
 
 _serials = count(1)
 _ndarray = np.ndarray

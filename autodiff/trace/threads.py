@@ -3,7 +3,8 @@
 Several threads read and write the caches of the engine without a lock of their own: call sites and
 replacements in `intercept`, the dispatch and plan caches, the classes in `trace.pytree`. They also
 append nodes to a shared tape. The global interpreter lock makes each single step of this atomic.
-Reference counts that tell who holds an array (`chainrules_core.references`) rely on it as well.
+Reference counts that tell who holds an array (`chainrules_core.interpreter.references`) rely on it
+as well.
 """
 
 from __future__ import annotations

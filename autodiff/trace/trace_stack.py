@@ -18,8 +18,8 @@ import numpy as np
 from autodiff.errors import MutationError
 from autodiff.mutation.held_arrays import owner_of
 from autodiff.trace.tape import Tape
-from chainrules_core import noticed
-from chainrules_core.noticed import here
+from chainrules_core.interpreter import noticed
+from chainrules_core.interpreter.noticed import here
 
 
 class _Levels(threading.local):

@@ -24,7 +24,7 @@ from chainrules.coverage.known import (
     public_name,
 )
 from chainrules_core import frule, rrule
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import Rule
 
 RULED, TRACED, CONSTANT = "ruled", "traced", "non-differentiable"

@@ -20,7 +20,7 @@ from chainrules.creation import rounds
 from chainrules.shapes.reshaping import ARRAY, Shape, shape_of
 from chainrules_core import Array, ProjectTo, Tangent, ZeroTangent, frule, rrule
 from chainrules_core.authoring import natural
-from chainrules_core.projection import ProjectToArray
+from chainrules_core.projection.project_to import ProjectToArray
 
 SEQUENCE = (list, tuple, Array)
 

@@ -14,8 +14,8 @@ import numpy as np
 
 from chainrules.shapes.joining import slab
 from chainrules_core import Array
+from chainrules_core.calling.signatures import Signature, signature_of
 from chainrules_core.define import LinearRule
-from chainrules_core.signatures import Signature, signature_of
 
 WRITING = frozenset({"overwrite_x"})
 

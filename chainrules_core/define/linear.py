@@ -7,12 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.arithmetic import is_zero
-from chainrules_core.broadcasting import unbroadcast_rows
-from chainrules_core.define.scalar import fit
-from chainrules_core.errors import RuleDefinitionError, counted
-from chainrules_core.frame import missing_tangent
-from chainrules_core.lists import (
+from chainrules_core.calling.frame import missing_tangent
+from chainrules_core.calling.lists import (
     LIST,
     array_of,
     in_lists,
@@ -21,10 +17,14 @@ from chainrules_core.lists import (
     to_list,
     widened,
 )
-from chainrules_core.projection import ProjectTo
+from chainrules_core.calling.signatures import Signature
+from chainrules_core.define.scalar import fit
+from chainrules_core.errors import RuleDefinitionError, counted
+from chainrules_core.operations.arithmetic import is_zero
+from chainrules_core.operations.broadcasting import unbroadcast_rows
+from chainrules_core.projection.project_to import ProjectTo
 from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
-from chainrules_core.signatures import Signature
 from chainrules_core.tangents import AbstractZero, InplaceableThunk, NoTangent, ZeroTangent, unthunk
 
 

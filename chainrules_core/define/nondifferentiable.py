@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from chainrules_core.calling.signatures import Signature
 from chainrules_core.config import HasForwardMode, HasReverseMode
 from chainrules_core.rule import Rule
 from chainrules_core.rules import RuleTable, checked_key, frule, rrule
-from chainrules_core.signatures import Signature
 from chainrules_core.tangents import NoTangent
 
 _ANYTHING = Signature((), 0, varargs=True, any_option=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from chainrules_core.calling.frame import materialised
+from chainrules_core.calling.lists import array_of, is_list, tangent_as_array
 from chainrules_core.config import RuleConfig
 from chainrules_core.errors import RuleResultError
-from chainrules_core.frame import materialised
-from chainrules_core.lists import array_of, is_list, tangent_as_array
 from chainrules_core.rule import HandRule
 from chainrules_core.rules import checked_key, frule, rrule
 

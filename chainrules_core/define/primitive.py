@@ -9,7 +9,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from chainrules_core.projection import is_foreign
+from chainrules_core.projection.project_to import is_foreign
 
 F = TypeVar("F", bound=Callable)
 

@@ -11,18 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core.arithmetic import is_zero
-from chainrules_core.broadcasting import unbroadcast
+from chainrules_core.calling.signatures import Signature, signature_of
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
 from chainrules_core.define.precision import precise
 from chainrules_core.errors import RuleDefinitionError, counted
-from chainrules_core.projection import ProjectTo, is_foreign
-from chainrules_core.quiet import quiet
-from chainrules_core.references import if_counted
+from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.interpreter.references import if_counted
+from chainrules_core.operations.arithmetic import is_zero
+from chainrules_core.operations.broadcasting import unbroadcast
+from chainrules_core.projection.project_to import ProjectTo, is_foreign
 from chainrules_core.rule import Rule, names_of
 from chainrules_core.rules import checked_key, frule, rrule
-from chainrules_core.signatures import Signature, signature_of
 from chainrules_core.tangents import AbstractZero, NoTangent, Tangent, ZeroTangent, unthunk
 from chainrules_core.tangents.missing import NotImplementedTangent
 

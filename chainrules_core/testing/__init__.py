@@ -13,24 +13,23 @@ One line tests a rule:
 (None, None)
 """
 
-from chainrules_core.testing.case import CheckResult as CheckResult
-from chainrules_core.testing.check import (
+from chainrules_core.testing.checks.case import CheckResult as CheckResult
+from chainrules_core.testing.checks.check import (
     check_frule as check_frule,
     check_rrule as check_rrule,
     check_rule as check_rule,
     check_scalar as check_scalar,
 )
-from chainrules_core.testing.compare import assert_tangents_close as assert_tangents_close
-from chainrules_core.testing.config import TestConfig as TestConfig
-from chainrules_core.testing.differences import (
-    FiniteDifferences as FiniteDifferences,
-    backward_fdm as backward_fdm,
-    central_fdm as central_fdm,
-    forward_fdm as forward_fdm,
-    jvp_fd as jvp_fd,
-    vjp_fd as vjp_fd,
+from chainrules_core.testing.comparison.compare import (
+    assert_tangents_close as assert_tangents_close,
 )
-from chainrules_core.testing.domains import (
+from chainrules_core.testing.config import TestConfig as TestConfig
+from chainrules_core.testing.failures import (
+    MissingDerivativeWarning as MissingDerivativeWarning,
+    RuleCheckError as RuleCheckError,
+    TangentMismatchError as TangentMismatchError,
+)
+from chainrules_core.testing.inputs.domains import (
     ABOVE_ONE as ABOVE_ONE,
     COMPLEX as COMPLEX,
     LARGE as LARGE,
@@ -48,13 +47,22 @@ from chainrules_core.testing.domains import (
     spd_matrix as spd_matrix,
     well_conditioned_matrix as well_conditioned_matrix,
 )
-from chainrules_core.testing.draw import rand_tangent as rand_tangent
-from chainrules_core.testing.failures import (
-    MissingDerivativeWarning as MissingDerivativeWarning,
-    RuleCheckError as RuleCheckError,
-    TangentMismatchError as TangentMismatchError,
+from chainrules_core.testing.inputs.draw import rand_tangent as rand_tangent
+from chainrules_core.testing.inputs.opaque import OpaqueIterable as OpaqueIterable
+from chainrules_core.testing.inputs.seeds import (
+    AUTO as AUTO,
+    const as const,
+    with_tangent as with_tangent,
 )
-from chainrules_core.testing.opaque import OpaqueIterable as OpaqueIterable
+from chainrules_core.testing.numeric.differences import (
+    FiniteDifferences as FiniteDifferences,
+    backward_fdm as backward_fdm,
+    central_fdm as central_fdm,
+    forward_fdm as forward_fdm,
+    jvp_fd as jvp_fd,
+    vjp_fd as vjp_fd,
+)
+from chainrules_core.testing.numeric.vectors import to_vector as to_vector
 from chainrules_core.testing.record import (
     exercised_rules as exercised_rules,
     forget_exercised as forget_exercised,
@@ -66,5 +74,3 @@ from chainrules_core.testing.registry import (
     check_registry as check_registry,
     registry_problems as registry_problems,
 )
-from chainrules_core.testing.seeds import AUTO as AUTO, const as const, with_tangent as with_tangent
-from chainrules_core.testing.vectors import to_vector as to_vector

@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from chainrules_core.config import HasForwardMode, HasReverseMode, RuleConfig
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rules import frule, rrule
 from chainrules_core.tangents import NoTangent, unthunk_deep
-from chainrules_core.testing.differences import FiniteDifferences, jvp_fd, vjp_fd
+from chainrules_core.testing.numeric.differences import FiniteDifferences, jvp_fd, vjp_fd
 
 
 class TestConfig(RuleConfig):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rules import frule, rrule
 
 _exercised: set[str] = set()
@@ -121,7 +121,7 @@ def keyword_arguments(used: Used, given: int) -> list[tuple[str, Any]]:
     given : int
         How many positional arguments the rule was given, the object of a method included.
     """
-    from chainrules_core.frame import call_order
+    from chainrules_core.calling.frame import call_order
 
     # The positional ones come first, and may have no place; all others have one.
     found = call_order(used.rule, used.bound, given, used.keywords)
@@ -134,7 +134,7 @@ def keyword_arguments(used: Used, given: int) -> list[tuple[str, Any]]:
 
 def places(used: Used, given: int) -> list[int | None]:
     """Return, for each cotangent of a pullback's result, the place of its bound argument."""
-    from chainrules_core.frame import call_order
+    from chainrules_core.calling.frame import call_order
 
     return call_order(used.rule, used.bound, given, used.keywords)
 
@@ -147,8 +147,8 @@ def pulled_alone(used: Used, position: int, config: Any, y_bar: Any) -> tuple[An
     tuple
         The cotangent as the rule gives it, and projected.
     """
-    from chainrules_core.frame import named_projection
-    from chainrules_core.projection import ProjectTo
+    from chainrules_core.calling.frame import named_projection
+    from chainrules_core.projection.project_to import ProjectTo
 
     recorded = used.rule.record(used.bound, used.options, (position,), config)
     (bar,) = recorded[1](y_bar)

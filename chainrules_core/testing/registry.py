@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from chainrules_core.calling.signatures import signature_of
 from chainrules_core.rule import name_of
 from chainrules_core.rules import frule, rrule
-from chainrules_core.signatures import signature_of
 from chainrules_core.testing.record import place, rule_id
 
 

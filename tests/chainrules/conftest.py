@@ -6,7 +6,7 @@ import pytest
 import autodiff
 from chainrules_core import NoTangent
 from chainrules_core.testing import check_rule
-from chainrules_core.testing.check import check_rrule
+from chainrules_core.testing.checks.check import check_rrule
 
 
 def by_engine(f, *args, **kwargs):

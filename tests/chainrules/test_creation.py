@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from chainrules_core import NoTangent, Tangent, ZeroTangent, frule, rrule
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
-from chainrules_core.testing.seeds import const
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
+from chainrules_core.testing.inputs.seeds import const
 from tests.helpers import case
 
 V = REAL.draw(3, rng=1)

@@ -3,8 +3,8 @@ import pytest
 
 from chainrules.grids import sum_and_moment
 from chainrules_core import NoTangent, ZeroTangent, frule, rrule
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, NEGATIVE, POSITIVE, REAL
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, NEGATIVE, POSITIVE, REAL
 from tests.helpers import case
 
 V = REAL.draw(3, rng=1)

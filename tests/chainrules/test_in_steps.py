@@ -6,7 +6,7 @@ import pytest
 from chainrules.indexing.diagonals import on_diagonal
 from chainrules.linalg.cholesky import cholesky_adjoint
 from chainrules_core.define import STEPS
-from chainrules_core.pending import load_imported
+from chainrules_core.registry.pending import load_imported
 
 rng = np.random.default_rng(0)
 A = rng.standard_normal((2, 4, 4))
@@ -46,7 +46,7 @@ def test_other_diagonals_have_no_steps(options):
 def test_factors_by_scipy(lower):
     linalg = pytest.importorskip("scipy.linalg")
     load_imported()  # in the order in which rules of packages are loaded
-    from chainrules.scipy.linalg.cholesky import cho_solution
+    from chainrules.scipy.linalg.factors.cholesky import cho_solution
 
     a = np.matmul(A[0], A[0].T) + np.eye(4)
     c = linalg.cho_factor(a, lower)

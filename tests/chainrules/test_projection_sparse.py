@@ -5,11 +5,11 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
-from chainrules_core.arithmetic import add, conj, inner, is_zero, norm
 from chainrules_core.errors import ProjectionError, TangentTypeError
-from chainrules_core.projection import ProjectTo, no_tangent
+from chainrules_core.operations.arithmetic import add, conj, inner, is_zero, norm
+from chainrules_core.operations.zeros import add_tangent, zero_tangent
+from chainrules_core.projection.project_to import ProjectTo, no_tangent
 from chainrules_core.tangents import NoTangent, Thunk, ZeroTangent, not_implemented, thunk, unthunk
-from chainrules_core.zeros import add_tangent, zero_tangent
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 KINDS = ("array", "matrix")

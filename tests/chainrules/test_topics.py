@@ -10,8 +10,9 @@ HEAD = """
 import math, os, operator, sys
 import numpy as np
 import chainrules
-from chainrules_core import frule, non_differentiable, opt_out, pending, rrule, scalar_rule
-from chainrules_core.registry import key_of
+from chainrules_core import frule, non_differentiable, opt_out, rrule, scalar_rule
+from chainrules_core.registry import pending
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rules import RuleTable
 
 def loaded():

@@ -35,7 +35,7 @@ from autodiff.compiler.recording.ir import (
     part,
     refs_of,
 )
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.places import MADE_HERE
 
 FEWEST = 60
 """From how many steps on machine code is worth its compilation."""

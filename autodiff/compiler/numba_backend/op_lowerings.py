@@ -37,7 +37,7 @@ from autodiff.compiler.recording.ir import (
     sub_item,
 )
 from autodiff.functions import PRODUCT, UFUNC_OF, VIEW, known, of_kind
-from chainrules_core.scattering import may_repeat, scatter
+from chainrules_core.operations.scattering import may_repeat, scatter
 
 if TYPE_CHECKING:
     from autodiff.compiler.numba_backend.lowering import Reader

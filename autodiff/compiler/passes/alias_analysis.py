@@ -25,7 +25,7 @@ from autodiff.compiler.recording.ir import (
 from autodiff.compiler.tiling.loop_fusion import Chain
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
-from chainrules_core.scattering import scatter
+from chainrules_core.operations.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
 """Steps that change their first argument in place if nothing reads it later."""

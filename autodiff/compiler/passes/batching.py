@@ -30,7 +30,7 @@ from autodiff.compiler.recording.ir import (
     sub_item,
 )
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
-from chainrules_core.scattering import may_repeat, scatter
+from chainrules_core.operations.scattering import may_repeat, scatter
 
 _FEWEST = 8
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, add_item, set_item, sub_item
-from chainrules_core.scattering import may_repeat, scatter
+from chainrules_core.operations.scattering import may_repeat, scatter
 
 _LARGEST_BASE = 4096
 _FROM_LISTS = frozenset({np.array, np.asarray, np.stack})

@@ -21,7 +21,7 @@ from autodiff.compiler.recording.ir import (
     sub_item,
 )
 from autodiff.functions import SIGNS, is_elementwise, takes_floats
-from chainrules_core.scattering import may_repeat, scatter
+from chainrules_core.operations.scattering import may_repeat, scatter
 
 _SMALL = 128
 """Arrays with fewer elements are cheaper made anew than written into given memory."""

@@ -34,7 +34,7 @@ from autodiff.compiler.recording.ir import (
 )
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
 from autodiff.functions import facts_of
-from chainrules_core.scattering import scatter
+from chainrules_core.operations.scattering import scatter
 
 _AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
 

@@ -29,7 +29,7 @@ from autodiff.compiler.recording.content_guards import (
 )
 from autodiff.compiler.recording.not_followed import not_followed
 from autodiff.intercept.source.library_code import is_library, is_of_library
-from chainrules_core.places import codes_in
+from chainrules_core.interpreter.places import codes_in
 from chainrules_core.tangents.fields import dict_of
 
 _MOST = 256

@@ -13,7 +13,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.compiler.recording.ir import Meta, Ref, Step, has_refs, refs_in, set_flat, set_item
 from autodiff.functions import facts_of, known
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.places import MADE_HERE
 
 SOURCES: dict[Callable, str] = {}
 """Questions that a guard asks of a float, and how to write them."""

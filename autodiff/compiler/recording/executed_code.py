@@ -21,7 +21,7 @@ from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.content_guards import OURS
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.tracer import bare
-from chainrules_core.places import MADE_HERE, codes_in, folder_of, is_library_file
+from chainrules_core.interpreter.places import MADE_HERE, codes_in, folder_of, is_library_file
 
 Place = tuple[str, int]
 """A file and a line."""

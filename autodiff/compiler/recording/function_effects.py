@@ -17,7 +17,7 @@ import numpy as np
 from autodiff.compiler.recording.ir import Ref, set_flat, set_item
 from autodiff.functions import facts_of, named
 from autodiff.trace.tracer import bare, is_tracer
-from chainrules_core.scattering import scatter
+from chainrules_core.operations.scattering import scatter
 
 _OF_SCIPY = (
     "cholesky cho_factor cho_solve solve_triangular solve inv det lu_solve solve_banded "

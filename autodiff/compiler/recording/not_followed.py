@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 
 from autodiff.closures import outer_assignments
-from chainrules_core.places import codes_in
+from chainrules_core.interpreter.places import codes_in
 
 _OF_SYS = frozenset({"argv", "flags", "getrecursionlimit", "modules", "path"})
 _ANYTHING = frozenset(

@@ -55,7 +55,7 @@ from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import rrule
 from chainrules_core.define import STEPS, DecomposeRule
 from chainrules_core.define.scalar import has_nan
-from chainrules_core.quiet import is_mild
+from chainrules_core.interpreter.quiet import is_mild
 from chainrules_core.rules import name_of
 
 _NUMBERS = (float, complex, np.number, np.bool_)

@@ -30,14 +30,14 @@ from autodiff.fastpath.elementwise_nodes import (
 from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import BadInplaceError, ProjectTo
+from chainrules_core.calling.frame import sorted_bars
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import has_nan
 from chainrules_core.define.symbolic import Symbol, parameter
-from chainrules_core.frame import sorted_bars
-from chainrules_core.places import MADE_HERE
-from chainrules_core.projection import KNOWN_SPACES
-from chainrules_core.quiet import quiet
+from chainrules_core.interpreter.places import MADE_HERE
+from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)

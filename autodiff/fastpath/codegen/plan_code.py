@@ -25,8 +25,8 @@ from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
 from autodiff.trace.tape import FLOAT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, note_origin
 from chainrules_core import ProjectTo
-from chainrules_core.frame import checked_pair
-from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.calling.frame import checked_pair
+from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
 _TRACED = frozenset({Tracer, FloatTracer})

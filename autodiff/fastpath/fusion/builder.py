@@ -15,8 +15,8 @@ from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.functions import OPERATORS
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.broadcasting import spread_to
-from chainrules_core.noticed import mark, restore
+from chainrules_core.interpreter.noticed import mark, restore
+from chainrules_core.operations.broadcasting import spread_to
 
 _ndarray = np.ndarray
 FLOAT64 = np.dtype(np.float64)

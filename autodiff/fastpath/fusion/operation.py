@@ -44,7 +44,7 @@ from autodiff.fastpath.fusion.steps import Operand, Step
 from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
-from chainrules_core.projection import KNOWN_SPACES
+from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
 _calls: dict[tuple, int] = caches.register("calls before code is written", {}, of_rules=True)

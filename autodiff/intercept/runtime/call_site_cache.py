@@ -23,7 +23,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.places import MADE_HERE
 
 _EMPTY = object()
 _changing = threading.RLock()  # of the lists here, of which each is as long as the others

@@ -81,8 +81,8 @@ from chainrules_core import (
     Closure,
     ignore_derivatives as core_ignore_derivatives,
 )
-from chainrules_core.places import MADE_HERE
-from chainrules_core.registry import key_of
+from chainrules_core.interpreter.places import MADE_HERE
+from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import Rule
 from chainrules_core.tangents.fields import in_class
 

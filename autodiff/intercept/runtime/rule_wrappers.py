@@ -26,7 +26,7 @@ from autodiff.trace.pytree import leaves_of, map_leaves
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import FloatTracer, is_tracer
 from chainrules_core import frule, rrule
-from chainrules_core.noticed import mark, restore
+from chainrules_core.interpreter.noticed import mark, restore
 
 
 def has_rule(g: Callable) -> bool:

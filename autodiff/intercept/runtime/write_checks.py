@@ -24,7 +24,7 @@ from autodiff.numpy_api.out_arguments import WRITERS
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import Tracer, note_view
-from chainrules_core.signatures import parameter_names
+from chainrules_core.calling.signatures import parameter_names
 
 TRUSTED = frozenset({"numpy", "scipy"})
 """Packages whose functions write only where their parameters say so."""

@@ -6,7 +6,7 @@ import sys
 import types
 from typing import Any
 
-from chainrules_core.places import is_library_file
+from chainrules_core.interpreter.places import is_library_file
 
 
 def is_library(g: types.FunctionType) -> bool:

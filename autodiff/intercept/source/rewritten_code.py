@@ -12,7 +12,7 @@ from autodiff import caches
 from autodiff.intercept.source import find_source, fusion_sites, rewriter
 from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.source_texts import why_without
-from chainrules_core.places import codes_in
+from chainrules_core.interpreter.places import codes_in
 
 # By the id of the code, in `caches.keep_with`: the rewritten code or None; whether it has loops.
 _rewritten: dict[int, tuple] = caches.register("rewritten code", {})

@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from autodiff import caches
-from chainrules_core.parsing import tree_of
+from chainrules_core.interpreter.parsing import tree_of
 
 # File name → texts and their syntax trees, the latest first. A file may be edited after its import:
 # the text that was read before is still the source of what was imported.

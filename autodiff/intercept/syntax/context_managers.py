@@ -13,7 +13,7 @@ from typing import Any
 
 from autodiff.intercept.syntax import coroutines, syntax_ops
 from chainrules_core import ChainRulesError
-from chainrules_core.noticed import forgive
+from chainrules_core.interpreter.noticed import forgive
 from chainrules_core.tangents.fields import dict_of
 
 
@@ -25,8 +25,8 @@ def _names_ours(kinds: Iterable) -> bool:
 def unless_ours(kinds: Any) -> None:
     """Raise one of our errors again that a handler has caught, unless it names its class.
 
-    It would be raised in the end (:mod:`chainrules_core.noticed`); at once, a loop that tries
-    again and again ends. A handler that names the class has dealt with it.
+    It would be raised in the end (:mod:`chainrules_core.interpreter.noticed`); at once, a loop that
+    tries again and again ends. A handler that names the class has dealt with it.
     """
     error = sys.exc_info()[1]
     if isinstance(error, ChainRulesError):

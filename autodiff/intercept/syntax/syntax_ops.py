@@ -35,7 +35,7 @@ from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import ChainRulesError
-from chainrules_core.places import MADE_HERE
+from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.tangents.fields import in_class
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from autodiff import caches
 from autodiff.intercept.source import fusion_sites
-from chainrules_core.places import MADE_HERE, folder_of
+from chainrules_core.interpreter.places import MADE_HERE, folder_of
 
 _ENGINE = folder_of("autodiff"), MADE_HERE
 _LOOKING = frozenset({"_getframe", "_getframemodulename", "currentframe", "stack"})

@@ -39,7 +39,7 @@ from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
 from autodiff.trace.trace_stack import program_tape, watch_held
 from autodiff.trace.tracer import is_tracer
 from chainrules_core import ChainRulesError
-from chainrules_core.places import codes_in, is_library_file
+from chainrules_core.interpreter.places import codes_in, is_library_file
 from chainrules_core.tangents.fields import is_special
 
 _MISSING: Any = object()

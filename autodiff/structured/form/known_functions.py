@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import rrule
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 
 
 def turns_of(*bounds: int) -> int:

@@ -19,7 +19,7 @@ from autodiff.structured.native.names import Flow, Liveness, Names
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
 from autodiff.structured.writing.emission import Emitter
-from chainrules_core.parsing import tree_of
+from chainrules_core.interpreter.parsing import tree_of
 
 _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 

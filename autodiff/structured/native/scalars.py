@@ -23,7 +23,7 @@ from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
-from chainrules_core.parsing import tree_of
+from chainrules_core.interpreter.parsing import tree_of
 
 _EXACT = 2**53
 _MOST_DEPTH = 6

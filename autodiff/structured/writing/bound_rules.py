@@ -12,7 +12,7 @@ from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import ChangedError
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 
 
 def resolve_rules(blocks: Any) -> None:

@@ -46,7 +46,7 @@ from chainrules_core import (
     rrule,
     thunk,
 )
-from chainrules_core.noticed import mark, restore
+from chainrules_core.interpreter.noticed import mark, restore
 
 TOLERANCE = 1e-10
 BOX_TOLERANCE = 1e-9

@@ -67,7 +67,7 @@ from chainrules_core import (
     rrule,
     thunk,
 )
-from chainrules_core.noticed import mark, restore
+from chainrules_core.interpreter.noticed import mark, restore
 
 TIGHTER = 0.1
 SMALLEST = 1e-13

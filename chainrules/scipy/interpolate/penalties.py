@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.scipy.linalg.banded import band_times, dense
+from chainrules.scipy.linalg.bands.solving import band_times, dense
 from chainrules.scipy.optimize.minima import Minimum, place_of_minimum
 from chainrules.scipy.private import Private
 from chainrules_core import decompose, ignore_derivatives

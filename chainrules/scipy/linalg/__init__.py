@@ -6,26 +6,18 @@ helpers are used.
 """
 
 from chainrules.scipy.linalg import (
-    banded as banded,
     bands as bands,
     blocks as blocks,
-    cholesky as cholesky,
     dense as dense,
     equations as equations,
     exponential as exponential,
+    factors as factors,
     functions as functions,
-    hessenberg as hessenberg,
-    ldl as ldl,
-    lu as lu,
-    orthogonal as orthogonal,
     other as other,
-    pencils as pencils,
-    schur as schur,
     singular as singular,
     solving as solving,
     spectral as spectral,
     toeplitz as toeplitz,
-    updates as updates,
 )
 from chainrules_core import when_imported as _when_imported
 

@@ -22,7 +22,7 @@ from chainrules.refused import RefusedError
 from chainrules.scipy.sparse.merging import added_up
 from chainrules_core import linear_rule, natively, primitive
 from chainrules_core.authoring import coords_of, entries_of, with_entries
-from chainrules_core.sparse_arrays import own_places
+from chainrules_core.values.sparse_arrays import own_places
 
 FORMATS = ("csr", "csc", "coo", "bsr", "dia", "lil", "dok")
 ARRAYS = tuple(getattr(sp, f"{name}_array") for name in FORMATS)

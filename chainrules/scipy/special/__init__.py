@@ -1,25 +1,16 @@
 """Rules for scipy.special; loaded once it has been imported."""
 
 from chainrules.scipy.special import (
-    airy as airy,
     bessel as bessel,
     constants as constants,
-    distributions as distributions,
     elementary as elementary,
     elliptic as elliptic,
-    entropy as entropy,
-    error as error,
     gamma as gamma,
     hypergeometric as hypergeometric,
     incomplete as incomplete,
     integrals as integrals,
-    kelvin as kelvin,
-    legendre as legendre,
-    losses as losses,
     parabolic as parabolic,
     polynomials as polynomials,
-    quadrature as quadrature,
+    probability as probability,
     sequences as sequences,
-    softmax as softmax,
-    spherical as spherical,
 )

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 
 from chainrules_core import ChainRulesError, not_implemented
-from chainrules_core.noticed import forgive
+from chainrules_core.interpreter.noticed import forgive
 from chainrules_core.rule import name_of
 
 N = 20

@@ -7,8 +7,8 @@ import pytest
 from scipy import special
 
 from autodiff import ArgumentError
-from chainrules_core.facts import rules
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
+from chainrules_core.registry.facts import rules
 from tests.autodiff.interop.functions import FUNCTIONS
 
 V, W = np.array([0.3, 1.2, 0.7, 1.9]), np.array([0.5, 0.9, 1.4, 0.2])

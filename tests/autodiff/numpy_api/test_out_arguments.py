@@ -10,7 +10,7 @@ import autodiff
 from autodiff import MutationError, gradient
 from autodiff.mutation.memory_layout import overlaps
 from autodiff.numpy_api.out_arguments import added_at, turns_of
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 
 V = np.array([0.7, -1.3, 2.1, 0.4])
 P = np.array([0.6, 1.7, 2.2, 0.9])

@@ -3,7 +3,7 @@ import pytest
 
 import autodiff
 from chainrules_core import NoTangent, rrule
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 
 X = np.array([0.7, -1.3, 2.1, 0.45])
 Y = np.array([0.6, 1.7, 2.2, 0.9])

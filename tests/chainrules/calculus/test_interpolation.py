@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 
 X = np.array([0.7, -1.3, 2.1, 0.4])
 FAR = np.array([-3.7, 0.5, 4.2])

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.polynomial import Chebyshev, Polynomial, chebyshev, polynomial, polyutils
 
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 
 V = np.array([0.7, -0.3, 0.8, 0.4])
 P = np.array([0.6, 0.7, 0.2, 0.9])

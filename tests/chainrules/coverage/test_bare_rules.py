@@ -22,9 +22,9 @@ from chainrules_core import (
     frule,
     rrule,
 )
+from chainrules_core.calling.frame import can_be_perturbed
 from chainrules_core.define import ScalarRule
-from chainrules_core.facts import rules
-from chainrules_core.frame import can_be_perturbed
+from chainrules_core.registry.facts import rules
 from chainrules_core.tangents import AbstractZero, unthunk
 from tests.chainrules.coverage.test_samples import cases
 from tools.calls import numpy_calls, scipy_calls

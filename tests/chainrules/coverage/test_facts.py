@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from chainrules_core import frule, rrule
+from chainrules_core.calling.frame import can_be_perturbed
 from chainrules_core.define import LinearRule, ScalarRule
 from chainrules_core.engine import (
     AbstractArray,
@@ -20,8 +21,7 @@ from chainrules_core.engine import (
     rules,
     unthunk,
 )
-from chainrules_core.frame import can_be_perturbed
-from chainrules_core.projection import ProjectTo
+from chainrules_core.projection.project_to import ProjectTo
 
 PACKAGES = "special linalg fft signal ndimage spatial stats interpolate integrate optimize"
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from chainrules.indexing.diagonals import on_diagonal
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 from tests.helpers import case
 
 V = REAL.draw(3, rng=1)

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from chainrules_core import rrule, unthunk
-from chainrules_core.scattering import may_repeat, scatter, scatter_into, single_axis
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.operations.scattering import may_repeat, scatter, scatter_into, single_axis
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 
 V = REAL.draw(5, rng=1)
 X = REAL.draw((3, 4), rng=2)

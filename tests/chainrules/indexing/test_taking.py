@@ -3,9 +3,9 @@ import pytest
 
 from chainrules.indexing.taking import scatter_along
 from chainrules_core import rrule, unthunk
-from chainrules_core.scattering import scatter_along_into
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.operations.scattering import scatter_along_into
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 from tests.helpers import case
 
 V = REAL.draw(5, rng=1)

@@ -3,8 +3,8 @@ import pytest
 
 import autodiff
 from chainrules.linalg.chains import best_splits
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import well_conditioned_matrix
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import well_conditioned_matrix
 from tests.helpers import compl, real
 
 A = well_conditioned_matrix(3, rng=3)

@@ -5,8 +5,8 @@ import autodiff
 from chainrules.linalg.cholesky import BLOCK, cholesky_adjoint, two_sided
 from chainrules.linalg.matrices import half_triangle, onto_triangle
 from chainrules.linalg.triangular import right_lower, right_upper, solve_lower, solve_upper
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import spd_matrix
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import spd_matrix
 
 
 def spd(n, dtype=float, seed=1):

@@ -4,8 +4,8 @@ import pytest
 import autodiff
 from chainrules.linalg.determinants import adjugate
 from chainrules_core import NoTangent, rrule
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import (
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import (
     separated_singular_values,
     well_conditioned_matrix,
 )

@@ -3,7 +3,7 @@ import pytest
 
 import autodiff
 from chainrules_core import NoTangent, rrule, unthunk
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 from tests.helpers import compl, real
 
 

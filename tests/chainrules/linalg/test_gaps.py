@@ -13,7 +13,7 @@ from chainrules.linalg.gaps import (
 )
 from chainrules.linalg.singular import is_from_qr
 from chainrules.linalg.spectral import largest_elements
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 
 X = np.array([1.0, 1.0 + 1e-16, 2.0])
 PART = np.array([[1.0, 1e-17, 2.0], [3.0, 1.0, 4.0], [5.0, 6.0, 1.0]])

@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import (
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import (
     COMPLEX,
     REAL,
     hermitian_matrix,
     separated_singular_values,
 )
-from chainrules_core.testing.seeds import const
+from chainrules_core.testing.inputs.seeds import const
 from tests.helpers import compl, real
 
 

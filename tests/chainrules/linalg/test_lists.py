@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 
 V, W, M = [1.5, -0.5, 2.0], (0.5, 1.0, -2.0), [[2.0, 0.5], [1.0, 3.0]]
 A = np.array([[4.0, 1.0], [1.0, 3.0]])

@@ -10,8 +10,8 @@ from chainrules_core import (
     rrule,
     unthunk,
 )
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import separated_singular_values
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import separated_singular_values
 
 
 def full_rank(m, n, dtype=float, seed=1):

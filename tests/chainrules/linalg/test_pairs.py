@@ -3,7 +3,7 @@ import pytest
 
 import autodiff
 from chainrules.linalg.pairs import singular_pair
-from chainrules_core.testing.domains import separated_singular_values
+from chainrules_core.testing.inputs.domains import separated_singular_values
 
 A = separated_singular_values(40, 33, rng=1)
 Z = separated_singular_values(33, 40, complex, rng=2)

@@ -3,8 +3,8 @@ import pytest
 
 import autodiff
 from chainrules.linalg.singular import is_from_qr
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import hermitian_matrix, separated_singular_values
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import hermitian_matrix, separated_singular_values
 
 
 def matrix(m, n, dtype=float, seed=1):

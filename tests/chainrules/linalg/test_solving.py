@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import well_conditioned_matrix
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import well_conditioned_matrix
 from tests.helpers import compl, real
 
 

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL, hermitian_matrix
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL, hermitian_matrix
 
 
 def hermitian(n, dtype=float, seed=1):

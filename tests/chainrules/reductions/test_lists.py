@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from chainrules_core import NoTangent, Tangent, frule, rrule
-from chainrules_core.lists import array_of
+from chainrules_core.calling.lists import array_of
 from chainrules_core.testing import check_rule
 
 FLAT = [1.5, -2.0, 3.25, 0.5]

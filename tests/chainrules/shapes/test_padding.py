@@ -4,8 +4,8 @@ import pytest
 from chainrules.shapes.padding import added
 from chainrules_core import rrule
 from chainrules_core.testing import const
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 
 V = REAL.draw(4, rng=1)
 X = REAL.draw((3, 4), rng=2)

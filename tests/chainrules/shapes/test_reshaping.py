@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from chainrules_core import NoTangent, frule, rrule
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 from tests.helpers import case
 
 V = REAL.draw(6, rng=1)

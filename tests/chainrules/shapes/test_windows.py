@@ -3,8 +3,8 @@ import pytest
 
 import autodiff
 from chainrules.shapes.windows import overlapped
-from chainrules_core.testing.check import check_rule
-from chainrules_core.testing.domains import COMPLEX, REAL
+from chainrules_core.testing.checks.check import check_rule
+from chainrules_core.testing.inputs.domains import COMPLEX, REAL
 
 windows = np.lib.stride_tricks.sliding_window_view
 strided = np.lib.stride_tricks.as_strided

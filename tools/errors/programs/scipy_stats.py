@@ -5,7 +5,7 @@ from scipy import stats
 
 from autodiff import gradient, ignore_derivatives
 from chainrules.refused import RefusedError
-from chainrules.scipy.stats.infrastructure import SumError
+from chainrules.scipy.stats.distributions.infrastructure import SumError
 from chainrules.scipy.stats.quadrature import JumpError, QuadratureError
 from tools.errors.entries import entry
 

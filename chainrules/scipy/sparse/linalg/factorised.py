@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse.linalg as spl
 
 from chainrules.refused import refuse
-from chainrules.scipy.linalg.lu import lu_adjoint, lu_tangent
+from chainrules.scipy.linalg.factors.lu import lu_adjoint, lu_tangent
 from chainrules.scipy.sparse.entries import as_format, from_places
 from chainrules.scipy.sparse.linalg.solving import System
 from chainrules_core import (

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core import places
+from chainrules_core.interpreter import places
 from tests.helpers import differences
 
 LIBRARY = '''

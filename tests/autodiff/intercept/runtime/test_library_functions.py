@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from chainrules_core import places
+from chainrules_core.interpreter import places
 
 LIBRARY = """
 import numpy as np

@@ -4,7 +4,7 @@ from scipy import fft
 from scipy.fft import _pocketfft
 
 from chainrules_core import NoTangent, frule, rrule
-from chainrules_core.registry import key_of
+from chainrules_core.registry.entries import key_of
 from chainrules_core.testing import check_rule, const
 from tests.helpers import compl, real
 

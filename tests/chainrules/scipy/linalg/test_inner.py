@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from chainrules.scipy.linalg import pencils
-from chainrules.scipy.linalg.banded import turned
-from chainrules.scipy.linalg.narrow_bands import factor_change, factor_change_adjoint
-from chainrules.scipy.linalg.schur import below_blocks, below_blocks_adjoint, inside_blocks
+from chainrules.scipy.linalg.bands.narrow import factor_change, factor_change_adjoint
+from chainrules.scipy.linalg.bands.solving import turned
+from chainrules.scipy.linalg.factors import pencils
+from chainrules.scipy.linalg.factors.schur import below_blocks, below_blocks_adjoint, inside_blocks
 from chainrules.scipy.linalg.singular import symmetric_solution
 from chainrules_core.testing import check_rule
 

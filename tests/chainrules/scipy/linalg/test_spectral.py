@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import linalg
 
-from chainrules.scipy.linalg.hessenberg import turning, turning_adjoint
-from chainrules.scipy.linalg.schur import below_blocks, below_blocks_adjoint
+from chainrules.scipy.linalg.factors.hessenberg import turning, turning_adjoint
+from chainrules.scipy.linalg.factors.schur import below_blocks, below_blocks_adjoint
 from tests.chainrules.scipy.linalg.cases import case
 from tests.helpers import normal_draws
 

@@ -5,7 +5,7 @@ from scipy import signal
 
 from autodiff import gradient
 from chainrules.scipy.signal.responses import states
-from chainrules_core.testing.check import check_rule
+from chainrules_core.testing.checks.check import check_rule
 from tests.chainrules.scipy.signal.cases import case
 
 SCIPY = tuple(map(int, scipy.__version__.split(".")[:2]))

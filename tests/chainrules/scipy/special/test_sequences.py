@@ -4,7 +4,7 @@ from scipy import special
 
 import autodiff
 from chainrules_core.testing import check_rule, const
-from chainrules_core.testing.seeds import unpaired
+from chainrules_core.testing.inputs.seeds import unpaired
 
 DECOMPOSED = [
     (special.pbdv_seq, 3.3, 0.7),

@@ -1,0 +1,1 @@
+"""Operations on tangents: sums, products with numbers, zeros, and adjoints of broadcasting."""

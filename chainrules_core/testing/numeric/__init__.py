@@ -1,0 +1,1 @@
+"""Derivatives from values alone: values as vectors of numbers, and finite differences of these."""

@@ -1,0 +1,71 @@
+"""quiet: floating-point errors ignored, and what was there before is there again."""
+
+import warnings
+
+import numpy as np
+import pytest
+
+from chainrules_core.interpreter import quiet as module
+from chainrules_core.interpreter.quiet import is_mild, quiet, raising
+
+
+def test_nothing_is_said_inside() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with quiet():
+            assert np.isnan(np.float64(0.0) / 0.0)
+            assert np.isinf(np.exp(np.array([1e4]))).all()
+
+
+def test_what_was_set_before_holds_behind() -> None:
+    with np.errstate(divide="raise"):
+        before = np.geterr()
+        with quiet():
+            with quiet():
+                pass
+            assert set(np.geterr().values()) == {"ignore"}
+        assert np.geterr() == before
+        with pytest.raises(FloatingPointError):
+            np.float64(1.0) / 0.0
+
+
+def test_an_error_inside_ends_it() -> None:
+    before = np.geterr()
+    with pytest.raises(KeyError), quiet():
+        {}["none"]
+    assert np.geterr() == before
+
+
+def test_the_setting_is_found() -> None:
+    assert module._variable is not None  # or each use of it takes twice as long
+
+
+def test_errors_are_raised_but_for_underflow() -> None:
+    with raising():
+        assert np.exp(np.array([-1e4]))[0] == 0.0
+        for f, x in ((np.log, 0.0), (np.sqrt, -1.0), (np.exp, 1e4)):
+            with pytest.raises(FloatingPointError):
+                f(np.array([x]))
+            with quiet():
+                f(np.array([x]))
+    assert "raise" not in np.geterr().values()
+
+
+@pytest.mark.parametrize(
+    "setting, expected",
+    [
+        ({}, True),
+        ({"all": "ignore"}, True),
+        ({"over": "warn", "invalid": "ignore"}, True),
+        ({"all": "raise"}, False),
+        ({"under": "warn"}, False),
+        ({"divide": "print"}, False),
+        ({"over": "call"}, False),
+    ],
+)
+def test_what_is_mild(setting: dict, expected: bool) -> None:
+    assert is_mild()
+    with np.errstate(**setting):
+        assert is_mild() is expected
+        assert is_mild() is expected
+    assert is_mild()
