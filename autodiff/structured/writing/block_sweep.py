@@ -168,7 +168,7 @@ class BlockSweep:
         if not is_active(base):
             return
         index = e.index(op.data, [e.need(a) for a in at])
-        shadow = e.elements_of(op, e.shadow(base))
+        shadow = e.place(op)
         arrays = [at[part[1]] for part in parts_of_index(op.data) if part[0] == "array"]
         if any(a.kind.letter in "iu" for a in arrays):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
@@ -209,11 +209,11 @@ class BlockSweep:
         if is_restored:
             old = e.old_name(op)
             e.pushing[old] = old
-            where = e.elements_of(op, e.need(base, contents=False))
+            where = e.place(op, is_shadow=False)
             self.out.add(f"{where}[{index}] = {old}")
         if not e.has_shadow(base):
             return
-        shadow = f"{e.elements_of(op, e.shadow(base))}[{index}]"
+        shadow = f"{e.place(op)}[{index}]"
         region = region_of(op)
         text = shadow + (".copy()" if region.is_array else "")
         if op.code == "store":

@@ -63,7 +63,10 @@ _AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv,
 
 
 _Pushed = str | tuple[Value, str]
-"""A name, or a value and what of it: nothing, ``_b`` for its shadow, ``_shape``."""
+"""A name, or a value and what of it: nothing, ``_b`` for its shadow, ``_shape``.
+
+``_m`` and ``_b_m`` are the memoryviews of an array and of its shadow.
+"""
 
 
 class Source:
@@ -205,7 +208,7 @@ class Emitter:
         if op.code in ("view", "load", "item") and op.data != CALLED:
             if op.data in _ATTRIBUTE_VIEWS:
                 return f"{args[0]}.{op.data}"
-            base = self.elements_of(op, args[0])
+            base = self.place_of(op, args[0])
             return f"{base}[{self.index(op.data, args[1:])}]"
         if op.code == "form":
             return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
@@ -226,12 +229,9 @@ class Emitter:
         named = [f"{name}={text(v)}" for name, v in op.options.items()]
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
 
-    def elements_of(self, op: Op, array: str) -> str:
+    def place_of(self, op: Op, array: str) -> str:
         """Return where an operation reads or writes in an array: in its memoryview, if it can."""
-        if op not in self.plain.elements:
-            return array
-        self.viewed.add(array)
-        return f"{array}_m"
+        return f"{array}_m" if op in self.plain.elements else array
 
     def in_its_class(self, v: Value) -> str:
         """Return a number, in the class that it has in the function."""
@@ -253,11 +253,8 @@ class Emitter:
 
     def _forward(self) -> None:
         self._begin()
-        viewed = self.viewed
-        self.viewed = set()  # those of the forward function are made where they are bound
         body = self.out = Source()
         self.forward_nodes(self.program.body)
-        self.viewed = viewed
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
         for v, out in zip(self.outputs, outs, strict=True):
@@ -291,12 +288,11 @@ class Emitter:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
-            if slot in self.plain.arrays:
-                source.add(f"{slot.name}_m = memoryview({slot.name})")
             if self.has_shadow(slot) and slot not in self.late:
                 source.add(f"{slot.name}_b = zeros_like({slot.name})")
                 if not slot.is_stable:
                     source.add(f"{slot.name}_b_in = {slot.name}_b")
+            source.add_all(self._new_views(slot))
         return source.lines
 
     @property
@@ -433,6 +429,7 @@ class Emitter:
                     self.renamed.add(value)
                     if self.has_shadow(value):
                         out.add(f"{value.name}_b = {op.data.name}_b")
+                    out.add_all([f"{value.name}{m} = {op.data}{m}" for m in self._views(op.data)])
                 continue
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
@@ -451,7 +448,7 @@ class Emitter:
         if names:
             self.push_names[len(out.lines)] = list(pushes)
             out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
-        slots, values = [], []
+        slots, values, made = [], [], []
         for slot, value in block.writes.items():
             if value.op.code == "read" and value.op.data is slot:
                 continue
@@ -460,9 +457,27 @@ class Emitter:
             if self.has_shadow(value):
                 slots.append(f"{slot.name}_b")
                 values.append(self._shadow_forward(value))
+            views = self._views(slot)
+            if value.op.code == "read" and set(views) <= set(self._views(value.op.data)):
+                slots += [f"{slot}{m}" for m in views]
+                values += [f"{self.text(value)}{m}" for m in views]
+            else:
+                made += self._new_views(slot)
         if slots:
             out.add(f"{', '.join(slots)} = {', '.join(values)}")
-        out.add_all([f"{s}_m = memoryview({s})" for s in block.writes if s in self.plain.arrays])
+        out.add_all(made)
+
+    def _views(self, slot: Slot) -> list[str]:
+        """Return the endings of the memoryviews that the forward function has of a variable.
+
+        The sweep makes its own of shadows that are always at hand.
+        """
+        if slot not in self.plain.arrays:
+            return []
+        return ["_m"] if slot.is_stable or not self.has_shadow(slot) else ["_m", "_b_m"]
+
+    def _new_views(self, slot: Slot) -> list[str]:
+        return [f"{slot}{m} = memoryview({slot}{m[:-2]})" for m in self._views(slot)]
 
     def _bound(self, slot: Slot, v: Value) -> str:
         """Return what a variable is bound to."""
@@ -574,7 +589,7 @@ class Emitter:
                 shadow = self._shadow_forward(base)
                 self.out.add(f"{shadow}.append({self._shadow_of_item(value)})")
             return
-        place = self.elements_of(op, self.text(base))
+        place = self.place_of(op, self.text(base))
         target = f"{place}[{self.index(op.data, [self.text(a) for a in at])}]"
         old = self.old_name(op)
         if op.code == "set":
@@ -793,9 +808,9 @@ class Emitter:
         if isinstance(pushed, str):
             return pushed
         v, part = pushed
-        if part == "_b":
-            return self._shadow_forward(v)
-        return self.text(v) + (".shape" if part else "")
+        if part.startswith("_b"):
+            return self._shadow_forward(v) + part.removeprefix("_b")
+        return self.text(v) + (".shape" if part == "_shape" else part)
 
     def again(self, v: Value, depth: int = 4) -> str | None:
         """Return a value as an expression of what is at hand, or None."""
@@ -819,6 +834,19 @@ class Emitter:
             return None
         by_value = dict(zip(op.args, texts, strict=True))
         return self.operation(op, lambda a: by_value[a])  # type: ignore[arg-type, return-value]
+
+    def place(self, op: Op, is_shadow: bool = True) -> str:
+        """Return where the sweep reads or writes in the array of an operation, or in its shadow."""
+        v = op.args[0]
+        if op not in self.plain.elements:
+            return self.shadow(v) if is_shadow else self.need(v, contents=False)
+        end = "_b" if is_shadow else ""
+        slot = v.op.data
+        if slot.is_stable:
+            self.viewed.add(f"{slot}{end}")
+            return f"{slot}{end}_m"
+        self.pushing[f"{v}{end}_m"] = (v, f"{end}_m")
+        return f"{v}{end}_m"
 
     def shadow(self, v: Value) -> str:
         """Return the shadow of an array as the backward function writes it."""

@@ -34,6 +34,7 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
+    binds,
     blocks_of,
     flat,
     known,
@@ -78,32 +79,36 @@ class PlainFloats:
         self.loose: set[Value | Slot] = set()
         self._right: set[Value | Slot] = set()  # whose class matters, and cannot be put right
         if program is not None:
-            self._find_elements(program.body, False)
+            self._find_elements(program.body, None)
         if program is not None and self.elements:
             blocks = list(blocks_of(program.body))
             self._find_lenient(program, blocks)
             self._find_loose(blocks)
 
-    def _find_elements(self, nodes: list, is_loop: bool) -> None:
+    def _find_elements(self, nodes: list, loop: list | None) -> None:
+        """Find elements in loops that do not bind the variable of the array themselves."""
         for node in nodes:
             if isinstance(node, If):
-                self._find_elements(node.then, is_loop)
-                self._find_elements(node.otherwise, is_loop)
+                self._find_elements(node.then, loop)
+                self._find_elements(node.otherwise, loop)
             elif isinstance(node, For):
-                self._find_elements(node.body, True)
+                self._find_elements(node.body, node.body)
             elif isinstance(node, While):
-                self._find_elements([*node.before, *node.body], True)
-            elif is_loop:
-                found = list(filter(_is_element, node.ops))
-                self.elements.update(found)
-                self.arrays.update([op.args[0].op.data for op in found])
+                body = [*node.before, *node.body]
+                self._find_elements(body, body)
+            elif loop is not None:
+                for op in filter(_is_element, node.ops):
+                    slot = op.args[0].op.data
+                    if slot.is_stable or not binds(loop, slot):
+                        self.elements.add(op)
+                        self.arrays.add(slot)
 
     def _find_lenient(self, program: Program, blocks: list[Block]) -> None:
         """Find the operations that take loose numbers, and the numbers that cannot be loose."""
         ops = [op for block in blocks for op in block.ops]
         self.lenient = set(filter(_is_lenient, ops))
         right = self._right
-        right.update(filter(_is_mixed, flat(program.returned)))
+        right.update([v for v in flat(program.returned) if _is_mixed(v)])
         right.update([slot for slot in program.slots if not _is_number(slot.kind)])
         before = -1
         while before < len(right):
@@ -114,7 +119,7 @@ class PlainFloats:
                     if op.code == "read":
                         right.add(op.data)
                 if op not in self.lenient:
-                    right.update(filter(_is_mixed, [*op.args, *op.options.values()]))
+                    right.update([v for v in (*op.args, *op.options.values()) if _is_mixed(v)])
             for block in blocks:
                 right.update([v for s, v in block.writes.items() if s in right and _is_mixed(v)])
 
@@ -154,7 +159,9 @@ def _is_element(op: Op) -> bool:
         base, _, *at = op.args
     else:
         return False
-    if base.op.code != "read" or not base.op.data.is_stable or base.kind.dtype != np.float64:
+    if base.op.code != "read" or base.kind.dtype != np.float64:
+        return False
+    if base.op.data.kind.dtype != np.float64:  # a variable that holds other things, too
         return False
     if type(op.data) is not tuple or not at or len(at) != base.kind.ndim:
         return False

@@ -148,6 +148,55 @@ def overwritten(x: Any) -> Any:
     return y[0] + y[-1]
 
 
+def exchanged(x: Any) -> Any:
+    u, v = x.copy(), np.zeros(len(x))
+    for _ in range(3):
+        for i in range(1, len(u)):
+            v[i] = u[i] * u[i - 1] + 0.5 * v[i - 1]
+        u, v = v, u
+        u[0] += x[1]
+    return np.sum(u * u) + v[2]
+
+
+def made_in_a_loop(x: Any) -> Any:
+    """Forward and backward substitution, anew at each step."""
+    u = x
+    for k in range(3):
+        c = np.zeros(len(x))
+        d = u * (1.0 + k)
+        c[0] = 0.2
+        for i in range(1, len(c)):
+            m = 3.0 - 0.5 * c[i - 1]
+            c[i] = 0.5 / m
+            d[i] = (d[i] - 0.5 * d[i - 1]) / m
+        for i in range(len(c) - 2, -1, -1):
+            d[i] -= c[i] * d[i + 1]
+        u = d
+    return u[0] * u[-1]
+
+
+def rows(x: Any) -> Any:
+    a = np.outer(x, x)
+    s = 0.0
+    for i in range(len(x)):
+        row = a[i]
+        for j in range(i):
+            row[j] = row[j] * x[i] + row[j + 1]
+            s += row[j] * row[j]
+    return s + np.sum(a)
+
+
+def bound_in_a_branch(x: Any) -> Any:
+    y = x
+    s = 0.0
+    for i in range(3):
+        if i == 1:
+            y = x * 2.0
+        for j in range(len(x)):
+            s += y[j] * x[i]
+    return s
+
+
 def strided(x: Any) -> Any:
     y = np.asfortranarray(np.outer(x, x))[::-1, ::2]
     s = 0.0
@@ -177,7 +226,8 @@ def while_it_is_large(x: Any) -> Any:
 PROGRAMS = [
     no_turn, sums, integer_first, exact_variable, sum_of_truths, inverted_truth,
     truth_in_a_variable, broken_power, methods_of_numbers, largest, largest_or_constant,
-    single_precision, in_a_list, functions_of_numbers, writes, overwritten, strided,
+    single_precision, in_a_list, functions_of_numbers, writes, overwritten, strided, exchanged,
+    made_in_a_loop, rows, bound_in_a_branch,
     other_precision, while_it_is_large,
 ]  # fmt: skip
 
