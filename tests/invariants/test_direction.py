@@ -1,6 +1,7 @@
 """One direction: no circle of imports, late ones counted, and no module assigns into another."""
 
 import ast
+import functools
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -25,7 +26,10 @@ class WithoutTypes(ast.NodeTransformer):
         return None if ast.unparse(node.test) == "TYPE_CHECKING" else node
 
 
-TREES = {name: WithoutTypes().visit(ast.parse(path.read_text())) for name, path in MODULES.items()}
+@functools.cache
+def trees() -> dict[str, ast.Module]:
+    """Return the source of all modules by their names."""
+    return {name: WithoutTypes().visit(ast.parse(p.read_text())) for name, p in MODULES.items()}
 
 
 def imported(name: str) -> set[str]:
@@ -33,7 +37,7 @@ def imported(name: str) -> set[str]:
     is_package = MODULES[name].name == "__init__.py"
     package = name if is_package else name.rpartition(".")[0]
     found = set()
-    for one in imports(TREES[name], package):
+    for one in imports(trees()[name], package):
         module = one.module if one.module in MODULES else one.module.rpartition(".")[0]
         found.add(module)
     return (found & MODULES.keys()) - {name}
@@ -67,7 +71,7 @@ def assigned_elsewhere(tree: ast.Module) -> list[str]:
 
 
 def test_no_module_assigns_into_another():
-    found = {name: assigned_elsewhere(tree) for name, tree in TREES.items()}
+    found = {name: assigned_elsewhere(tree) for name, tree in trees().items()}
     assert not {name: statements for name, statements in found.items() if statements}
 
 
