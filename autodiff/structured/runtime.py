@@ -113,6 +113,7 @@ class Structured:
             has_plain_floats=self.has_plain_floats,
         )  # fmt: skip
         self.source, scope = emitter.emit()
+        self.has_plain_floats = bool(emitter.plain.elements)
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
         self.returned = program.returned
@@ -251,15 +252,14 @@ class Structured:
             except SteppedAsideError as error:
                 self.step_aside(str(error))
         if found is None:
-            found = self._run_forward(values)
-            backward = self.code[1]
+            found, backward = self._run_forward(values)
         outs, frame, tape = found
         self.spent += time.perf_counter() - start
         n = self.n_outputs
         return self.nest(outs[:n]), list(outs[n:]), (backward, frame, tape, outs)
 
-    def _run_forward(self, values: list[Any]) -> tuple[tuple, tuple, list]:
-        """Return what the forward function does; if it must, write it anew.
+    def _run_forward(self, values: list[Any]) -> tuple[tuple, Callable]:
+        """Return what the forward function returns, and its sweep; if need be, write them anew.
 
         Python's floats do not warn as NumPy's do, and raise an error in a division by zero: if a
         result is not finite, or the user has asked for errors, NumPy's own are taken.
@@ -267,17 +267,17 @@ class Structured:
         if self.has_plain_floats and not _WARNS.issuperset(np.geterr().values()):
             self.with_numpy_floats()
         while True:
+            forward, backward = self.code
             try:
-                found = self.code[0](*values)
+                found = forward(*values)
             except BroadcastError:
-                if not self.with_broadcasting():
-                    raise
+                self.with_broadcasting()
             except ArithmeticError:
                 if not self.with_numpy_floats():
                     raise
             else:
                 if not self.has_plain_floats or all(map(is_finite, found[0])):
-                    return found
+                    return found, backward
                 self.with_numpy_floats()
 
     def nest(self, outs: Iterable) -> Any:
