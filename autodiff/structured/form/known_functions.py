@@ -60,7 +60,11 @@ _NEW = frozenset(
     | {np.min, np.var, np.std, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray}
     | {np.identity, np.ndarray.max, np.ndarray.min, np.ndarray.prod, np.ndarray.std}
     | {np.ndarray.var, np.ndarray.cumsum, np.argmax, np.argmin, np.tril, np.triu}
-    | {np.linalg.solve, np.linalg.inv, np.linalg.cholesky}
+    | {np.linalg.solve, np.linalg.inv, np.linalg.cholesky, np.linalg.det, np.linalg.norm}
+    | {np.linalg.eigvalsh, np.linalg.pinv, np.gradient, np.interp, np.clip, np.convolve}
+    | {np.correlate, np.sort, np.argsort, np.searchsorted, np.cov, np.median, np.percentile}
+    | {np.quantile, np.average, np.ptp, np.nansum, np.nanmean, np.trace, np.trapezoid, np.polyval}
+    | {np.take, np.take_along_axis, np.select, np.append, np.column_stack, np.ndarray.clip}
 )
 
 # Methods of arrays that do what the function of the same name does.

@@ -163,14 +163,24 @@ def _activate(value: Value) -> bool:
     return True
 
 
-_CONVERSIONS = frozenset({int, round, bool, math.floor, math.ceil, math.trunc, math.frexp})
+_ROUNDINGS = frozenset({int, round, math.floor, math.ceil, math.trunc})
+_CONVERSIONS = frozenset({bool, math.frexp})
+
+
+def is_rounded(op: Op) -> bool:
+    """Whether a number that depends on the variables becomes an integer, which does not."""
+    if op.code != "call" or op.f not in _ROUNDINGS or not is_active(op.args[0]):
+        return False
+    return op.out.kind.classes == {int}  # type: ignore[union-attr] # a call makes a value
 
 
 def check_conversions(program: Program) -> None:
-    """Raise where a value that depends on the variables becomes an integer: tracing decides."""
+    """Raise where a value that depends on the variables becomes another: tracing decides."""
     for block in blocks_of(program.body):
         for op in block.ops:
-            if op.code == "call" and op.f in _CONVERSIONS and any(map(is_active, op.args)):
+            if op.code != "call" or not any(map(is_active, op.args)):
+                continue
+            if op.f in _CONVERSIONS or (op.f in _ROUNDINGS and not is_rounded(op)):
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 

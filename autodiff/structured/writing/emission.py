@@ -40,12 +40,18 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import Order
-from autodiff.structured.writing.activity import adds_alone, is_active, written_parameters
+from autodiff.structured.writing.activity import (
+    adds_alone,
+    is_active,
+    is_rounded,
+    written_parameters,
+)
 from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.plain_floats import PlainFloats
 from autodiff.structured.writing.shapes import Shapes
+from autodiff.trace.conversions import EXACT
 
 SYMBOLS: dict[Any, str] = {
     **{f: SIGNS[ufunc] for f, ufunc in UFUNC_OF.items() if ufunc in SIGNS and f is not ufunc},
@@ -545,6 +551,8 @@ class Emitter:
         value = op.out
         assert value is not None
         self.shapes.compare(op)
+        if is_rounded(op):  # an integer beyond may hold all digits of the number
+            self.out.add(f"if not {-EXACT} < {value.name} < {EXACT}: raise Changed")
         if not _is_checked(op):
             return
         if value.kind.is_array:
@@ -564,7 +572,7 @@ class Emitter:
             i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
         ])  # fmt: skip
         record = self.constants.name(bound.rule.record)
-        text = self.in_its_class
+        text = self.text_for(op)
         args = "".join(
             f"{text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
         )
