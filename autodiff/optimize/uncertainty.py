@@ -291,9 +291,9 @@ class _Held:
         self.low, self.high, self._limits = -np.inf, np.inf, None
         if limits is not None:
             self.low, self.high = limits.lb[self.index], limits.ub[self.index]
-            self._limits = optimize.Bounds(
-                np.delete(limits.lb, self.index), np.delete(limits.ub, self.index)
-            )
+            lowest, highest = (np.delete(ends, self.index) for ends in (limits.lb, limits.ub))
+            if len(lowest):
+                self._limits = optimize.Bounds(lowest, highest)
         self._rest = np.delete(x, self.index)
 
     def minimum(self, value: float) -> tuple[float, Any]:

@@ -93,6 +93,7 @@ def cases():
                 yield name, dtype
 
 
+@pytest.mark.filterwarnings("ignore:Calling .* with arguments of dtype:DeprecationWarning")
 @pytest.mark.parametrize("name, dtype", list(cases()))
 def test_derivatives_beside_constants(name, dtype):
     g, values, x = FUNCTIONS[name]

@@ -82,10 +82,11 @@ def factors(f: Callable, bc: Callable, x: Any, y: Any, p: Any) -> Any:
     of_p = -h / 6 * (by_p[:-1] + by_p[1:] + 4 * middle_by_p)
     ends = slopes(lambda v: bc(v[:n], v[n : 2 * n], v[2 * n :]),
                   np.concatenate([y[:, 0], y[:, -1], p]))  # fmt: skip
-    blocks = sparse.block_diag(list(left))
+    blocks = sparse.block_diag([sparse.coo_array(block) for block in left])
     nothing = sparse.csr_array(((m - 1) * n, n))
     inside = sparse.hstack([blocks, nothing])
-    inside = inside + sparse.hstack([nothing, sparse.block_diag(list(right))])
+    others = sparse.block_diag([sparse.coo_array(block) for block in right])
+    inside = inside + sparse.hstack([nothing, others])
     inside = sparse.hstack([inside, np.reshape(of_p, ((m - 1) * n, len(p)))])
     between = np.zeros((len(ends), (m - 2) * n))
     last = np.concatenate([ends[:, :n], between, ends[:, n:]], axis=1)

@@ -46,7 +46,7 @@ def splev_body(t, c, k, x, e=0):
     return splder_body(t, c, k, x, 0, e)
 
 
-@kernel("splder", EVALUATING)
+@kernel("splder", _dfitpack)
 def splder_body(t, c, k, x, nu=1, e=0):
     t, x = np.asarray(t), np.asarray(x, dtype=float)
     inner = bounded(t, k, x)
@@ -55,6 +55,11 @@ def splder_body(t, c, k, x, nu=1, e=0):
         return 0.0 * x, 1
     y = curve(t, c, k, inner if e == CONSTANT else x, nu)
     return (np.where(outside, 0.0, y) if e == ZEROS else y), 0
+
+
+@kernel("splder", _fitpack)
+def splder_in_c_body(t, c, k, nu, x, e):
+    return splder_body(t, c, k, x, nu, e)
 
 
 @kernel("splint", EVALUATING)
@@ -137,6 +142,8 @@ def fit_of(knots: Any, k: int, x: Any, y: Any, w: Any, s: Any, known: Any, ier: 
     """Return the coefficients that FITPACK has found, and the weighted sum of squares left."""
     if ier < 0:
         return coefficients(knots, k, x, y, w)
+    if ier > 0:  # the sum of squares is not s
+        raise RefusedError(f"scipy.interpolate.{name}", SMOOTHED)
     return smoothing(knots, k, x, y, w, s, known, name)
 
 
@@ -149,6 +156,21 @@ def curve_fit(iopt: int, x: Any, y: Any, w: Any, t: Any, k: int, s: Any, xb: Any
         return knots, *coefficients(knots, k, x, y, w)
     knots = chosen_knots(x, k, xb, xe, ier, known)
     return knots, *fit_of(knots, k, x, y, w, s, c[: n - k - 1], ier, "splrep")
+
+
+def check_found(ier: int) -> None:
+    """Raise if FITPACK has found nothing: then the memory that it returns holds any numbers."""
+    if ier == 10:
+        raise ValueError(
+            "FITPACK finds no spline: the abscissae do not increase, a weight is not positive, or "
+            "there are too few places for the knots. From set_smoothing_factor(s), which SciPy "
+            "1.18 gives no further places, make a new UnivariateSpline(x, y, s=s)."
+        )
+
+
+def needs_places(ier: int, t: Any, k: int, x: Any) -> bool:
+    """Whether FITPACK has run out of places for knots: then SciPy calls it again, with more."""
+    return ier == 1 and np.shape(t)[0] < np.shape(x)[0] + k + 1
 
 
 @non_differentiable
@@ -165,8 +187,7 @@ def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
     xe = x[-1] if xe is None else xe
     args = (iopt, x, y, w, t, wrk, iwrk, xb, xe, k, s)
     known, (n, c, _, ier) = curfit_plainly(*args)
-    if ier == 10:
-        return n, c, 0.0, ier
+    check_found(ier)
     t[:n], found, fp = curve_fit(iopt, x, y, w, t, k, s, xb, xe, known[:n], c, ier)
     return n, padded(found, np.shape(c)[0]), fp, ier
 
@@ -174,9 +195,10 @@ def curfit_body(iopt, x, y, w, t, wrk, iwrk, xb=None, xe=None, k=3, s=0.0):
 @kernel("curfit", _fitpack)
 def curfit_in_c_body(iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk):
     args = (iopt, x, y, w, xb, xe, k, s, t, wrk, iwrk)
-    n, known, c, _, ier = plainly(_fitpack.curfit, *args)
-    if ier == 10:
-        return n, known, c, 0.0, ier
+    n, known, c, fp, ier = plainly(_fitpack.curfit, *args)
+    check_found(ier)
+    if needs_places(ier, known, k, x):
+        return n, known, c, fp, ier
     knots, found, fp = curve_fit(iopt, x, y, w, t, k, s, xb, xe, known[:n], c, ier)
     return n, padded(knots, np.shape(known)[0]), padded(found, np.shape(c)[0]), fp, ier
 
@@ -222,10 +244,9 @@ def refit(data: tuple, x: Any, y: Any, w: Any, xb: Any, xe: Any, knots: Any = No
     w = np.ones(np.shape(x)) if w is None else w
     xb = x[0] if xb is None else xb
     xe = x[-1] if xe is None else xe
-    if ier == 1 and np.shape(t)[0] < np.shape(x)[0] + k + 1:  # SciPy goes on with more places
+    check_found(ier)
+    if needs_places(ier, t, k, x):
         return x, y, w, xb, xe, k, s, *data[7:]
-    if ier > 0 and knots is None:
-        raise RefusedError("scipy.interpolate.UnivariateSpline", SMOOTHED)
     if knots is None:
         knots = chosen_knots(x, k, xb, xe, ier, t[:n])
         found, fp = fit_of(knots, k, x, y, w, s, c[: n - k - 1], ier, "UnivariateSpline")

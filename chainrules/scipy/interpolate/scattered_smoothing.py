@@ -28,6 +28,7 @@ from chainrules.scipy.private import Private
 from chainrules_core import ignore_derivatives, linear_rule, natively, primitive
 
 _dfitpack = Private("interpolate._dfitpack")
+_fitpack = Private("interpolate._fitpack")  # has these routines, in C, since SciPy 1.18
 
 KNOTS = (
     "the knots that FITPACK has chosen, or its coefficients, are not those that follow from the "
@@ -37,6 +38,11 @@ KNOTS = (
 ON_A_GRID = (
     "smoothing on a grid has no rule. Interpolate (s=0), or use SmoothSphereBivariateSpline or "
     "LSQSphereBivariateSpline."
+)
+NOT_LINEAR = (
+    "the coefficients that FITPACK has found do not follow from the data: with "
+    "pole_continuity=True SciPy 1.18 reads memory that nothing was written to. Use "
+    "pole_continuity=False, SmoothSphereBivariateSpline or LSQSphereBivariateSpline."
 )
 AGREEMENT = 1e-6
 
@@ -268,33 +274,67 @@ def surfit_smth_body(
     return nx, knots[0], ny, knots[1], c, fp, wrk, ier
 
 
-@kernel("spherfit_smth", _dfitpack)
-def spherfit_smth_body(teta, phi, r, w=None, s=None, eps=1e-16):
-    s = np.shape(r)[0] if s is None else s
-    w = np.ones(np.shape(r)) if w is None else w
-    nt, tt, np_, tp, c, _, ier = natively(
-        plainly, _dfitpack.spherfit_smth, *map(ignore_derivatives, (teta, phi, r, w, s)), eps
-    )
+@kernel("surfit_smth", _fitpack)
+def surfit_smth_in_c_body(x, y, z, w, xb, xe, yb, ye, kx, ky, s, nxest, nyest, nmax, eps):
+    args = (x, y, z, w, xb, xe, yb, ye, kx, ky, s, nxest, nyest, nmax, eps)
+    found = natively(plainly, _fitpack.surfit_smth, *ignore_derivatives(args))
+    nx, tx, ny, ty, c, _, ier = found
+    n = (nx - kx - 1) * (ny - ky - 1)
+    space = Plane((x, y), (kx, ky), ((xb, xe), (yb, ye)))
+    knots, c, fp = smoothed(space, z, w, s, (tx[:nx], ty[:ny]), c[:n], ier, "SmoothBivariateSpline")
+    return nx, knots[0], ny, knots[1], c, fp, ier
+
+
+def smoothed_on_sphere(found: tuple, theta: Any, phi: Any, r: Any, w: Any, s: Any) -> tuple:
+    """Return what FITPACK has found, as functions of the data."""
+    nt, tt, np_, tp, c, _, ier = found
     n = (nt - 4) * (np_ - 4)
     knots, c, fp = smoothed(
-        Sphere(teta, phi), r, w, s, (tt[:nt], tp[:np_]), c[:n], ier, "SmoothSphereBivariateSpline"
+        Sphere(theta, phi), r, w, s, (tt[:nt], tp[:np_]), c[:n], ier, "SmoothSphereBivariateSpline"
     )
     return nt, knots[0], np_, knots[1], c, fp, ier
 
 
+def fitted_on_sphere(found: tuple, theta: Any, phi: Any, r: Any, w: Any, tt: Any, tp: Any) -> tuple:
+    """Return the knots, coefficients and sum of squares on given knots."""
+    name = "LSQSphereBivariateSpline"
+    c, ier = found
+    check(ier == 0, name)
+    space = Sphere(theta, phi)
+    knots = space.knots(tt[4:-4], 0), space.knots(tp[4:-4], 1)
+    A, T = in_free(space, knots, w)
+    return *knots, *least_squares(A, T, r * w, c, name)
+
+
+@kernel("spherfit_smth", _dfitpack)
+def spherfit_smth_body(teta, phi, r, w=None, s=None, eps=1e-16):
+    s = np.shape(r)[0] if s is None else s
+    w = np.ones(np.shape(r)) if w is None else w
+    found = natively(
+        plainly, _dfitpack.spherfit_smth, *map(ignore_derivatives, (teta, phi, r, w, s)), eps
+    )
+    return smoothed_on_sphere(found, teta, phi, r, w, s)
+
+
 @kernel("spherfit_lsq", _dfitpack)
 def spherfit_lsq_body(teta, phi, r, tt, tp, w=None, eps=1e-16, overwrite_tt=0, overwrite_tp=0):
-    name = "LSQSphereBivariateSpline"
     w = np.ones(np.shape(r)) if w is None else w
     _, _, c, _, ier = natively(
         plainly, _dfitpack.spherfit_lsq, *map(ignore_derivatives, (teta, phi, r, tt, tp)),
         w=ignore_derivatives(w), eps=eps,
     )  # fmt: skip
-    check(ier == 0, name)
-    space = Sphere(teta, phi)
-    knots = space.knots(tt[4:-4], 0), space.knots(tp[4:-4], 1)
-    A, T = in_free(space, knots, w)
-    return *knots, *least_squares(A, T, r * w, c, name), ier
+    return *fitted_on_sphere((c, ier), teta, phi, r, w, tt, tp), ier
+
+
+@kernel("sphere", _fitpack)
+def sphere_body(iopt, teta, phi, r, w, s, ntest, npest, tt, tp, eps, wrk1, wrk2, iwrk):
+    args = (iopt, teta, phi, r, w, s, ntest, npest, tt, tp, eps, wrk1, wrk2, iwrk)
+    found = natively(plainly, _fitpack.sphere, *ignore_derivatives(args))
+    if iopt >= 0:
+        return smoothed_on_sphere(found, teta, phi, r, w, s)
+    nt, _, np_, _, c, _, ier = found
+    knots_and_fit = fitted_on_sphere((c, ier), teta, phi, r, w, tt, tp)
+    return nt, knots_and_fit[0], np_, *knots_and_fit[1:], ier
 
 
 # ------------------------------------------------------------------- a grid on the sphere
@@ -305,7 +345,12 @@ def grid_fit(data: Any, iopt: Any, ider: Any, u: Any, v: Any, given: tuple) -> t
     n = len(data) - sum(given)
     poles = iter(data[n:])
     r0, r1 = (float(next(poles)) if is_given else None for is_given in given)
-    return plainly(_dfitpack.regrid_smth_spher, iopt, ider, u, v, data[:n], r0, r1, 0.0)
+    if not _fitpack.has("spgrid"):
+        return plainly(_dfitpack.regrid_smth_spher, iopt, ider, u, v, data[:n], r0, r1, 0.0)
+    ends = [0.0 if pole is None else pole for pole in (r0, r1)]
+    # As many knots as SciPy makes room for where it interpolates.
+    sizes = len(u) + 6 + iopt[1] + iopt[2], len(v) + 7
+    return plainly(_fitpack.spgrid, iopt, ider, u, v, data[:n], *ends, 0.0, *sizes)
 
 
 def grid_coefficients(data: Any, grid: dict) -> Any:
@@ -351,7 +396,15 @@ def regrid_smth_spher_body(iopt, ider, u, v, r, r0=None, r1=None, s=0.0):
     grid = {"iopt": iopt, "ider": ider, "given": given} | ignore_derivatives({"u": u, "v": v})
     matrix = None if s != 0 else natively(grid_matrix, plain, grid)
     if matrix is None:
-        raise RefusedError("scipy.interpolate.RectSphereBivariateSpline", ON_A_GRID)
+        raise RefusedError(
+            "scipy.interpolate.RectSphereBivariateSpline", NOT_LINEAR if s == 0 else ON_A_GRID
+        )
     nu, tu, nv, tv, c, fp, ier = natively(grid_fit, plain, **grid)
     moved = on_grid(data, matrix=matrix, u=u, v=v)
     return nu, tu, nv, tv, with_value(c[: np.shape(moved)[0]], moved), fp, ier
+
+
+@kernel("spgrid", _fitpack)
+def spgrid_body(iopt, ider, u, v, r, r0, r1, s, nuest, nvest):
+    poles = [pole if ider[i] >= 0 else None for i, pole in ((0, r0), (2, r1))]
+    return regrid_smth_spher_body(iopt, ider, u, v, r, *poles, s)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import interpolate
 
-from chainrules.refused import RefusedError, refuse
+from chainrules.refused import RefusedError
 from chainrules.scipy.delegated import trace_body
 from chainrules.scipy.interpolate.bsplines import (
     COMPILED,
@@ -45,23 +45,6 @@ SURFACES_SMOOTHED = (
     "knots (LSQBivariateSpline), interpolate on a grid (RectBivariateSpline with s=0), or wrap the "
     "data in autodiff.ignore_derivatives(...)."
 )
-ON_THE_SPHERE = (
-    "splines on the sphere have no rule. Make a spline in the two angles, with LSQBivariateSpline "
-    "or RectBivariateSpline."
-)
-SMOOTH = "scipy.interpolate.SmoothBivariateSpline"
-if _fitpack.has("surfit_smth"):  # in C, since SciPy 1.18
-    refuse(_fitpack.surfit_smth, SURFACES_SMOOTHED, name=SMOOTH)
-    refuse(
-        _fitpack.surfit,
-        "it has no rule. Use LSQBivariateSpline, or RectBivariateSpline.",
-        name="scipy.interpolate.bisplrep",
-    )
-    for _name, _public in {
-        "sphere": "(Smooth|LSQ)SphereBivariateSpline",
-        "spgrid": "RectSphereBivariateSpline",
-    }.items():
-        refuse(getattr(_fitpack, _name), ON_THE_SPHERE, name=f"scipy.interpolate.{_public}")
 
 
 def as_matrix(c: Any, tx: Any, ty: Any, kx: int, ky: int) -> Any:
@@ -206,15 +189,21 @@ def surfit_lsq_in_c_body(
     return c, fp, ier
 
 
+def refuse_to_go_on(task: int) -> None:
+    """Raise if the fit of a surface starts from the knots of another call."""
+    if task == 1:
+        raise RefusedError(
+            "scipy.interpolate.bisplrep",
+            "with task=1 it goes on from the knots of the call before. Use task=0, or give the "
+            "knots to LSQBivariateSpline.",
+        )
+
+
 @kernel("_surfit", _fitpack)
 def surfit_body(
     x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, nxest, nyest, wrk, lwrk1, lwrk2
 ):
-    if task == 1:
-        raise RefusedError(
-            "scipy.interpolate.bisplrep",
-            "with task=1 it goes on from the knots of the call before. Use task=0 or task=-1.",
-        )
+    refuse_to_go_on(task)
     if task == 0:
         args = (x, y, z, w, xb, xe, yb, ye, kx, ky, task, s, eps, tx, ty, nxest, nyest)
         known_tx, known_ty, known, more = natively(
@@ -229,6 +218,21 @@ def surfit_body(
     ty = with_ends(ty[ky + 1 : np.shape(ty)[0] - ky - 1], ky, yb, ye)
     c, fp = scattered(x, y, z, w, tx, ty, kx, ky)
     return tx, ty, c, {"wrk": np.zeros(0), "ier": 0, "fp": fp}
+
+
+@kernel("surfit", _fitpack)
+def surfit_in_c_body(
+    task, x, y, z, w, xb, xe, yb, ye, kx, ky, s, nxest, nyest, nmax, eps, wrk
+):  # fmt: skip
+    refuse_to_go_on(task)
+    args = (task, x, y, z, w, xb, xe, yb, ye, kx, ky, s, nxest, nyest, nmax, eps, wrk)
+    nx, tx, ny, ty, known, _, ier, wrk = natively(
+        plainly, _fitpack.surfit, *ignore_derivatives(args)
+    )
+    space = Plane((x, y), (kx, ky), ((xb, xe), (yb, ye)))
+    n = (nx - kx - 1) * (ny - ky - 1)
+    knots, c, fp = smoothed(space, z, w, s, (tx[:nx], ty[:ny]), known[:n], ier, "bisplrep")
+    return nx, knots[0], ny, knots[1], c, fp, ier, wrk
 
 
 def near(xi: Any, t: Any, len_t: Any, k: Any, nu: Any, strides: Any) -> tuple:
@@ -274,5 +278,5 @@ def evaluate_ndbspline_body(
 
 
 # What a grid holds is not seen in the arguments of a call; compiled code of older versions of SciPy
-# does not take arrays that may be traced.
-trace_body(interpolate.RegularGridInterpolator.__call__, interpolate.interpn)
+# does not take arrays that may be traced, nor does FITPACK's in C for bisplrep.
+trace_body(interpolate.RegularGridInterpolator.__call__, interpolate.interpn, interpolate.bisplrep)

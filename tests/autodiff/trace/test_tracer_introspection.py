@@ -187,8 +187,9 @@ def test_the_names_of_operators(value: str, mode: str) -> None:
         assert found == names
 
 
+DEPRECATED = {"ByteString"} if sys.version_info >= (3, 12) else set()
 ABSTRACT = [
-    *[getattr(collections.abc, name) for name in collections.abc.__all__],
+    *[getattr(collections.abc, name) for name in collections.abc.__all__ if name not in DEPRECATED],
     *[getattr(numbers, name) for name in numbers.__all__],
     typing.SupportsFloat, typing.SupportsInt, typing.SupportsIndex, typing.SupportsAbs,
     typing.SupportsRound, typing.SupportsComplex, typing.SupportsBytes,

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import scipy.sparse.linalg as spl
+from scipy import sparse
 
 from chainrules.scipy.namespaces import namespace
+from chainrules.scipy.private import Private
 from chainrules.scipy.sparse.entries import is_sparse, refused
 from chainrules_core import decompose, ignore_derivatives
+
+_interface = Private("sparse.linalg._interface")
 
 
 def is_operator(x: Any) -> bool:
@@ -34,8 +39,8 @@ def dense_of(x: Any) -> Any:
     kind = type(x).__name__
     if type(x).__module__.startswith("scipy.sparse.linalg"):
         args = getattr(x, "args", ())
-        if kind == "MatrixLinearOperator":
-            return _matrix(x.A)
+        if kind in ("MatrixLinearOperator", "_AdjointMatrixOperator"):
+            return _matrix(x.A)  # of an adjoint: the adjoint matrix
         if kind == "IdentityOperator":
             return np.eye(x.shape[0])
         if kind == "_SumLinearOperator":
@@ -46,7 +51,7 @@ def dense_of(x: Any) -> Any:
             return _matrix(args[0]) * args[1]
         if kind == "_PowerLinearOperator":
             return np.linalg.matrix_power(_matrix(args[0]), args[1])
-        if kind in ("_AdjointLinearOperator", "_AdjointMatrixOperator"):
+        if kind == "_AdjointLinearOperator":
             return np.conj(np.transpose(_matrix(x.A)))
         if kind == "_TransposedLinearOperator":
             return np.transpose(_matrix(x.A))
@@ -64,6 +69,21 @@ def dense_of(x: Any) -> Any:
 def _applied_to_units(apply: Any, n: int) -> Any:
     columns = [np.reshape(np.asarray(apply(e)), (-1,)) for e in np.eye(n)]
     return np.stack(columns, axis=1)
+
+
+_adjoint_matrix = _interface._AdjointMatrixOperator
+
+if "xp" in inspect.signature(_adjoint_matrix.__init__).parameters:  # since SciPy 1.18
+
+    @decompose(_adjoint_matrix.__init__)
+    def adjoint_body(self: Any, A: Any, xp: Any = None) -> None:
+        # By the method: NumPy's function takes a sparse array as an object.
+        if A.ndim == 2:
+            turned = A.T
+        else:
+            turned = (sparse.swapaxes if is_sparse(A) else np.swapaxes)(A, -1, -2)
+        _interface.MatrixLinearOperator.__init__(self, turned.conj(), xp=xp)
+        self.args = (A,)
 
 
 class TracedOperator(spl.LinearOperator):

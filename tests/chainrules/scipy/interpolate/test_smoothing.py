@@ -105,6 +105,27 @@ def test_another_factor_later():
     )
 
 
+def test_nothing_found_is_an_error():
+    with pytest.raises(ValueError, match="FITPACK finds no spline"):
+        gradient(lambda y: by_splrep(X[::-1], y, W, S, 3), Y)
+
+
+def test_interpolation_after_a_factor():
+    def f(y):
+        spline = interpolate.UnivariateSpline(X, y, s=0.2)
+        spline.set_smoothing_factor(0.0)
+        return np.sum(spline(Q))
+
+    def expected(y):
+        return np.sum(interpolate.UnivariateSpline(X, y, s=0.0)(Q))
+
+    if SCIPY >= (1, 18):  # where FITPACK finds nothing, and SciPy itself returns any numbers
+        with pytest.raises(ValueError, match="FITPACK finds no spline"):
+            gradient(f, Y)
+    else:
+        np.testing.assert_allclose(gradient(f, Y), differences(expected, Y), rtol=1e-6, atol=1e-8)
+
+
 def test_curves():
     def f(y):
         return np.sum(interpolate.splev(Q / 4, interpolate.splprep([X, y], s=S)[0])[1])

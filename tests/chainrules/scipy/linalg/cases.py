@@ -13,3 +13,12 @@ def case(f, *args, **kwargs):
     """Return the parameters (f, args, kwargs) of a test, named after the function and shapes."""
     options = ",".join(map(str, kwargs.values()))
     return pytest.param(f, args, kwargs, id=f"{f.__name__}{[np.shape(a) for a in args]}{options}")
+
+
+def takes_lists(f, *others):
+    """Whether the function takes a matrix as a list: SciPy 1.18 asks many for its shape."""
+    try:
+        f([[1.0]], *others)
+    except AttributeError:
+        return False
+    return True

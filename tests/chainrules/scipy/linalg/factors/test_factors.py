@@ -7,21 +7,13 @@ from chainrules.scipy.linalg.factors.cholesky import cho_solution
 from chainrules.scipy.linalg.factors.lu import lu_solution
 from chainrules.scipy.linalg.toeplitz import in_steps, sums_of_steps, toeplitz_solution
 from chainrules_core.testing import check_rule
-from tests.chainrules.scipy.linalg.cases import case, single
+from tests.chainrules.scipy.linalg.cases import case, single, takes_lists
 from tests.helpers import normal_draws
 
 _, real, compl = normal_draws(4)
 
 
-def takes_lists(f):
-    try:
-        f([[1.0]])
-    except AttributeError:
-        return False
-    return True
-
-
-TAKES_LISTS = takes_lists(linalg.cho_factor)  # SciPy 1.18 asks for the shape of a list
+TAKES_LISTS = takes_lists(linalg.cho_factor)
 EYE = np.eye(3)
 A, Z = real(3, 3) + 4 * EYE, compl(3, 3) + 4 * EYE
 P, PZ = A @ A.T + EYE, Z @ Z.conj().T + EYE
