@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Op, Value
+from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import ChangedError
@@ -43,6 +44,8 @@ def _rule_of(op: Op) -> Any:
     values = (*op.args, *op.options.values())
     if not any(v.kind.has_floats for v in values):
         return None
+    if _is_square(op):  # its derivative is written, not called
+        return _resolved(rrule.entry(np.square), Op("call", op.args[:1], f=np.square), False)[1]  # type: ignore[index]
     entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
         return None
@@ -58,6 +61,13 @@ def _rule_of(op: Op) -> Any:
     if not are_alike or any(r.kind == "non_differentiable" for r in (rule, other)):
         raise UnsupportedError(f"{op.f} with one rule or another")
     return Bound(_RuleOfClasses(entry, op), bound.args, bound.options)
+
+
+def _is_square(op: Op) -> bool:
+    """Whether it is the square of a number, ``x ** 2``."""
+    if op.f not in (operator.pow, np.power) or op.options or len(op.args) != 2:
+        return False
+    return known(op.args[1]) in (2, 2.0) and not op.args[0].kind.is_array
 
 
 class _RuleOfClasses:

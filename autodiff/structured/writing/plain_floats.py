@@ -43,14 +43,17 @@ from autodiff.structured.form.kinds import Kind
 
 _LOOSE = frozenset([np.float64, np.bool_])  # the classes that a loose number stands for
 _REAL = frozenset([bool, int, float, np.float64, np.int64])
+_FLOATS = frozenset([float, np.float64])
 _TRUTHS = frozenset([bool, np.bool_])
 _INTEGERS = frozenset([int, np.int64])
 _REAL_ARRAYS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
-_HAND_ON = frozenset(
-    {operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos}
-    | {operator.abs, abs, min, max, operator.pow}
-    | {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne}
+_COMPARE = frozenset(
+    {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, min, max}
 )
+_HAND_ON = _COMPARE | {
+    operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos,
+    operator.abs, abs, operator.pow,
+}  # fmt: skip
 """Functions of Python that make a loose number of a loose number."""
 _MATH = [getattr(math, name) for name in dir(math) if not name.startswith("_")]
 _END = frozenset({operator.not_, bool, int, float, *_MATH})
@@ -183,6 +186,8 @@ def _is_lenient(op: Op) -> bool:
     if op.f is operator.pow:  # of a negative number, floats may become complex
         exponent = known(op.args[1])
         return type(exponent) is int and exponent >= 0
+    if op.f in _COMPARE and not all(map(_is_compared_as_float, op.args)):
+        return False
     if op.f in (min, max):
         return len(op.args) > 1
     return isinstance(op.f, np.ufunc) or op.f in _HAND_ON or op.f in _END
@@ -192,6 +197,13 @@ def _is_real(v: Value) -> bool:
     if v.kind.is_array:  # in single precision, a float of Python would stay single
         return v.kind.dtype in _REAL_ARRAYS
     return v.kind.classes <= _REAL
+
+
+def _is_compared_as_float(v: Value) -> bool:
+    """Whether it is a float, or an integer that is one: Python compares larger ones exactly."""
+    if v.kind.is_array or v.kind.classes <= _FLOATS:
+        return True
+    return v.kind.is_known and abs(v.kind.value) <= 2**53
 
 
 def _is_number(kind: Kind | None) -> bool:

@@ -97,6 +97,21 @@ def largest(x: Any) -> Any:
     return m
 
 
+def beside_large_integers(x: Any) -> Any:
+    """NumPy compares a float with the nearest float to an integer, Python with the integer."""
+    s = 0.0
+    y = np.zeros(2)
+    y[0] = 2.0**53
+    k = 2**53 + len(x) - 4
+    for i in range(len(x)):
+        if y[0] >= k:
+            s += x[i]
+        s += x[i] if max(y[0], k) == y[0] else 3 * x[i]
+        if x[i] > i - 2 and x[i] < 3:
+            s -= x[i] * x[i]
+    return s
+
+
 def largest_or_constant(x: Any) -> Any:
     m = 0.25
     for i in range(2):
@@ -225,10 +240,10 @@ def while_it_is_large(x: Any) -> Any:
 
 PROGRAMS = [
     no_turn, sums, integer_first, exact_variable, sum_of_truths, inverted_truth,
-    truth_in_a_variable, broken_power, methods_of_numbers, largest, largest_or_constant,
-    single_precision, in_a_list, functions_of_numbers, writes, overwritten, strided, exchanged,
-    made_in_a_loop, rows, bound_in_a_branch,
-    other_precision, while_it_is_large,
+    truth_in_a_variable, broken_power, methods_of_numbers, largest, beside_large_integers,
+    largest_or_constant, single_precision, in_a_list, functions_of_numbers, writes, overwritten,
+    strided, exchanged, made_in_a_loop, rows, bound_in_a_branch, other_precision,
+    while_it_is_large,
 ]  # fmt: skip
 
 
