@@ -515,7 +515,10 @@ def install() -> None:
         setattr(Tracer, name, property(_getter(name)))
     for name, setter in _SETTERS.items():
         setattr(Tracer, name, property(_getter(name), setter))
-    Tracer.__getattr__ = attribute  # type: ignore[attr-defined] # installed here
+    for kind in (Tracer, FloatTracer):
+        # Each has its own: if C code looks up an attribute while an exception is pending, Python
+        # does not find an inherited `__getattr__`, and a class without one never asks again.
+        kind.__getattr__ = attribute  # type: ignore[attr-defined] # installed here
     Tracer.__copy__ = _copy  # type: ignore[attr-defined] # installed here
     Tracer.__dir__ = lambda self: dir(bare(self))  # type: ignore[method-assign] # installed here
     for name, function in vars(Tracer).items():

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff.trace.tracer import FloatTracer, Tracer
 from tests.helpers import differences
 
 V = np.array([0.7, -1.3, 2.1, 0.4])
@@ -155,3 +156,9 @@ def test_errors_are_those_of_numpy():
     with pytest.raises(ValueError, match="cannot reshape array of size 4"):
         autodiff.gradient(lambda x: changed(lambda y: setattr(y, "shape", (3, 2)))(x)[0, 0], V)
     assert autodiff.gradient(lambda x: x * hasattr(x, "flat"), 2.0) == 0.0
+
+
+@pytest.mark.parametrize("kind", [Tracer, FloatTracer])
+def test_attributes_survive_code_that_asks_while_an_exception_is_pending(kind):
+    """C code did so in one run of all tests: then traced floats had no attributes any more."""
+    assert "__getattr__" in vars(kind)
