@@ -38,7 +38,7 @@ from autodiff.structured.writing.bound_rules import resolve_rules
 from autodiff.structured.writing.emission import Emitter
 
 _MOST_ASIDES = 3
-_WARNS = frozenset({"ignore", "warn"})
+_NO_ERRORS = frozenset({"ignore", "warn"})  # what `np.geterr` says where NumPy raises none
 _LLVMLITE = (0, 45)
 
 
@@ -264,7 +264,7 @@ class Structured:
         Python's floats do not warn as NumPy's do, and raise an error in a division by zero: if a
         result is not finite, or the user has asked for errors, NumPy's own are taken.
         """
-        if self.has_plain_floats and not _WARNS.issuperset(np.geterr().values()):
+        if self.has_plain_floats and not _NO_ERRORS.issuperset(np.geterr().values()):
             self.with_numpy_floats()
         while True:
             forward, backward = self.code

@@ -1,4 +1,4 @@
-"""What the source of structured programs calls, beside functions of NumPy and rules."""
+"""What structured programs and those who run them call, beside functions of NumPy and rules."""
 
 from __future__ import annotations
 
