@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import optimize
 
+from chainrules.scipy.found import with_value
 from chainrules.scipy.optimize.implicit import (
     ImplicitError,
     decomposed,
@@ -82,7 +83,7 @@ def least_squares_body(call, result):
     if spec.option == "linear" and type(result.jac) is np.ndarray:
         j = known(jacobian_of_residuals, None, (params, x), result.jac)
         found = with_fields(found, jac=j, grad=np.matmul(np.transpose(j), r))
-    return with_fields(found, x=x, cost=y, fun=r)
+    return with_fields(found, x=x, cost=with_value(result.cost, y), fun=r)
 
 
 def jacobian_of_residuals(config: Any, spec: None, params: tuple) -> Any:

@@ -156,7 +156,8 @@ def lsq_linear_body(call, result):
     lower, upper = sides_of(box(call["bounds"], n), n)
     x = constrained("scipy.optimize.lsq_linear", a, b, result.x, lower, upper)
     residual = np.matmul(a, x) - b
-    return with_fields(result, x=x, fun=residual, cost=np.sum(np.square(residual)) / 2)
+    cost = with_value(result.cost, np.sum(np.square(residual)) / 2)
+    return with_fields(result, x=x, fun=residual, cost=cost)
 
 
 @decomposed(optimize.isotonic_regression)
