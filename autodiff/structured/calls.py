@@ -12,6 +12,7 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
 import inspect
 import time
@@ -263,10 +264,11 @@ class Programs:
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
         values += tuple(map(tape.kept, outside))
-        try:
+        run = None
+        with contextlib.suppress(Exception):
             run = Run(program, body, form, values)
-        except Exception:
-            # It is the function's own error, or a value that the program was not made for.
+        if run is None:
+            # It was the function's own error, or a value that the program was not made for.
             self.failures += 1
             return body(*args)
         if program.hides_decisions:

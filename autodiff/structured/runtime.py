@@ -102,7 +102,7 @@ class Structured:
         self.broadcasts = False
         self.is_strong = False
         self.has_checkpoints = has_checkpoints
-        self.has_plain_floats = not has_checkpoints
+        self.has_plain_floats = not (has_checkpoints or program.catches)
         self.spent = 0.0
         self._write()
 
@@ -135,6 +135,8 @@ class Structured:
         self.why: str | None = None
         if self.has_checkpoints:
             self.why = "its loops are checkpointed"
+        if self.program.catches:
+            self.why = "it handles exceptions"
         if self.is_strong:
             self.why = "a slope is infinite where the cotangent is 0"
         self.asides = 0
@@ -144,7 +146,10 @@ class Structured:
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         namespace = {**SCOPE, **loop_states.SCOPE, **scope}
         exec(compile(source, name, "exec"), namespace)
-        return namespace["forward"], namespace["backward"]
+        forward = namespace["forward"]
+        if self.program.has_errstates:  # an exception may leave one
+            forward = np.errstate()(forward)
+        return forward, namespace["backward"]
 
     def _make_native(self) -> None:
         """Write the loops as machine code, as far as they can be."""

@@ -142,11 +142,8 @@ class OuterSum:
         self.count = 0
         self.rows = self.columns = slice(0)
 
-    def append(self, part: np.ndarray, pair: tuple[np.ndarray, np.ndarray] | None) -> None:
-        """Add the outer product of a pair to a part of a matrix, now or later."""
-        if pair is None:
-            raise ChangedError("a cotangent that is no outer product")
-        x, y = pair
+    def append(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+        """Add the outer product of two vectors to a part of a matrix, now or later."""
         whole = part if part.base is None else part.base
         if part.size < _LEAST or not _is_part(part, whole) or not x.dtype == y.dtype == part.dtype:
             part += np.multiply.outer(x, y)
@@ -208,6 +205,7 @@ SCOPE = {
     "concatenate_back": concatenate_back,
     "add_at": add_at,
     "s_": np.s_,
+    "errstate": np.errstate,
     "zeros_like": np.zeros_like,
     "may_share": np.may_share_memory,
     "array": np.array,

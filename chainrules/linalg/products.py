@@ -179,6 +179,11 @@ def from_end(x_bar: Any, shape: tuple[int, ...], axes: Sequence[int]) -> Any:
     return np.moveaxis(x_bar, range(-len(inner), 0), inner)
 
 
+# Of vectors and matrices, by their numbers of axes: the sums as einsum writes them.
+OF_MATMUL = {(1, 1): "i,i->", (2, 1): "ij,j->i", (1, 2): "i,ij->j", (2, 2): "ij,jk->ik"}
+OF_INNER = {(1, 1): "i,i->", (2, 1): "ij,j->i", (1, 2): "j,ij->i", (2, 2): "ij,kj->ik"}
+
+
 def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = True) -> None:
     """Register a product of the last axes."""
     linear_rule(
@@ -190,7 +195,7 @@ def product_rule(f: Any, first: Callable, second: Callable, has_core: bool = Tru
         lists=True,
         factors=(factors_of_first, factors_of_second) if first is first_of_matmul else None,
         rows=rows_of_matmul if first is first_of_matmul else None,
-        inner=first is first_of_matmul,
+        subscripts=OF_MATMUL if first is first_of_matmul else None,
     )
 
 
@@ -252,7 +257,7 @@ linear_rule(
     lists=True,
     factors=(factors_of_first, factors_of_second),
     rows=(rows_of_first, rows_of_second),
-    inner=True,
+    subscripts=OF_MATMUL,
 )
 linear_rule(
     np.inner,
@@ -261,7 +266,7 @@ linear_rule(
     types=(Numeric, Numeric),
     broadcasts=True,
     lists=True,
-    inner=True,
+    subscripts=OF_INNER,
 )
 
 # These flatten their arguments.
@@ -278,6 +283,7 @@ linear_rule(
     lambda y_bar, a, b: np.reshape(np.matmul(conj(np.ravel(a)), y_bar), b.shape),
     types=(Numeric, Numeric),
     lists=True,
+    subscripts={(1, 1): "i,j->ij"},
 )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -42,7 +42,7 @@ class LinearRule(Rule):
         them alone, as a product is.
     add_into : callable, optional
         ``add_into(x_bar, y_bar, *args, **options)``: add the adjoint into a buffer in place.
-    broadcasts, factors, rows, inner
+    broadcasts, factors, rows, subscripts
         As for `chainrules_core.linear_rule`.
     """
 
@@ -60,7 +60,7 @@ class LinearRule(Rule):
         broadcasts: bool,
         factors: tuple[Callable | None, ...] | None = None,
         rows: tuple[Callable | None, ...] | None = None,
-        inner: bool = False,
+        subscripts: Mapping[tuple[int, ...], str] | None = None,
     ) -> None:
         super().__init__(f, types, lambda: Signature.of_rule(adjoints[0], skip=1))
         self.adjoints = adjoints
@@ -70,7 +70,7 @@ class LinearRule(Rule):
         self.broadcasts = broadcasts
         self.factors = factors or (None,) * len(adjoints)
         self.rows = rows or (None,) * len(adjoints)
-        self.inner = inner
+        self.subscripts = subscripts or {}
 
     def differentiates(self, position: int) -> bool:
         """Whether the function is linear in the argument at a position."""
@@ -257,7 +257,7 @@ def linear_rule(
     broadcasts: bool = False,
     factors: tuple[Callable | None, ...] | None = None,
     rows: tuple[Callable | None, ...] | None = None,
-    inner: bool = False,
+    subscripts: Mapping[tuple[int, ...], str] | None = None,
     lists: bool = False,
 ) -> None:
     """Define the frule and the rrule of a linear function by its adjoint.
@@ -295,9 +295,11 @@ def linear_rule(
         For each adjoint, a function of the same arguments that takes many cotangents at once, in
         one array with an extra axis in front, and returns the adjoint of each along such an axis,
         or None if it cannot. An engine calls it once for a whole Jacobian.
-    inner : bool
-        Whether `f` of two vectors is Σ aᵢ bᵢ, without conjugates. Then the cotangent of either is
-        ȳ times the conjugate of the other, which an engine may write without calling the adjoint.
+    subscripts : dict, optional
+        For products of two arrays: their numbers of axes → the subscripts with which
+        :func:`numpy.einsum` computes `f` without options, ``{(2, 1): "ij,j->i"}``. The cotangent of
+        a factor is the product of ȳ with the conjugate of the other factor, over the same
+        subscripts; an engine may write that without calling the adjoint.
     lists : bool
         Whether `f` accepts nested lists in place of arrays of the given `types`. The adjoints get
         arrays, and the cotangent of a list has the form of the list.
@@ -344,6 +346,6 @@ def linear_rule(
             broadcasts=broadcasts,
             factors=factors,
             rows=rows,
-            inner=inner,
+            subscripts=subscripts,
         )
         rule.register(lists)

@@ -20,6 +20,10 @@ LIST_WRITES = frozenset({"append", "set"})
 """Operations that change what a list holds."""
 
 
+WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave"})
+"""Operations that neither read nor make a value."""
+
+
 class Memory:
     """What the arrays of a function may share: each array belongs to one, views to that of theirs.
 
@@ -135,7 +139,8 @@ class Op:
         gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
         ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
         ``append``, ``set``, ``load`` (a number in it), ``item`` (an array or list in it),
-        ``length``, ``join`` (an array or number made of all items).
+        ``length``, ``join`` (an array or number made of all items). Of the course of things:
+        ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
     args : list of Value
         What it reads: for indexing the array, then the parts of the index; for a write the array,
         the value, then the index.
@@ -236,9 +241,16 @@ class Program:
         What the function returns; nested tuples of values.
     slots : list of Slot
         All variables.
+    catches : bool
+        Whether the function handles exceptions: then each operation must warn and raise as it does
+        in the function.
+    has_errstates : bool
+        Whether there is ``with np.errstate(...)`` in it.
     """
 
-    __slots__ = ("body", "captured", "parameters", "returned", "slots")
+    __slots__ = (
+        "body", "captured", "catches", "has_errstates", "parameters", "returned", "slots",
+    )  # fmt: skip
 
     def __init__(self) -> None:
         self.parameters: list[Slot] = []
@@ -246,6 +258,8 @@ class Program:
         self.body: list = []
         self.returned: Any = None
         self.slots: list[Slot] = []
+        self.catches = False
+        self.has_errstates = False
 
 
 class Items(tuple):

@@ -19,6 +19,20 @@ class UnsupportedError(Exception):
     """A function uses something that is not read from its source; it is traced instead."""
 
 
+class UnboundError(UnsupportedError):
+    """A variable is read that may not be bound: a loop binds it, if it has a turn.
+
+    Attributes
+    ----------
+    loop : tuple or None
+        The place of the loop in the source.
+    """
+
+    def __init__(self, name: str, loop: tuple[int, int] | None) -> None:
+        super().__init__(f"{name} may not be bound")
+        self.loop = loop
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"

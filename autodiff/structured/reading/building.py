@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
+    UnboundError,
     UnsupportedError,
     join,
     kind_of,
@@ -46,7 +47,9 @@ _OUTSIDE = (
 class Builder:
     """Puts values, operations and blocks together."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_turns: Iterable[tuple[int, int]] = ()) -> None:
+        self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
+        self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
         self.count = 0
@@ -165,7 +168,8 @@ class Builder:
             return scope.functions[name]
         slot = scope.slots.get(name)
         if slot is None or not (slot in self.kinds or slot in self.lasting_kinds):
-            raise UnsupportedError(f"{name} may not be bound")
+            loop = None if slot is None else self.bound_by.get(slot)
+            raise UnboundError(name, loop)
         return self.read_slot(slot)
 
     def captured(self, x: np.ndarray) -> Value:

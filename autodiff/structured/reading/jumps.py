@@ -109,6 +109,44 @@ def always_returns(body: list[ast.stmt]) -> bool:
     return isinstance(last, (ast.Return, ast.Raise))
 
 
+def changed_inside(
+    node: ast.If | ast.With, change: Callable[[list[ast.stmt]], list[ast.stmt]]
+) -> ast.stmt:
+    """Return a branch, or a `with`, whose statements are changed."""
+    made: ast.stmt
+    if isinstance(node, ast.If):
+        made = ast.If(node.test, change(node.body), change(node.orelse))
+    else:
+        made = ast.With(node.items, change(node.body))
+    return ast.copy_location(made, node)
+
+
+def without_handlers(nodes: list[ast.stmt]) -> list[ast.stmt]:
+    """Return statements without ``try``: what it guards, its ``else`` and its ``finally``.
+
+    Handlers are left out, because an exception ends a program: the call is then traced.
+    """
+    made: list[ast.stmt] = []
+    for node in nodes:
+        if isinstance(node, ast.Try):
+            guarded = [*node.body, *node.orelse]
+            if node.finalbody and any(jumps(n, _LEAVING) for n in guarded):
+                raise UnsupportedError("a jump out of a statement with finally")
+            made += without_handlers([*guarded, *node.finalbody])
+        elif isinstance(node, (ast.If, ast.With)):
+            made.append(changed_inside(node, without_handlers))
+        elif isinstance(node, (ast.For, ast.While)):
+            loop = _like(node, without_handlers(node.body))
+            loop.orelse = without_handlers(node.orelse)  # type: ignore[attr-defined] # a loop
+            made.append(loop)
+        else:
+            made.append(node)
+    return made
+
+
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
+
+
 def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
     """Return statements whose loops have no ``else``.
 
@@ -120,9 +158,8 @@ def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast
         return nodes
     made: list[ast.stmt] = []
     for node in nodes:
-        if isinstance(node, ast.If):
-            branches = [without_else(branch, fresh) for branch in (node.body, node.orelse)]
-            made.append(ast.copy_location(ast.If(node.test, *branches), node))
+        if isinstance(node, (ast.If, ast.With)):
+            made.append(changed_inside(node, lambda nodes: without_else(nodes, fresh)))
         elif isinstance(node, (ast.For, ast.While)):
             made += _plain_loop(node, fresh)
         else:

@@ -114,10 +114,22 @@ class Loops(Expressions):
             self.kinds[slot] = Kind(_INT)
             return self.apart(read)
 
-        body = self._loop(turn)
+        body, bound = self._loop(turn)
         self.flags.pop()
         slot.writes += 2
         self._add_loop(For(slot, bounds, body, flag), node, readable)
+        if self._keeps(node, bound):
+            turns = self.call(turns_of, bounds)
+            self.leave_unless(self.call(operator.ge, [turns, self.const(1)]))
+
+    def _keeps(self, node: ast.stmt, bound: dict[Slot, Kind]) -> bool:
+        """Whether variables that a loop alone binds are read behind it, so it must have a turn."""
+        place = node.lineno, node.col_offset
+        if place in self.with_turns:
+            self.kinds |= {slot: kind.general() for slot, kind in bound.items()}
+            return True
+        self.bound_by |= dict.fromkeys(bound, place)
+        return False
 
     def _add_loop(self, loop: For | While, node: ast.stmt, readable: set[Slot]) -> None:
         loop.readable = readable
@@ -354,8 +366,11 @@ class Loops(Expressions):
                     if slot is not None and slot in self.kinds and self.kinds[slot].is_scalar:
                         self.kinds[slot] = self.kinds[slot].general()
 
-    def _loop(self, turn: Callable[[], list]) -> list:
-        """Read the body of a loop until the kinds at its beginning hold for every turn."""
+    def _loop(self, turn: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
+        """Read the body of a loop until the kinds at its beginning hold for every turn.
+
+        Also return the variables that each turn binds, and that need not be bound before.
+        """
         for _ in range(_MOST_ROUNDS):
             before = dict(self.kinds)
             items = [(memory, memory.root().items) for memory in self.lists]
@@ -364,9 +379,9 @@ class Loops(Expressions):
             joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
             same_items = all(memory.root().items == kind for memory, kind in items)
             if joined == before and same_items:
-                # What is bound in the loop alone may not be bound after it.
+                bound = {slot: kind for slot, kind in self.kinds.items() if slot not in before}
                 self.kinds = before
-                return body
+                return body, bound
             self.kinds = joined
             for s, writes, reads in state:
                 s.writes, s.reads = writes, reads
@@ -376,6 +391,9 @@ class Loops(Expressions):
         """Read a loop with a test."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
             raise UnsupportedError("a test of a loop that binds a variable")
+        had_turn = ""
+        if (node.lineno, node.col_offset) in self.with_turns:
+            had_turn = self.held(self.const(False))
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
@@ -391,10 +409,15 @@ class Loops(Expressions):
         def turn() -> list:
             parts.clear()
             parts.append(self.apart(read_test))
-            return self.apart(lambda: self.statements(nodes))
+            return self.apart(read_body)
+
+        def read_body() -> None:
+            if had_turn:
+                self.bind(had_turn, self.const(True))
+            self.statements(nodes)
 
         self.flags.append(flag or "")
-        body = self._loop(turn)
+        body, bound = self._loop(turn)
         if any(
             op.code in (*WRITES, *LIST_WRITES) for block in blocks_of(parts[1]) for op in block.ops
         ):
@@ -402,6 +425,8 @@ class Loops(Expressions):
         self.flags.pop()
         parts[0].uses += 1
         self._add_loop(While(parts[1], parts[0], body, flag), node, readable)
+        if self._keeps(node, bound):
+            self.leave_unless(self.read(had_turn))
 
 
 _ITERATORS: dict[Any, Callable] = {

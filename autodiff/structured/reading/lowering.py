@@ -9,41 +9,39 @@ function is then traced as ever.
 from __future__ import annotations
 
 import ast
-import operator
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
 from autodiff.structured.form.ir import (
-    LIST_WRITES,
     WRITES,
-    Items,
     Memory,
-    Named,
-    Op,
     Program,
     Value,
     blocks_of,
     flat,
 )
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of, kind_of_result
-from autodiff.structured.form.known_functions import are_distinct
+from autodiff.structured.form.kinds import (
+    Kind,
+    UnboundError,
+    UnsupportedError,
+    kind_of,
+)
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.building import formed, parts_of
-from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import (
     always_returns,
+    changed_inside,
     jumps,
     leaving,
     structured,
     without_else,
+    without_handlers,
 )
-from autodiff.structured.reading.lists import grown_in
-from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
+from autodiff.structured.reading.statements import Statements
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
@@ -70,7 +68,14 @@ def lower(
     UnsupportedError
         If it uses what is not handled.
     """
-    return _Lowering().function(function, form, kinds, known_args)
+    with_turns: set = set()
+    while True:
+        try:
+            return _Lowering(with_turns).function(function, form, kinds, known_args)
+        except UnboundError as error:
+            if error.loop is None or error.loop in with_turns:
+                raise
+            with_turns.add(error.loop)
 
 
 class Lowered:
@@ -83,10 +88,8 @@ class Lowered:
         self.guards = guards
 
 
-class _Lowering(Loops):
-    """Reads functions and statements."""
-
-    # -- functions ---------------------------------------------------------------------------------
+class _Lowering(Statements):
+    """Reads functions."""
 
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
@@ -209,6 +212,9 @@ class _Lowering(Loops):
 
     def _statements_of(self, body: list[ast.stmt]) -> Any:
         """Read the statements of a function; return what it returns."""
+        if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
+            self.program.catches = True
+            body = without_handlers(body)
         body = self._without_returns_in_loops(without_else(body, self.hidden))
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
@@ -228,9 +234,8 @@ class _Lowering(Loops):
         """Leave loops that return by ``break``: the function returns behind them."""
         made: list[ast.stmt] = []
         for node in body:
-            if isinstance(node, ast.If):
-                branches = map(self._without_returns_in_loops, (node.body, node.orelse))
-                made.append(ast.copy_location(ast.If(node.test, *branches), node))
+            if isinstance(node, (ast.If, ast.With)):
+                made.append(changed_inside(node, self._without_returns_in_loops))
             elif isinstance(node, (ast.For, ast.While)) and jumps(node, (ast.Return,)):
                 made += leaving(node, self.hidden("returns"), self.hidden("result", lasts=True))
             else:
@@ -241,195 +246,6 @@ class _Lowering(Loops):
         """At the end of a branch."""
         value = self.const(None) if node.value is None else self.expression(node.value)
         self.bind(RETURNED, value)
-
-    # -- statements --------------------------------------------------------------------------------
-
-    def statements(self, nodes: list[ast.stmt]) -> None:
-        for node in nodes:
-            method = getattr(self, f"on_{type(node).__name__.lower()}", None)
-            if method is None:
-                raise UnsupportedError(f"statement {type(node).__name__}")
-            method(node)
-
-    def on_pass(self, node: ast.Pass) -> None:
-        pass
-
-    def on_continue(self, node: ast.Continue) -> None:
-        """At the end of a branch: nothing is left of the turn."""
-
-    def on_break(self, node: ast.Break) -> None:
-        """At the end of a branch: nothing is left of the turn, and it is the last."""
-        self.done(Op("break", [], data=self.flags[-1]))
-
-    def on_expr(self, node: ast.Expr) -> None:
-        self.expression(node.value)
-
-    def on_assign(self, node: ast.Assign) -> None:
-        value = self.expression(node.value)
-        if type(value) is Items and (not value or self._may_grow(node.targets)):
-            value = self.list_from(value)
-        for target in node.targets:
-            self.assign(target, value)
-
-    def _may_grow(self, targets: list[ast.expr]) -> bool:
-        """Whether the function that is read changes a list that it binds."""
-        grown = grown_in(self.calling[-1])
-        return any(isinstance(t, ast.Name) and t.id in grown for t in targets)
-
-    def on_annassign(self, node: ast.AnnAssign) -> None:
-        if node.value is not None:
-            assigned = ast.Assign([node.target], node.value)
-            self.on_assign(ast.copy_location(assigned, node))
-
-    def assign(self, target: ast.expr, value: Any) -> None:
-        if isinstance(target, ast.Name):
-            self.bind(target.id, value)
-        elif isinstance(target, (ast.Tuple, ast.List)):
-            if any(isinstance(t, ast.Starred) for t in target.elts):
-                raise UnsupportedError("* in an assignment")
-            for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
-                self.assign(t, v)
-        elif isinstance(target, ast.Subscript):
-            base = self.value(target.value)
-            if base.kind.is_list:
-                self.set_item(base, self.value(target.slice), value)
-                return
-            values, template = self._index(target.slice)
-            if isinstance(value, tuple):
-                raise UnsupportedError("a tuple written into an array")
-            self.store(base, value, values, template)
-        else:
-            raise UnsupportedError(f"assignment to {type(target).__name__}")
-
-    def _unpacked(self, value: Any, n: int) -> list:
-        """Return the parts of a tuple, or the elements or rows of an array that has so many."""
-        if isinstance(value, tuple) or not value.kind.is_array:
-            parts = self._parts_of(value)
-            if len(parts) != n:
-                raise UnsupportedError("unpacking that fails")
-            return parts
-        name = self.held(value)
-        length = self.called(len, [value], {})
-        self.leave_unless(self.call(operator.eq, [length, self.const(n)]))
-        at = [self.const(i) for i in range(n)]
-        return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
-
-    def store(
-        self, base: Value, value: Value, values: list[Value], template: Any, code: str = "store"
-    ) -> None:
-        if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
-        if not (value.kind.is_scalar or value.kind.is_array):
-            raise UnsupportedError("a write of what is no number or array")
-        arrays = [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
-        if any(a.kind.letter != "b" for a in arrays):
-            if len(arrays) > 1:
-                raise UnsupportedError("a write at several arrays of indices")
-            self.leave_unless(self.call(are_distinct, arrays))
-        if value.kind.is_inexact and base.kind.letter not in "fc":
-            raise UnsupportedError("floats written into an array of integers")
-        if value.kind.is_complex and base.kind.letter != "c":
-            raise UnsupportedError("complex numbers written into an array of floats")
-        region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if value.kind.is_array and value.kind.ndim > region.ndim:
-            raise UnsupportedError("a write of more axes")
-        self.done(Op(code, [base, value, *values], data=template))
-        base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
-
-    def on_raise(self, node: ast.Raise) -> None:
-        """Leave the program: the function is then traced, and raises what it raises."""
-        self.done(Op("raise", []))
-
-    def on_assert(self, node: ast.Assert) -> None:
-        self.on_if(ast.copy_location(ast.If(node.test, [ast.Pass()], [ast.Raise()]), node))
-
-    def on_augassign(self, node: ast.AugAssign) -> None:
-        f = BINARY.get(type(node.op))
-        if f is None:
-            raise UnsupportedError(f"operator {type(node.op).__name__}")
-        if isinstance(node.target, ast.Name):
-            old = self.read(node.target.id)
-            if isinstance(old, (tuple, Named)) or old.kind.is_list:
-                self._extend(f, old, node.value)
-                return
-            if not old.kind.is_array:
-                self.bind(node.target.id, self._binary(f, old, self.value(node.value)))
-                return
-            base, values, template = old, list[Value](), ("known", Ellipsis)
-        elif isinstance(node.target, ast.Subscript):
-            base = self.value(node.target.value)
-            if base.kind.is_list:
-                self._change_item(f, base, self.value(node.target.slice), node.value)
-                return
-            values, template = self._index(node.target.slice)
-        else:
-            raise UnsupportedError(f"assignment to {type(node.target).__name__}")
-        if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
-        region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if f in (operator.add, operator.sub) and not has_arrays(template):
-            # Python reads an element before what is added to it, which may write into the array.
-            old = None if region.is_array else self.indexed(base, values, template)
-            block, n = self.block, len(self.block.ops)
-            value = self.value(node.value)
-            self._check_in_place(f, region, value)
-            wrote = self.block is not block or any(op.code in WRITES for op in block.ops[n:])
-            if old is not None and wrote:
-                self.store(base, self._binary(f, old, value), values, template)
-                return
-            if old is not None:
-                self.drop(old)
-            self.store(base, value, values, template, "add" if f is operator.add else "sub")
-            return
-        old = self.indexed(base, values, template)
-        value = self.value(node.value)
-        self._check_in_place(f, region, value)
-        self.store(base, self._binary(f, old, value), values, template)
-
-    def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
-        """Read ``xs += [a, b]``, for a list that may grow."""
-        items = self.expression(node)
-        if f is not operator.add or type(xs) is not Value or type(items) is not Items:
-            raise UnsupportedError("this change of a list, tuple or dict")
-        for x in items:
-            self.append(xs, x)
-
-    def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
-        """Read an item of a list that is changed by an operator; an array changes in place."""
-        old = self.item(xs, at)
-        block, n = self.block, len(self.block.ops)
-        value = self.value(node)
-        if not old.kind.is_array:
-            self.set_item(xs, at, self._binary(f, old, value))
-            return
-        if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
-            raise UnsupportedError("a list that changes while one of its items does")
-        self._check_in_place(f, old.kind, value)
-        whole = ("known", Ellipsis)
-        if f in (operator.add, operator.sub):
-            self.store(old, value, [], whole, "add" if f is operator.add else "sub")
-        else:
-            self.store(old, self._binary(f, old, value), [], whole)
-
-    def drop(self, value: Value) -> None:
-        """Take the operation that made a value out of the block: nobody reads it."""
-        self.block.ops.remove(value.op)
-        for a in value.op.args:
-            a.uses -= 1
-
-    def _check_in_place(self, f: Callable, region: Kind, value: Value) -> None:
-        if not (value.kind.is_scalar or value.kind.is_array):
-            raise UnsupportedError("an operator on what is no number or array")
-        result = kind_of_result(f, [region, value.kind])
-        if region.is_array and result.general() != region.general():
-            raise UnsupportedError("an operation in place that changes dtype or axes")
-
-    def on_if(self, node: ast.If) -> None:
-        self.branches(
-            self.test(node.test),
-            lambda: self.statements(node.body),
-            lambda: self.statements(node.orelse),
-        )
 
 
 def _can_be_returned(x: Any) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 from autodiff.structured.form.ir import (
     LIST_WRITES,
+    WITHOUT_VALUES,
     WRITES,
     Block,
     For,
@@ -123,7 +124,7 @@ def _mark_block(block: Block) -> bool:
 
 
 def _mark_op(op: Op) -> bool:
-    if op.code in ("break", "raise"):
+    if op.code in WITHOUT_VALUES:
         return False
     if op.code in WRITES:
         return is_active(op.args[1]) and _activate(op.args[0])

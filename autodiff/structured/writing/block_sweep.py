@@ -7,18 +7,24 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import parts_of_index, region_of
-from autodiff.structured.form.ir import LIST_WRITES, Block, Op, Slot, Value, known
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WITHOUT_VALUES,
+    Block,
+    Op,
+    Slot,
+    Value,
+)
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.writing import contractions
 from autodiff.structured.writing.activity import depends, is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
+from autodiff.structured.writing.calls_without_rules import is_display, summed_axes
 from autodiff.structured.writing.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
-_DISPLAYS = (np.array, np.asarray)
-_DISPLAYED = (np.float64, np.complex128)
-_SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 _WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
@@ -49,7 +55,11 @@ class BlockSweep:
                     self.is_complex = slot.kind is ANYTHING or bool(
                         slot.kind and slot.kind.is_complex
                     )
-                    self.add_to(v, f"{slot.name}_b", lasts=True)
+                    name = f"{slot.name}_b"
+                    if v.kind.is_array:  # nothing has come if nobody has read this value
+                        zero = f"spread(0.0, {e.shape_of(v)}, {e.const(v.kind.dtype)})"
+                        self.out.add(f"if type({name}) is float: {name} = {zero}")
+                    self.add_to(v, name, lasts=True)
                 taken[slot] = []
         for op in reversed(self.block.ops):
             self.operation(op)
@@ -130,7 +140,7 @@ class BlockSweep:
     def operation(self, op: Op) -> None:
         """Pull the cotangent of what an operation makes back to what it reads."""
         self.e.current = op
-        if op.code in ("break", "raise"):
+        if op.code in WITHOUT_VALUES:
             return
         made = () if op.out is None else (op.out,)
         self.is_complex = any(map(_is_complex, (*made, *op.args, *op.options.values())))
@@ -146,7 +156,7 @@ class BlockSweep:
         if op.code == "call" and not depends(op):
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
-        once = op.code == "load" or (len(active) == 1 and not _is_display(op))
+        once = op.code == "load" or (len(active) == 1 and not is_display(op))
         g = self.bar(v, once)
         if g is None:
             return
@@ -248,7 +258,7 @@ class BlockSweep:
 
     def call(self, op: Op, g: str) -> None:
         """Pull the cotangent of a result back by the rule."""
-        if _is_display(op):
+        if is_display(op):
             self.display(op.args[0], g, ())
             return
         summed = summed_axes(op)
@@ -357,11 +367,7 @@ class BlockSweep:
         """Apply the adjoints."""
         e = self.e
         rule = bound.rule
-        if rule.inner and not bound.options and all(map(_is_vector, bound.args)):
-            for v, other in zip(bound.args, reversed(bound.args), strict=True):
-                if is_active(v):
-                    d = f"{e.need(other)}.conj()" if self.is_complex else e.need(other)
-                    self.add_to(v, f"{g} * {d}")
+        if self.product(bound, g):
             return
         terms = []
         for j, a in enumerate(bound.args):
@@ -369,8 +375,6 @@ class BlockSweep:
                 continue
             if j not in rule.argnums:
                 raise UnsupportedError("an argument that a rule does not differentiate")
-            if self.outer_product(op, bound, j, g):
-                continue
             made = rule.adjoints[rule.argnums.index(j)]
             adjoint = e.constants.name(made)
             e.adjoints[id(made)] = op.f, j
@@ -389,23 +393,37 @@ class BlockSweep:
         for k, (a, _) in enumerate(terms):
             self.gather(a, f"p{k}")
 
-    def outer_product(self, op: Op, bound: Bound, j: int, g: str) -> bool:
-        """Write the cotangent of a matrix that is multiplied with a vector, if this is one."""
+    def product(self, bound: Bound, g: str) -> bool:
+        """Write the adjoints of a product of vectors and matrices, if its rule says how."""
         e = self.e
-        factors = bound.rule.factors[bound.rule.argnums.index(j)]
-        if factors is None or bound.options or len(bound.args) != 2:
+        if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
             return False
-        v, other = bound.args[j], bound.args[1 - j]
-        if not (_is_vector(op.out) and _is_vector(other)):
+        subscripts = bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
+        if subscripts is None:
             return False
-        if v.kind.ndim != 2 or not e.has_shadow(v) or self.is_complex:
-            return False
-        name = e.outer_sum(v)
-        if name is None:
-            return False
-        args = [e.need(v, contents=False), e.need(other)]
-        pair = f"{e.constants.name(factors)}({', '.join([g, *(args if j == 0 else args[::-1])])})"
-        self.out.add(f"{name}.append({e.shadow(v)}, {pair})")
+        terms = []
+        for j, v in enumerate(bound.args):
+            if not is_active(v):
+                continue
+            y, ys, mine = contractions.adjoint_of(subscripts, j)
+            other = e.need(bound.args[1 - j])
+            if self.is_complex:
+                other += ".conj()"
+            if contractions.is_outer(y, ys) and e.has_shadow(v) and not self.is_complex:
+                name = e.outer_sum(v)
+                if name is not None:
+                    pair = (g, other) if mine == y + ys else (other, g)
+                    self.out.add(f"{name}.append({e.shadow(v)}, {', '.join(pair)})")
+                    continue
+            term = contractions.product(g, y, other, ys, mine)
+            if term is None:
+                raise UnsupportedError("a product with these subscripts")
+            terms.append((v, term))
+        for k, (_, term) in enumerate(terms[:-1]):  # before anything is added
+            self.out.add(f"p{k} = {term}")
+            terms[k] = terms[k][0], f"p{k}"
+        for v, term in terms:
+            self.add_to(v, term)
         return True
 
     def gather(self, v: Value, text: str) -> None:
@@ -439,48 +457,12 @@ class BlockSweep:
             self.gather(v, f"q[{k}]")
 
 
-def _is_vector(x: Any) -> bool:
-    return isinstance(x, Value) and x.kind.is_array and x.kind.ndim == 1
-
-
 def _is_complex(x: Value) -> bool:
     """Whether a value may be complex, or hold complex numbers."""
     if not x.kind.is_list:
         return x.kind.is_complex
     items = x.memory.root().items  # type: ignore[union-attr] # a list has one
     return items is not None and items.is_complex
-
-
-def _is_display(op: Op) -> bool:
-    """Whether an operation makes an array of numbers that are written one by one."""
-    out: Any = op.out
-    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _DISPLAYED:
-        return False
-    return _are_numbers(op.args[0])
-
-
-def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
-    """Return the axes that are summed, and whether they are kept; None if it is no plain sum."""
-    if function_of(op.f) not in (np.sum, np.mean) or not op.args:
-        return None
-    a: Value = op.args[0]
-    given = dict(zip(("axis",), op.args[1:], strict=False)) | op.options
-    if len(op.args) > 2 or not given.keys() <= {"axis", "keepdims"}:
-        return None
-    if not (a.kind.is_array and all(v.kind.is_known for v in given.values())):
-        return None
-    if a.kind.dtype not in _SUMMED or not a.kind.ndim:
-        return None
-    axis = known(given["axis"]) if "axis" in given else None
-    keepdims = known(given["keepdims"]) if "keepdims" in given else False
-    if axis is None:
-        return tuple(range(a.kind.ndim)), bool(keepdims)
-    axes = axis if type(axis) is tuple else (axis,)
-    return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
-
-
-def _are_numbers(v: Value) -> bool:
-    return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
 
 
 def _is_plain(bound: Bound) -> bool:

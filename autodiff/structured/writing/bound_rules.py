@@ -44,8 +44,9 @@ def _rule_of(op: Op) -> Any:
     values = (*op.args, *op.options.values())
     if not any(v.kind.has_floats for v in values):
         return None
-    if _is_square(op):  # its derivative is written, not called
-        return _resolved(rrule.entry(np.square), Op("call", op.args[:1], f=np.square), False)[1]  # type: ignore[index]
+    alike = _alike(op)
+    if alike is not None:
+        return _resolved(rrule.entry(alike), Op("call", op.args[:1], f=alike), False)[1]  # type: ignore[index]
     entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
         return None
@@ -63,11 +64,18 @@ def _rule_of(op: Op) -> Any:
     return Bound(_RuleOfClasses(entry, op), bound.args, bound.options)
 
 
-def _is_square(op: Op) -> bool:
-    """Whether it is the square of a number, ``x ** 2``."""
-    if op.f not in (operator.pow, np.power) or op.options or len(op.args) != 2:
-        return False
-    return known(op.args[1]) in (2, 2.0) and not op.args[0].kind.is_array
+def _alike(op: Op) -> Any:
+    """Return a function that computes the same, and whose derivative is written, not called."""
+    if op.options:
+        return None
+    x, *others = op.args
+    if op.f in _SIZES and not others and not x.kind.is_complex and x.kind.is_array:
+        return np.fabs
+    is_power = op.f in (operator.pow, np.power) and len(others) == 1
+    return np.square if is_power and known(others[0]) in (2, 2.0) and not x.kind.is_array else None
+
+
+_SIZES = (abs, np.abs, operator.abs)
 
 
 class _RuleOfClasses:

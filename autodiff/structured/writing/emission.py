@@ -589,6 +589,14 @@ class Emitter:
         if op.code == "raise":
             self.out.add("raise Changed")
             return
+        if op.code == "enter":
+            name, options = op.data
+            made = ", ".join(f"{key}={option!r}" for key, option in options.items())
+            self.out.add_all([f"{name} = errstate({made})", f"{name}.__enter__()"])
+            return
+        if op.code == "leave":
+            self.out.add(f"{op.data}.__exit__(None, None, None)")
+            return
         base, value, *at = op.args
         given = self.text_for(op)(value)
         if op.code == "append":

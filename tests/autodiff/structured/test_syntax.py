@@ -183,7 +183,44 @@ def parts_of_numbers(x: Any) -> Any:
     return total
 
 
+def bound_by_the_loop_alone(x: Any) -> Any:
+    for i in range(3):
+        y = x * (i + 1)
+    for v in x:
+        pair = v * 2.0, np.array([v, v * y[0]])
+    k = 0
+    while k < 3:
+        z = x[k] ** 2
+        k += 1
+    return np.sum(y * i) + z * k + pair[0] + pair[1].sum()
+
+
+def bound_by_loops_in_loops(x: Any) -> Any:
+    total = 0.0
+    for i in range(4):
+        for j in range(i + 1):
+            last = x[j] * x[i]
+        total += last
+    for v in x:
+        a = v * v
+        if a > 0.4:
+            b = a * 2.0
+            break
+        b = a
+    return total + last + a * b
+
+
+def loop_that_may_have_no_turn(x: Any) -> Any:
+    total = 0.0
+    for i in range(3):
+        for j in range(i):
+            total += x[i] * x[j]
+            w = x[j]
+    return total + w  # the first loop inside has no turn
+
+
 PROGRAMS = [
+    bound_by_the_loop_alone, bound_by_loops_in_loops,
     function_inside, function_as_argument, lists_of_numbers, loops_over_arrays,
     rows_written_by_a_loop, choices, return_in_nested_loops, return_of_an_endless_loop,
     unpacked_arrays, value_read_in_a_branch, shadowed_names, tuples_given_in_other_blocks,
@@ -199,6 +236,24 @@ def test_a_program(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(calls.Run, "cotangents", sweeps)  # a sweep that fails is not replaced
     check_gradient(f, X)
     assert f.__name__ in runs
+
+
+def test_a_loop_without_a_turn_is_traced(runs: list[str]) -> None:
+    """What it would have bound keeps the value of an earlier turn, or is not bound at all."""
+    check_gradient(loop_that_may_have_no_turn, X)
+    assert "loop_that_may_have_no_turn" not in runs
+
+    def unbound(x: Any, c: Any) -> Any:
+        for v in c:
+            y = x * v
+        return np.sum(y)
+
+    for _ in range(3):
+        found = gradient(lambda x: unbound(x, np.array([1.0, 2.0])), X)
+        np.testing.assert_array_equal(found, [2.0] * 4)
+        with pytest.raises(UnboundLocalError, match="'y'"):
+            gradient(lambda x: unbound(x, np.array([])), X)
+    assert "unbound" in runs
 
 
 @pytest.mark.parametrize(

@@ -224,14 +224,33 @@ def test_second_derivatives_of_the_product_of_two_vectors_of_a_plane():
     np.testing.assert_allclose(autodiff.hvp(f, x, np.ones(2)), expected, rtol=1e-8)
 
 
-@pytest.mark.parametrize("f", [np.dot, np.inner, np.matmul, operator.matmul, np.linalg.matmul])
+PRODUCTS = [np.dot, np.inner, np.matmul, operator.matmul, np.linalg.matmul, np.outer,
+            np.linalg.outer]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PRODUCTS)
 @pytest.mark.parametrize("dtype", [float, complex])
-def test_inner_says_what_the_adjoints_of_vectors_are(f, dtype):
+def test_subscripts_say_what_the_product_and_its_adjoints_are(f, dtype):
     rng = np.random.default_rng(5)
-    a, b = (rng.normal(size=4) + (1j * rng.normal(size=4) if dtype is complex else 0) for _ in "ab")
-    rule, _, _ = rrule.entry(f).resolve((a, b), {}, None)
-    assert rule.inner
-    for adjoint, seen, other in zip(
-        rule.adjoints, ((ProjectTo(a), b), (a, ProjectTo(b))), (b, a), strict=True
-    ):
-        np.testing.assert_allclose(adjoint(0.7, *seen), 0.7 * np.conj(other))
+
+    def drawn(*shape):
+        return rng.normal(size=shape) + (1j * rng.normal(size=shape) if dtype is complex else 0)
+
+    sizes = {"i": 2, "j": 3, "k": 4}
+    some = np.ones(2, dtype)
+    subscripts = rrule.entry(f).resolve((some, some), {}, None)[0].subscripts
+    assert subscripts
+    for ndims, text in subscripts.items():
+        factors, ys = text.split("->")
+        each = factors.split(",")
+        a, b = (drawn(*[sizes[k] for k in xs]) for xs in each)
+        assert ndims == (a.ndim, b.ndim)
+        rule, _, _ = rrule.entry(f).resolve((a, b), {}, None)
+        np.testing.assert_allclose(f(a, b), np.einsum(text, a, b))
+        y_bar = drawn(*[sizes[k] for k in ys]) if ys else 0.7
+        for j, (adjoint, seen) in enumerate(
+            zip(rule.adjoints, ((ProjectTo(a), b), (a, ProjectTo(b))), strict=True)
+        ):
+            backwards = f"{ys},{each[1 - j]}->{each[j]}"
+            expected = np.einsum(backwards, y_bar, np.conj((a, b)[1 - j]))
+            np.testing.assert_allclose(adjoint(y_bar, *seen), expected)

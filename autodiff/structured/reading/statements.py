@@ -1,0 +1,257 @@
+"""Reading statements: variables, writes into arrays and lists, branches, and the ends of loops."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
+from autodiff.structured.form.ir import LIST_WRITES, WRITES, Items, Named, Op, Value, known
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.known_functions import are_distinct
+from autodiff.structured.reading.expressions import BINARY
+from autodiff.structured.reading.jumps import jumps
+from autodiff.structured.reading.lists import grown_in
+from autodiff.structured.reading.loops import Loops
+from autodiff.structured.reading.sequences import has_no_other_name
+
+
+class Statements(Loops):
+    """Reads statements."""
+
+    def statements(self, nodes: list[ast.stmt]) -> None:
+        """Read statements."""
+        for node in nodes:
+            method = getattr(self, f"on_{type(node).__name__.lower()}", None)
+            if method is None:
+                raise UnsupportedError(f"statement {type(node).__name__}")
+            method(node)
+
+    def on_pass(self, node: ast.Pass) -> None:
+        """Do nothing."""
+
+    def on_continue(self, node: ast.Continue) -> None:
+        """At the end of a branch: nothing is left of the turn."""
+
+    def on_break(self, node: ast.Break) -> None:
+        """At the end of a branch: nothing is left of the turn, and it is the last."""
+        self.done(Op("break", [], data=self.flags[-1]))
+
+    def on_expr(self, node: ast.Expr) -> None:
+        """Read a call whose result nobody takes."""
+        self.expression(node.value)
+
+    def on_assign(self, node: ast.Assign) -> None:
+        """Read an assignment."""
+        value = self.expression(node.value)
+        if type(value) is Items and (not value or self._may_grow(node.targets)):
+            value = self.list_from(value)
+        for target in node.targets:
+            self.assign(target, value)
+
+    def _may_grow(self, targets: list[ast.expr]) -> bool:
+        """Whether the function that is read changes a list that it binds."""
+        grown = grown_in(self.calling[-1])
+        return any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+
+    def on_annassign(self, node: ast.AnnAssign) -> None:
+        """Read an assignment with a type."""
+        if node.value is not None:
+            assigned = ast.Assign([node.target], node.value)
+            self.on_assign(ast.copy_location(assigned, node))
+
+    def assign(self, target: ast.expr, value: Any) -> None:
+        """Bind a variable, or several, or write into an array or list."""
+        name = self._variable_of(target)
+        if name is not None:
+            self.bind(name, value)
+        elif isinstance(target, (ast.Tuple, ast.List)):
+            if any(isinstance(t, ast.Starred) for t in target.elts):
+                raise UnsupportedError("* in an assignment")
+            for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
+                self.assign(t, v)
+        elif isinstance(target, ast.Subscript):
+            base = self.value(target.value)
+            if base.kind.is_list:
+                self.set_item(base, self.value(target.slice), value)
+                return
+            values, template = self._index(target.slice)
+            if isinstance(value, tuple):
+                raise UnsupportedError("a tuple written into an array")
+            self.store(base, value, values, template)
+        else:
+            raise UnsupportedError(f"assignment to {type(target).__name__}")
+
+    def _variable_of(self, target: ast.expr) -> str | None:
+        """Return the variable that a target binds, which may be an item of a dict."""
+        if isinstance(target, ast.Name):
+            return target.id
+        if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
+            return None
+        form = self.scope.forms.get(target.value.id)
+        if type(form) is not Named or not has_no_other_name(target.value.id, self.calling[-1]):
+            return None
+        return form.get(known(self.value(target.slice)))
+
+    def _unpacked(self, value: Any, n: int) -> list:
+        """Return the parts of a tuple, or the elements or rows of an array that has so many."""
+        if isinstance(value, tuple) or not value.kind.is_array:
+            parts = self._parts_of(value)
+            if len(parts) != n:
+                raise UnsupportedError("unpacking that fails")
+            return parts
+        name = self.held(value)
+        length = self.called(len, [value], {})
+        self.leave_unless(self.call(operator.eq, [length, self.const(n)]))
+        at = [self.const(i) for i in range(n)]
+        return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
+
+    def store(
+        self, base: Value, value: Value, values: list[Value], template: Any, code: str = "store"
+    ) -> None:
+        """Write a value into an array at an index, or add it there."""
+        if not base.kind.is_array:
+            raise UnsupportedError("an item of what is no array")
+        if not (value.kind.is_scalar or value.kind.is_array):
+            raise UnsupportedError("a write of what is no number or array")
+        arrays = [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
+        if any(a.kind.letter != "b" for a in arrays):
+            if len(arrays) > 1:
+                raise UnsupportedError("a write at several arrays of indices")
+            self.leave_unless(self.call(are_distinct, arrays))
+        if value.kind.is_inexact and base.kind.letter not in "fc":
+            raise UnsupportedError("floats written into an array of integers")
+        if value.kind.is_complex and base.kind.letter != "c":
+            raise UnsupportedError("complex numbers written into an array of floats")
+        region = kind_of_index(base.kind, [v.kind for v in values], template)
+        if value.kind.is_array and value.kind.ndim > region.ndim:
+            raise UnsupportedError("a write of more axes")
+        self.done(Op(code, [base, value, *values], data=template))
+        base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
+
+    def on_raise(self, node: ast.Raise) -> None:
+        """Leave the program: the function is then traced, and raises what it raises."""
+        self.done(Op("raise", []))
+
+    def on_assert(self, node: ast.Assert) -> None:
+        """Leave the program where a test fails."""
+        self.on_if(ast.copy_location(ast.If(node.test, [ast.Pass()], [ast.Raise()]), node))
+
+    def on_augassign(self, node: ast.AugAssign) -> None:
+        """Read an operator that changes a variable or an item."""
+        f = BINARY.get(type(node.op))
+        if f is None:
+            raise UnsupportedError(f"operator {type(node.op).__name__}")
+        name = self._variable_of(node.target)
+        if name is not None:
+            old = self.expression(node.target)
+            if isinstance(old, (tuple, Named)) or old.kind.is_list:
+                self._extend(f, old, node.value)
+                return
+            if not old.kind.is_array:
+                self.bind(name, self._binary(f, old, self.value(node.value)))
+                return
+            base, values, template = old, list[Value](), ("known", Ellipsis)
+        elif isinstance(node.target, ast.Subscript):
+            base = self.value(node.target.value)
+            if base.kind.is_list:
+                self._change_item(f, base, self.value(node.target.slice), node.value)
+                return
+            values, template = self._index(node.target.slice)
+        else:
+            raise UnsupportedError(f"assignment to {type(node.target).__name__}")
+        if not base.kind.is_array:
+            raise UnsupportedError("an item of what is no array")
+        region = kind_of_index(base.kind, [v.kind for v in values], template)
+        if f in (operator.add, operator.sub) and not has_arrays(template):
+            # Python reads an element before what is added to it, which may write into the array.
+            old = None if region.is_array else self.indexed(base, values, template)
+            block, n = self.block, len(self.block.ops)
+            value = self.value(node.value)
+            self._check_in_place(f, region, value)
+            wrote = self.block is not block or any(op.code in WRITES for op in block.ops[n:])
+            if old is not None and wrote:
+                self.store(base, self._binary(f, old, value), values, template)
+                return
+            if old is not None:
+                self.drop(old)
+            self.store(base, value, values, template, "add" if f is operator.add else "sub")
+            return
+        old = self.indexed(base, values, template)
+        value = self.value(node.value)
+        self._check_in_place(f, region, value)
+        self.store(base, self._binary(f, old, value), values, template)
+
+    def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
+        """Read ``xs += [a, b]``, for a list that may grow."""
+        items = self.expression(node)
+        if f is not operator.add or type(xs) is not Value or type(items) is not Items:
+            raise UnsupportedError("this change of a list, tuple or dict")
+        for x in items:
+            self.append(xs, x)
+
+    def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
+        """Read an item of a list that is changed by an operator; an array changes in place."""
+        old = self.item(xs, at)
+        block, n = self.block, len(self.block.ops)
+        value = self.value(node)
+        if not old.kind.is_array:
+            self.set_item(xs, at, self._binary(f, old, value))
+            return
+        if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
+            raise UnsupportedError("a list that changes while one of its items does")
+        self._check_in_place(f, old.kind, value)
+        whole = ("known", Ellipsis)
+        if f in (operator.add, operator.sub):
+            self.store(old, value, [], whole, "add" if f is operator.add else "sub")
+        else:
+            self.store(old, self._binary(f, old, value), [], whole)
+
+    def drop(self, value: Value) -> None:
+        """Take the operation that made a value out of the block: nobody reads it."""
+        self.block.ops.remove(value.op)
+        for a in value.op.args:
+            a.uses -= 1
+
+    def _check_in_place(self, f: Callable, region: Kind, value: Value) -> None:
+        if not (value.kind.is_scalar or value.kind.is_array):
+            raise UnsupportedError("an operator on what is no number or array")
+        result = kind_of_result(f, [region, value.kind])
+        if region.is_array and result.general() != region.general():
+            raise UnsupportedError("an operation in place that changes dtype or axes")
+
+    def on_with(self, node: ast.With) -> None:
+        """Read ``with np.errstate(...)``, which changes no value."""
+        if jumps(node, (ast.Return, ast.Break, ast.Continue)):
+            raise UnsupportedError("a jump out of a statement with")
+        names = [self._entered(item) for item in node.items]
+        self.statements(node.body)
+        for name in reversed(names):
+            self.end_block()
+            self.done(Op("leave", [], data=name))
+
+    def _entered(self, item: ast.withitem) -> str:
+        call = item.context_expr
+        if not isinstance(call, ast.Call) or call.args or item.optional_vars is not None:
+            raise UnsupportedError("this statement with")
+        options = {k.arg: known(self.value(k.value)) for k in call.keywords}
+        of_warnings = all(option in ("ignore", "warn") for option in options.values())
+        if known(self.one(self.expression(call.func))) is not np.errstate or not of_warnings:
+            raise UnsupportedError("this statement with")
+        self.program.has_errstates = True
+        self.end_block()
+        name = self.fresh("errors")
+        self.done(Op("enter", [], data=(name, options)))
+        return name
+
+    def on_if(self, node: ast.If) -> None:
+        """Read a branch."""
+        self.branches(
+            self.test(node.test),
+            lambda: self.statements(node.body),
+            lambda: self.statements(node.orelse),
+        )

@@ -1,0 +1,249 @@
+"""Dicts that change, ``try`` and ``with np.errstate`` are read, or traced if need be."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured import calls
+from tests.helpers import check_gradient
+
+X = np.array([0.9, 0.4, 0.6, 0.7])
+
+
+# -- dicts -----------------------------------------------------------------------------------------
+
+
+def items_that_change(x: Any) -> Any:
+    state = {"s": x[0], "i": 0.3, "v": np.array([x[1], x[2]]), 3: 1.0}
+    total = 0.0
+    for _ in range(6):
+        new = x[1] * state["s"] * state["i"]
+        state["s"] -= new * 0.1
+        state["i"] += new
+        state["v"] += x[2]  # in place
+        state["v"] = state["v"] * state["s"]
+        state[3] *= x[3]
+        if state["i"] > 0.4:
+            state["i"] = state["i"] * 0.5
+        for key in state:
+            total += np.sum(state[key])
+    return state["s"] * state["i"] + state["v"].sum() + total
+
+
+def a_dict_of_each_turn(x: Any) -> Any:
+    total = 0.0
+    for i in range(3):
+        state = {"a": x[i], "b": 1.0}
+        state["b"] += state["a"] * i
+        total += state["b"]
+    return total
+
+
+def of_another_name(x: Any) -> Any:
+    state = {"a": x[0]}
+    same = state
+    for _ in range(3):
+        same["a"] = same["a"] * x[1]
+    return state["a"]
+
+
+def changed_by_a_function_inside(x: Any) -> Any:
+    state = {"a": x[0]}
+
+    def step() -> None:
+        state["a"] = state["a"] * x[1]
+
+    for _ in range(3):
+        step()
+    return state["a"]
+
+
+def given_to_a_function(x: Any) -> Any:
+    state = {"a": x[0]}
+
+    def doubled(d: dict) -> None:
+        d["a"] = d["a"] * 2.0
+
+    for _ in range(3):
+        state["a"] = state["a"] * x[1]
+        doubled(state)
+    return state["a"]
+
+
+def with_a_new_key(x: Any) -> Any:
+    state = {"a": x[0]}
+    for _ in range(3):
+        state["b"] = state["a"] * x[1]
+    return state["b"] * len(state)
+
+
+def first_the_callers(state: dict, x: Any) -> Any:
+    for _ in range(3):
+        state["a"] = state["a"] * x[1]
+    state = {"a": x[0]}
+    state["a"] += x[2]
+    return state["a"]
+
+
+# -- exceptions ------------------------------------------------------------------------------------
+
+
+def logarithms(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        try:
+            total += math.log(v)
+        except ValueError:
+            total += v * v
+        else:
+            total *= x[1]
+        finally:
+            total += 1.0
+    return total
+
+
+def result_in_a_guarded_loop(x: Any) -> Any:
+    for i in range(4):
+        try:
+            y = math.sqrt(x[i])
+            if y > 0.8 and i > 0:
+                return y * x[0]
+        except ValueError:
+            continue
+    return x[1]
+
+
+def warnings_that_are_errors(x: Any) -> Any:
+    y = x[0]
+    for v in x:
+        try:
+            y = y * 1e300 * v * 1e200
+        except RuntimeWarning:
+            y = v
+        y = min(y, 3.0 * v)
+    return y
+
+
+def returned_before_finally(x: Any) -> Any:
+    for i in range(4):
+        try:
+            return x[i] * x[0]
+        finally:
+            x = x * 2.0
+    return x[0]
+
+
+# -- np.errstate -----------------------------------------------------------------------------------
+
+
+def quiet_logarithms(x: Any) -> Any:
+    total = 0.0
+    with np.errstate(divide="ignore", over="ignore"):
+        for i in range(4):
+            with np.errstate(invalid="ignore"):
+                y = np.where(x > 0.5, np.log(x - 0.45), 1.0)
+            total += np.sum(y) * x[i]
+            for j in range(i):
+                if j == 2:
+                    break
+            else:
+                total += x[0]
+    return total + 1.0 / x[0]
+
+
+def returned_in_with(x: Any) -> Any:
+    for i in range(4):
+        with np.errstate(all="ignore"):
+            if x[i] > 0.5:
+                return x[i] * 2.0
+    return x[0]
+
+
+def errors_asked_for(x: Any) -> Any:
+    with np.errstate(all="raise"):
+        for v in x:
+            y = v * 2.0
+    return y
+
+
+READ = [
+    items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
+]  # fmt: skip
+TRACED = [
+    of_another_name, changed_by_a_function_inside, given_to_a_function, with_a_new_key,
+    returned_before_finally, returned_in_with, errors_asked_for,
+]  # fmt: skip
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("f", READ, ids=lambda f: f.__name__)
+def test_read(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls.Run, "cotangents", calls.Run.swept)
+    check_gradient(f, X)
+    assert f.__name__ in runs
+
+
+@pytest.mark.parametrize("f", TRACED, ids=lambda f: f.__name__)
+def test_traced(f: Callable, runs: list[str]) -> None:
+    check_gradient(f, X)
+    assert f.__name__ not in runs
+
+
+def test_a_dict_of_the_caller_changes() -> None:
+    def f(x: Any) -> Any:
+        state = {"a": x[0]}
+        y = first_the_callers(state, x)
+        return y + state["a"]
+
+    check_gradient(f, X)
+
+
+@pytest.mark.parametrize("f", [logarithms, result_in_a_guarded_loop], ids=lambda f: f.__name__)
+def test_an_exception_is_handled_as_ever(f: Callable, traced: Callable) -> None:
+    for x in (X, X - 0.5, X - 0.65, X, X - 0.5, X - 1.0, X):
+        np.testing.assert_array_equal(gradient(f, x), traced(f, x))
+
+
+def test_a_warning_that_is_an_error_is_handled(traced: Callable) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for x in (X, X * 1e-300, X):
+            np.testing.assert_array_equal(
+                gradient(warnings_that_are_errors, x), traced(warnings_that_are_errors, x)
+            )
+
+
+def test_an_exception_of_a_program_is_not_the_context_of_the_functions_own() -> None:
+    def f(x: Any) -> Any:
+        for v in x:
+            y = math.log(v)
+        return y
+
+    with pytest.raises(ValueError, match="math domain error") as caught:
+        gradient(f, X - 1.0)
+    assert caught.value.__context__ is None
+
+
+def test_an_exception_leaves_errstates(runs: list[str]) -> None:
+    def f(x: Any) -> Any:
+        total = 0.0
+        for v in x:
+            with np.errstate(all="ignore"):
+                total += math.log(v)
+        return total
+
+    before = np.geterr()
+    for x in (X, X - 0.5):
+        try:
+            np.testing.assert_allclose(gradient(f, x), 1 / x)
+        except ValueError:
+            assert x[1] < 0
+        assert np.geterr() == before
+    assert "f" in runs
