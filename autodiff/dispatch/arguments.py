@@ -6,7 +6,7 @@ import inspect
 import numbers
 import operator
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -274,27 +274,26 @@ def _check_cells(x: np.ndarray) -> None:
         raise array_of_objects("a function with a rule is given an array")
 
 
+def _traced_parts(x: Any, path: tuple, tape: Tape) -> Iterator[tuple[tuple, int]]:
+    """Yield where in a nest the values of a tape stand, and their places on the tape."""
+    if is_tracer(x):
+        if x._tape is tape:
+            yield path, x._index
+    elif is_flat(x):
+        for key, part in enumerate(x):
+            if is_tracer(part) and part._tape is tape:
+                yield (*path, key), part._index
+    else:
+        for key, part in parts_of(x) or ():
+            yield from _traced_parts(part, (*path, key), tape)
+
+
 def through_containers(
     rule: Rule, given: Stripped, pull: Callable, tape: Tape
 ) -> tuple[tuple, tuple, Callable]:
     """Return parents and pull where traced values stand inside containers."""
-    paths: list[tuple[int, tuple, int]] = []
-
-    def note(x: Any, place: int, path: tuple) -> None:
-        if is_tracer(x):
-            if x._tape is tape:
-                paths.append((place, path, x._index))
-            return
-        if is_flat(x):
-            found = [(key, part) for key, part in enumerate(x) if is_tracer(part)]
-            mine = [(key, part._index) for key, part in found if part._tape is tape]
-            paths.extend([(place, (*path, key), index) for key, index in mine])
-            return
-        for key, part in parts_of(x) or ():
-            note(part, place, (*path, key))
-
-    for place, source in enumerate(given.sources):
-        note(source, place, ())
+    sources = enumerate(given.sources)
+    paths = [(i, path, index) for i, x in sources for path, index in _traced_parts(x, (), tape)]
     is_one_list = len(given.sources) == 1 and is_flat(given.sources[0])
     # The container as a whole is projected: what its pullback returned may have other forms.
     projectors = [

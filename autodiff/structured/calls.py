@@ -18,7 +18,7 @@ import inspect
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -397,14 +397,14 @@ def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
     n = len(outs) - len(program.written)
     for k, i in enumerate(program.written):
         assign_item(args[i], ..., outs[n + k])
-    found = iter(outs[:n])
+    return _result(run.result, program.same, iter(outs[:n]), args)
 
-    def rebuilt(x: Any, same: Any) -> Any:
-        if type(x) is tuple:
-            return tuple([rebuilt(p, s) for p, s in zip(x, same, strict=True)])
-        y = next(found)
-        if same is not None:
-            return args[same]
-        return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
 
-    return rebuilt(run.result, program.same)
+def _result(x: Any, same: Any, outs: Iterator, args: tuple) -> Any:
+    """Return the outputs in the nest of the result; an argument that is returned is itself."""
+    if type(x) is tuple:
+        return tuple([_result(p, s, outs, args) for p, s in zip(x, same, strict=True)])
+    y = next(outs)
+    if same is not None:
+        return args[same]
+    return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y

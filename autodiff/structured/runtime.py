@@ -7,7 +7,7 @@ import importlib.util
 import linecache
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -36,6 +36,7 @@ from autodiff.structured.writing.activity import (
 )
 from autodiff.structured.writing.bound_rules import resolve_rules
 from autodiff.structured.writing.emission import Emitter
+from autodiff.structured.writing.repeated_operations import share_repeated
 
 _MOST_ASIDES = 3
 _NO_ERRORS = frozenset({"ignore", "warn"})  # what `np.geterr` says where NumPy raises none
@@ -96,6 +97,7 @@ class Structured:
         self.guards = lowered.guards
         program = self.program = lowered.program
         self.positions += range(len(args), len(args) + len(program.captured))
+        share_repeated(program)
         remove_unread(program)
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
@@ -113,7 +115,7 @@ class Structured:
             has_plain_floats=self.has_plain_floats,
         )  # fmt: skip
         self.source, scope = emitter.emit()
-        self.has_plain_floats = bool(emitter.plain.elements)
+        self.has_plain_floats = bool(emitter.plain.loose)
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
         self.returned = program.returned
@@ -287,12 +289,7 @@ class Structured:
 
     def nest(self, outs: Iterable) -> Any:
         """Return numbers and arrays in the nest that the function returns."""
-        given = iter(outs)
-
-        def rebuilt(x: Any) -> Any:
-            return tuple(map(rebuilt, x)) if type(x) is tuple else next(given)
-
-        return rebuilt(self.returned)
+        return _nest_of(self.returned, iter(outs))
 
     def is_machine_code(self) -> bool:
         """Whether all loops are machine code, which is made now if need be."""
@@ -323,3 +320,11 @@ class Structured:
             result.append(next(found))
             at = position + 1
         return tuple(result)
+
+
+# A function inside another one that calls itself would keep what it captures until the collector
+# runs: all arrays of a call.
+def _nest_of(form: Any, leaves: Iterator) -> Any:
+    if type(form) is tuple:
+        return tuple([_nest_of(part, leaves) for part in form])
+    return next(leaves)

@@ -53,6 +53,11 @@ def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     return x
 
 
+def zeros_like(x: np.ndarray) -> np.ndarray:
+    """Return zeros in the layout of an array, in a fraction of the time that NumPy's takes."""
+    return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
+
+
 def fitted(x: Any, shape: tuple[int, ...]) -> Any:
     """Sum a cotangent back to the shape that was broadcast."""
     return x if x.shape == shape else unbroadcast(x, shape)
@@ -206,7 +211,7 @@ SCOPE = {
     "add_at": add_at,
     "s_": np.s_,
     "errstate": np.errstate,
-    "zeros_like": np.zeros_like,
+    "zeros_like": zeros_like,
     "may_share": np.may_share_memory,
     "array": np.array,
     "Changed": ChangedError,

@@ -346,6 +346,7 @@ class Pushed:
         if tape.copied or containers:
             every = (*self.args, *self.kwargs.values())
             check_writes(self.f, every, tape.copied, containers, stored)
+            tape.copied = []
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
         if type(y) is Tracer:

@@ -7,6 +7,7 @@ list.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -86,19 +87,18 @@ def to_list(x: Any, array: Any) -> Callable[[Any], Any] | None:
     """Return what makes the cotangent of a list `x` of that of its `array`; None for no list."""
     if not is_list(x):
         return None
-    space = ProjectTo(x)
     shape = array.shape if type(array) is np.ndarray else np.shape(array)
+    return functools.partial(_in_form_of_list, ProjectTo(x), shape)
 
-    def to_form_of_list(x_bar: Any) -> Any:
-        if type(x_bar) is np.ndarray and x_bar.shape == shape:
-            return space(x_bar)
-        if isinstance(x_bar, AbstractThunk):  # the cotangent of a constant is never computed
-            return thunk(lambda: to_form_of_list(unthunk(x_bar)))
-        if not isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
-            x_bar = unbroadcast(x_bar, shape)
+
+def _in_form_of_list(space: Any, shape: tuple[int, ...], x_bar: Any) -> Any:
+    if type(x_bar) is np.ndarray and x_bar.shape == shape:
         return space(x_bar)
-
-    return to_form_of_list
+    if isinstance(x_bar, AbstractThunk):  # the cotangent of a constant is never computed
+        return thunk(lambda: _in_form_of_list(space, shape, unthunk(x_bar)))
+    if not isinstance(x_bar, (AbstractZero, NotImplementedTangent)):
+        x_bar = unbroadcast(x_bar, shape)
+    return space(x_bar)
 
 
 def in_lists(bars: Any, back: list[Callable[[Any], Any] | None]) -> Any:

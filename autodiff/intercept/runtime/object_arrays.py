@@ -36,6 +36,21 @@ class _Cell:
         self.value = value
 
 
+def _plain(x: Any, standing: dict[int, tuple[Any, Any]]) -> Any:
+    """Return a nest with cells for traced numbers, and stand-ins, which it notes, for arrays."""
+    if type(x) is list or type(x) is tuple:
+        return type(x)([_plain(part, standing) for part in x])
+    if not is_tracer(x):
+        return x
+    if np.ndim(bare(x)) == 0:
+        return _Cell(x[()] if isinstance(x, np.ndarray) else x)
+    stand_in = np.empty(np.shape(bare(x)), object)
+    for place in np.ndindex(stand_in.shape):
+        stand_in[place] = _Cell(x[place])
+    standing[id(stand_in)] = stand_in, x
+    return stand_in
+
+
 def cells(key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Make an object array of values of which some are traced; NumPy decides what goes into a cell.
 
@@ -44,20 +59,7 @@ def cells(key: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """
     standing: dict[int, tuple[Any, Any]] = {}
 
-    def plain(x: Any) -> Any:
-        if type(x) is list or type(x) is tuple:
-            return type(x)([plain(part) for part in x])
-        if not is_tracer(x):
-            return x
-        if np.ndim(bare(x)) == 0:
-            return _Cell(x[()] if isinstance(x, np.ndarray) else x)
-        stand_in = np.empty(np.shape(bare(x)), object)
-        for place in np.ndindex(stand_in.shape):
-            stand_in[place] = _Cell(x[place])
-        standing[id(stand_in)] = stand_in, x
-        return stand_in
-
-    made = key(plain(args[0]), *args[1:], **kwargs)
+    made = key(_plain(args[0], standing), *args[1:], **kwargs)
     if made is args[0]:
         return made
     for place in np.ndindex(made.shape):

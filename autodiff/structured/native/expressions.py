@@ -34,6 +34,7 @@ from autodiff.structured.runtime_calls import (
     settled,
     spread,
     total,
+    zeros_like,
 )
 
 _INT = Kind(frozenset([int]))
@@ -461,8 +462,9 @@ def _is_partial(f: Any) -> bool:
 _UNIT = frozenset({np.eye, np.identity})
 _MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
-    np.ndarray: (None, False), np.zeros_like: (0.0, True), np.ones_like: (1.0, True),
-    np.empty_like: (None, True), np.eye: (0.0, False), np.identity: (0.0, False),
+    np.ndarray: (None, False), np.zeros_like: (0.0, True), zeros_like: (0.0, True),
+    np.ones_like: (1.0, True), np.empty_like: (None, True),
+    np.eye: (0.0, False), np.identity: (0.0, False),
 }  # fmt: skip
 
 _OWN: dict[Any, Callable] = {

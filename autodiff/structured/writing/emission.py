@@ -47,6 +47,7 @@ from autodiff.structured.writing.activity import (
     written_parameters,
 )
 from autodiff.structured.writing.block_sweep import BlockSweep
+from autodiff.structured.writing.calls_without_rules import is_display
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.plain_floats import PlainFloats
@@ -215,7 +216,8 @@ class Emitter:
             if op.data in _ATTRIBUTE_VIEWS:
                 return f"{args[0]}.{op.data}"
             base = self.place_of(op, args[0])
-            return f"{base}[{self.index(op.data, args[1:])}]"
+            index = self.index(op.data, args[1:])
+            return f"{base}.item({index})" if op in self.plain.items else f"{base}[{index}]"
         if op.code == "form":
             return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
         if op.code == "list":
@@ -895,4 +897,6 @@ def _is_checked(op: Op) -> bool:
         return False
     if op.f is operator.pow:
         return all(not a.kind.is_array for a in op.args)
+    if getattr(op.f, "__module__", None) == "math" or is_display(op):
+        return False  # its class depends on those of the arguments alone
     return op.f not in SYMBOLS and op.f not in _PREFIXES

@@ -3,7 +3,8 @@
 Python adds and multiplies its own floats about twice as fast as NumPy's, and reads an element
 through a `memoryview` twice as fast as from an array. Both give the same bits. So in loops,
 elements of arrays of float64 are read and written through memoryviews, and what is computed from
-them are Python's floats.
+them are Python's floats. Of an array that is made anew in each turn, elements are read by its
+method `item`.
 
 A number is *loose* if it may be a `float` where the function has a `numpy.float64`, or a `bool`
 where it has a `numpy.bool`. Only operations that make the same of both take loose numbers:
@@ -20,6 +21,7 @@ from __future__ import annotations
 
 import math
 import operator
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -40,6 +42,7 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import Kind
+from autodiff.structured.writing.calls_without_rules import is_display
 
 _LOOSE = frozenset([np.float64, np.bool_])  # the classes that a loose number stands for
 _REAL = frozenset([bool, int, float, np.float64, np.int64])
@@ -69,6 +72,8 @@ class PlainFloats:
         The variables whose arrays are read and written through a memoryview.
     elements : set of Op
         Where that happens.
+    items : set of Op
+        Where an element of any other array is read by its method ``item``.
     lenient : set of Op
         The operations that take loose numbers.
     loose : set of Value and Slot
@@ -78,14 +83,16 @@ class PlainFloats:
     def __init__(self, program: Program | None = None) -> None:
         self.arrays: set[Slot] = set()
         self.elements: set[Op] = set()
+        self.items: set[Op] = set()
         self.lenient: set[Op] = set()
         self.loose: set[Value | Slot] = set()
         self._right: set[Value | Slot] = set()  # whose class matters, and cannot be put right
         if program is not None:
             self._find_elements(program.body, None)
-        if program is not None and self.elements:
+        if program is not None and (self.elements or self.items):
             blocks = list(blocks_of(program.body))
             self._find_lenient(program, blocks)
+            self._keep_lenient_items(blocks)
             self._find_loose(blocks)
 
     def _find_elements(self, nodes: list, loop: list | None) -> None:
@@ -101,15 +108,28 @@ class PlainFloats:
                 self._find_elements(body, body)
             elif loop is not None:
                 for op in filter(_is_element, node.ops):
-                    slot = op.args[0].op.data
-                    if slot.is_stable or not binds(loop, slot):
+                    base = op.args[0].op
+                    slot = base.data if base.code == "read" else None
+                    if slot is not None and (slot.is_stable or not binds(loop, slot)):
                         self.elements.add(op)
                         self.arrays.add(slot)
+                    elif op.code == "load":
+                        self.items.add(op)
+
+    def _keep_lenient_items(self, blocks: list[Block]) -> None:
+        """Keep the elements that are read by ``item`` alone whose class nobody asks for."""
+        others = {v for block in blocks for v in block.writes.values()}
+        for op in [op for block in blocks for op in block.ops if op not in self.lenient]:
+            others.update((*op.args, *op.options.values()))
+        self.items = {op for op in self.items if op.out not in others}
 
     def _find_lenient(self, program: Program, blocks: list[Block]) -> None:
         """Find the operations that take loose numbers, and the numbers that cannot be loose."""
         ops = [op for block in blocks for op in block.ops]
         self.lenient = set(filter(_is_lenient, ops))
+        for op in filter(_is_display_of_floats, ops):
+            self.lenient.add(op)
+            self.lenient.update(_tuples_in(op.args[0]))
         right = self._right
         right.update([v for v in flat(program.returned) if _is_mixed(v)])
         right.update([slot for slot in program.slots if not _is_number(slot.kind)])
@@ -129,7 +149,7 @@ class PlainFloats:
     def _find_loose(self, blocks: list[Block]) -> None:
         """Find what may be loose, from the elements on."""
         loose = self.loose
-        loose.update([op.out for op in self.elements if op.out is not None])
+        loose.update([op.out for op in (*self.elements, *self.items) if op.out is not None])
         # Numbers that are bound before the loops are converted there.
         slots = [s for block in blocks for s, v in block.writes.items() if _is_float(v)]
         loose.update([s for s in slots if s.is_stable and s not in self._right])
@@ -155,16 +175,16 @@ class PlainFloats:
 
 
 def _is_element(op: Op) -> bool:
-    """Whether an operation reads or writes one element of an array that a variable holds."""
+    """Whether an operation reads or writes one element of an array of float64."""
     if op.code == "load":
         base, *at = op.args
     elif op.code in WRITES and op.args[1].kind.classes <= _REAL:
         base, _, *at = op.args
     else:
         return False
-    if base.op.code != "read" or base.kind.dtype != np.float64:
+    if base.kind.dtype != np.float64:
         return False
-    if base.op.data.kind.dtype != np.float64:  # a variable that holds other things, too
+    if base.op.code == "read" and base.op.data.kind.dtype != np.float64:  # or other things, too
         return False
     if type(op.data) is not tuple or not at or len(at) != base.kind.ndim:
         return False
@@ -191,6 +211,28 @@ def _is_lenient(op: Op) -> bool:
     if op.f in (min, max):
         return len(op.args) > 1
     return isinstance(op.f, np.ufunc) or op.f in _HAND_ON or op.f in _END
+
+
+def _is_display_of_floats(op: Op) -> bool:
+    """Whether an operation makes an array of float64 of single numbers."""
+    is_one = op.code == "call" and is_display(op) and op.out.kind.dtype == np.float64  # type: ignore[union-attr]
+    return is_one and all(v.kind.classes <= _REAL for v in _numbers_in(op.args[0]))
+
+
+def _tuples_in(v: Value) -> Iterator[Op]:
+    """Yield the tuples that an array is made of, if nobody else reads them."""
+    if v.op.code == "tuple" and v.uses == 1:
+        yield v.op
+        for part in v.op.args:
+            yield from _tuples_in(part)
+
+
+def _numbers_in(v: Value) -> Iterator[Value]:
+    if v.op.code != "tuple":
+        yield v
+        return
+    for part in v.op.args:
+        yield from _numbers_in(part)
 
 
 def _is_real(v: Value) -> bool:

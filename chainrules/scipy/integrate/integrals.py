@@ -133,17 +133,20 @@ def in_box(f: Callable, box: tuple, meets: tuple) -> Any:
         if np.all(np.abs(fine - coarse) <= BOX_TOLERANCE * (1 + np.max(np.abs(fine), initial=0.0))):
             return fine
 
-    def inner(i: int, outer: tuple) -> Any:
-        if i < 0:
-            return f(np.array(outer))
-        tolerance = BOX_TOLERANCE * (1.0 if i == len(box) - 1 else 0.1)
-        found = integrate.quad_vec(
-            lambda u: inner(i - 1, (u, *outer)), *box[i], epsabs=tolerance, epsrel=tolerance,
-            norm="max", limit=100, points=meets[i] or None,
-        )  # fmt: skip
-        return found[0]
+    return _adaptively(f, box, meets, ())[()]
 
-    return inner(len(box) - 1, ())[()]
+
+def _adaptively(f: Callable, box: tuple, meets: tuple, outer: tuple) -> Any:
+    """Integrate over the variables of a box inside those that are given."""
+    i = len(box) - len(outer) - 1
+    if i < 0:
+        return f(np.array(outer))
+    tolerance = BOX_TOLERANCE * (0.1 if outer else 1.0)
+    found = integrate.quad_vec(
+        lambda u: _adaptively(f, box, meets, (u, *outer)), *box[i], epsabs=tolerance,
+        epsrel=tolerance, norm="max", limit=100, points=meets[i] or None,
+    )  # fmt: skip
+    return found[0]
 
 
 def users_level() -> int:

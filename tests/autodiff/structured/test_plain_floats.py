@@ -13,6 +13,7 @@ import pytest
 from autodiff import value_and_gradient
 from autodiff.errors import MutationError
 from autodiff.structured import calls
+from autodiff.structured.runtime import Structured
 
 X = np.array([0.3, -1.2, 0.7, 2.5, -0.4])
 
@@ -341,3 +342,70 @@ def test_elements_are_read_as_floats() -> None:
     value_and_gradient(sums, X)
     programs = calls._programs_of(sums).known.values()
     assert ["memoryview" in p.source for p in programs if p is not None] == [True]
+
+
+# -- elements of arrays that are made in the loop, and operations that are repeated ------------------
+
+
+def predator_and_prey(x: Any) -> Any:
+    y = np.array([2.0, 1.0])
+    for _ in range(5):
+        k = np.array([x[0] * y[0] - x[1] * y[0] * y[1], x[2] * y[0] * y[1] - x[3] * y[1]])
+        z = y + 0.05 * k
+        y = y + 0.1 * np.array([x[0] * z[0] - x[1] * z[0] * z[1], x[2] * z[0] * z[1] - x[3] * z[1]])
+    return y[0] * y[1]
+
+
+def written_between(x: Any) -> Any:
+    y = x * 1.0
+    total = 0.0
+    for i in range(1, 4):
+        a = y[i] * y[i - 1]
+        y[i] = a
+        z = y[1:]
+        total += y[i] * y[i - 1] + z[0] + np.sum(y[1:]) + np.sum(z)
+        z[0] = total
+        total += z[0] * y[1] + np.sum(y[1:]) + len(y) * len(z)
+    return total
+
+
+def items_of_lists(x: Any) -> Any:
+    xs = [x[0], x[1]]
+    total = 0.0
+    for i in range(3):
+        total += xs[0] * xs[i] * xs[0]
+        xs.append(total)
+        xs[0] = xs[i] * x[3]
+        total += xs[0] * xs[i]
+    return total
+
+
+def classes_of_elements(x: Any) -> Any:
+    total = 0.0
+    for _ in range(3):
+        y = x * 2.0
+        total += y[1].sum() + float(y[0]) + (y[2] if type(y[2]) is np.float64 else 100.0)
+    return total
+
+
+@pytest.mark.parametrize(
+    "f", [predator_and_prey, written_between, items_of_lists, classes_of_elements],
+    ids=lambda f: f.__name__,
+)  # fmt: skip
+def test_elements_of_new_arrays(f: Callable, traced: Callable, runs: list[str]) -> None:
+    x = np.array([0.6, -0.3, 0.8, 1.1])
+    value, x_bar = value_and_gradient(f, x)
+    assert value == f(x) and type(value) is type(f(x))
+    np.testing.assert_allclose(x_bar, traced(f, x), rtol=1e-14)
+    assert f.__name__ in runs or f is classes_of_elements
+
+
+def test_what_is_repeated_is_read_once() -> None:
+    x = np.array([0.6, -0.3, 0.8, 1.1])
+    source = Structured(predator_and_prey, (None,), (x,), (0,)).source
+    assert source.count("x_1_m[1]") == 1
+    assert source.count(".item(0)") == source.count(".item(1)") == 2
+    source = Structured(written_between, (None,), (x,), (0,)).source
+    forward = source[: source.index("def backward")]
+    assert forward.count("[1:]") == 1  # a view is the same, whatever is written
+    assert forward.count("sum_") == 2  # a sum is not

@@ -1,0 +1,118 @@
+"""What a block computes twice is computed once.
+
+``y[0]`` that is read three times, ``u[1:-1]``, ``h / 2``: the later operation gives way to the
+earlier one if both read the same values, and nothing that they read is written into between them.
+The sweep then has one cotangent in the place of several. Only numbers and views are shared: an
+array that a function makes may be written into.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
+    Block,
+    For,
+    If,
+    Op,
+    Program,
+    Value,
+    While,
+    known,
+)
+from autodiff.structured.form.kinds import UNKNOWN
+
+_SHARED = frozenset({"load", "view", "form", "part", "call"})
+
+
+def share_repeated(program: Program) -> None:
+    """Let each operation that repeats an earlier one of its block give way to it."""
+    kept: dict[Value, Value] = {}
+    _share_in(program.body, kept)
+    program.returned = _with(program.returned, kept)
+
+
+def _share_in(nodes: list, kept: dict[Value, Value]) -> None:
+    for node in nodes:
+        if isinstance(node, Block):
+            _share_in_block(node, kept)
+        elif isinstance(node, If):
+            node.test = kept.get(node.test, node.test)
+            _share_in(node.then, kept)
+            _share_in(node.otherwise, kept)
+        elif isinstance(node, For):
+            node.bounds = [kept.get(v, v) for v in node.bounds]
+            _share_in(node.body, kept)
+        elif isinstance(node, While):
+            _share_in(node.before, kept)
+            node.test = kept.get(node.test, node.test)
+            _share_in(node.body, kept)
+
+
+def _share_in_block(block: Block, kept: dict[Value, Value]) -> None:
+    found: dict[tuple, Value] = {}
+    ops = []
+    for op in block.ops:
+        op.args = [kept.get(v, v) for v in op.args]
+        op.options = {name: kept.get(v, v) for name, v in op.options.items()}
+        key = _key_of(op)
+        if key is not None and key in found:
+            _give_way(op, found[key], kept)
+            continue
+        ops.append(op)
+        if key is not None:
+            found[key] = op.out  # type: ignore[assignment] # it makes a value
+        elif op.code in WRITES or op.code in LIST_WRITES:
+            memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+            found = {key: v for key, v in found.items() if not _reads(v.op, memory)}
+    block.ops = ops
+    block.writes = {slot: kept.get(v, v) for slot, v in block.writes.items()}
+
+
+def _give_way(op: Op, earlier: Value, kept: dict[Value, Value]) -> None:
+    later: Any = op.out
+    kept[later] = earlier
+    earlier.uses += later.uses
+    for v in (*op.args, *op.options.values()):
+        v.uses -= 1
+
+
+def _key_of(op: Op) -> tuple | None:
+    """Return what an operation does; None for one that is not shared."""
+    v = op.out
+    if v is None or op.code not in _SHARED:
+        return None
+    if op.code in ("load", "call") and not v.kind.is_scalar:
+        return None
+    args = tuple(map(_key_of_value, op.args))
+    options = tuple([(name, _key_of_value(x)) for name, x in op.options.items()])
+    return op.code, op.f, _hashable(op.data), args, options, v.kind.classes
+
+
+def _key_of_value(v: Value) -> Any:
+    """Return a value as part of a key: a constant is the same as another one of its class."""
+    x = known(v)
+    if x is UNKNOWN or type(x) not in (bool, int, float, str, type(None)):
+        return v if v.op.code != "const" else (type(x), id(v.op.data))
+    return type(x), repr(x)
+
+
+def _hashable(x: Any) -> Any:
+    """Return a template of an index as part of a key; its known parts are ``None`` and ``...``."""
+    return repr(x) if type(x) is tuple else x
+
+
+def _reads(op: Op, memory: Any) -> bool:
+    """Whether an operation reads what is in some memory; a view reads nothing."""
+    if op.code == "view":
+        return False
+    return any(v.memory is not None and v.memory.root() is memory for v in op.args)
+
+
+def _with(x: Any, kept: dict[Value, Value]) -> Any:
+    """Return a nest of values in which later ones have given way."""
+    if isinstance(x, tuple):
+        return tuple([_with(part, kept) for part in x])
+    return kept.get(x, x)
