@@ -344,7 +344,7 @@ def test_elements_are_read_as_floats() -> None:
     assert ["memoryview" in p.source for p in programs if p is not None] == [True]
 
 
-# -- elements of arrays that are made in the loop, and operations that are repeated ------------------
+# -- elements of arrays that are made in the loop, and what is repeated ----------------------------
 
 
 def predator_and_prey(x: Any) -> Any:
@@ -395,7 +395,8 @@ def classes_of_elements(x: Any) -> Any:
 def test_elements_of_new_arrays(f: Callable, traced: Callable, runs: list[str]) -> None:
     x = np.array([0.6, -0.3, 0.8, 1.1])
     value, x_bar = value_and_gradient(f, x)
-    assert value == f(x) and type(value) is type(f(x))
+    assert value == f(x)
+    assert type(value) is type(f(x))
     np.testing.assert_allclose(x_bar, traced(f, x), rtol=1e-14)
     assert f.__name__ in runs or f is classes_of_elements
 
