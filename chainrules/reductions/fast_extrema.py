@@ -217,7 +217,7 @@ def small_bar(a: Any, y: Any, y_bar: Any, axis: Any, where: Any, initial: Any) -
     if axis is None:
         tie = np.equal(a, y)
         n = np.count_nonzero(tie)
-        if n and type(y_bar) is np.float64 and a.dtype is _FLOAT64 and not is_foreign(y_bar):
+        if n and type(y_bar) in (float, np.float64) and a.dtype is _FLOAT64:
             bar = np.zeros(a.shape)
             bar[tie] = y_bar / n
             return bar

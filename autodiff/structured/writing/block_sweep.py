@@ -20,7 +20,7 @@ from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing import contractions
 from autodiff.structured.writing.activity import depends, is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
-from autodiff.structured.writing.calls_without_rules import is_display, summed_axes
+from autodiff.structured.writing.calls_without_rules import is_copy, is_display, summed_axes
 from autodiff.structured.writing.partial_source import partial_source
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
@@ -99,9 +99,9 @@ class BlockSweep:
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
-                self.out.add(f"{shadow} += {text}")
+                self.out.add(added(shadow, text))
             else:
-                self.out.add(f"s = {shadow}; s += {text}")
+                self.out.add(f"s = {shadow}; {added('s', text)}")
             return
         terms = self.terms.setdefault(v, [])
         terms.append(text)
@@ -183,7 +183,7 @@ class BlockSweep:
         if any(a.kind.letter in "iu" for a in arrays):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
-            self.out.add(f"{shadow}[{index}] += {g}")
+            self.out.add(added(f"{shadow}[{index}]", g))
 
     def write_list(self, op: Op) -> None:
         """Undo a change of a list in its shadow, which then is as long as the list was."""
@@ -260,6 +260,10 @@ class BlockSweep:
         """Pull the cotangent of a result back by the rule."""
         if is_display(op):
             self.display(op.args[0], g, ())
+            return
+        if is_copy(op):
+            is_name = not (self.e.has_shadow(op.out) or self.e.has_shadow(op.args[0]))  # type: ignore[arg-type]
+            self.add_to(op.args[0], g, lasts=is_name)
             return
         summed = summed_axes(op)
         if summed is not None:
@@ -352,7 +356,7 @@ class BlockSweep:
                 if term != g:
                     self.out.add(f"p{k} = {term}")
                     term = f"p{k}"
-                elif v.kind.is_array and g == "g":
+                elif v.kind.is_array and (g == "g" or g in e.views.values()):
                     self.out.add(f"p{k} = {g}.copy()")
                     term = f"p{k}"
                 named.append((v, term, n))
@@ -455,6 +459,29 @@ class BlockSweep:
         self.out.add(f"q = {pull}({g})")
         for k, v in enumerate(wanted):
             self.gather(v, f"q[{k}]")
+
+
+def added(place: str, text: str) -> str:
+    """Return a statement that adds to a place, or subtracts what would be negated first."""
+    inner = text
+    while inner.startswith("(") and inner.endswith(")") and _closes(inner) == len(inner) - 1:
+        inner = inner[1:-1]
+        if inner.startswith("-"):
+            rest = inner[1:]
+            if rest.isidentifier() or (rest.startswith("(") and _closes(rest) == len(rest) - 1):
+                return f"{place} -= {rest}"
+            break
+    return f"{place} += {text}"
+
+
+def _closes(text: str) -> int:
+    """Return where the first bracket is closed."""
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c == "(") - (c == ")")
+        if not depth:
+            return i
+    return -1
 
 
 def _is_complex(x: Value) -> bool:

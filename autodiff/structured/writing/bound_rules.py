@@ -72,7 +72,7 @@ def _alike(op: Op) -> Any:
     if op.f in _SIZES and not others and not x.kind.is_complex and x.kind.is_array:
         return np.fabs
     is_power = op.f in (operator.pow, np.power) and len(others) == 1
-    return np.square if is_power and known(others[0]) in (2, 2.0) and not x.kind.is_array else None
+    return np.square if is_power and known(others[0]) in (2, 2.0) else None
 
 
 _SIZES = (abs, np.abs, operator.abs)

@@ -1,4 +1,4 @@
-"""Calls whose adjoints are written without a rule: sums, means and arrays of single numbers."""
+"""Calls whose adjoints are written without a rule: copies, sums, means and arrays of single numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.known_functions import function_of
 
 _DISPLAYS = (np.array, np.asarray)
+_COPIES = (np.copy, np.ndarray.copy, np.array)
 _DISPLAYED = (np.float64, np.complex128)
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
@@ -24,6 +25,11 @@ def is_display(op: Op) -> bool:
 
 def _are_numbers(v: Value) -> bool:
     return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
+
+
+def is_copy(op: Op) -> bool:
+    """Whether an operation copies an array."""
+    return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
 def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:

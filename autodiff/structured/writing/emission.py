@@ -771,6 +771,7 @@ class Emitter:
         self.out = Source()
         self.out.depth = outer.depth
         self.pushing: dict[str, _Pushed] = {}
+        self.views: dict[str, str] = {}  # that the sweep of the block makes: source → name
         BlockSweep(self, block).run()
         names = list(self.pushing)
         if names:
@@ -787,9 +788,18 @@ class Emitter:
             self.reads(v)
         again = self.again(v)
         if again is not None:
-            return again
+            return self._view(again) if v.op.code == "view" else again
         self.pushing[v.name] = (v, "")
         return v.name
+
+    def _view(self, text: str) -> str:
+        """Return the name of a view in the sweep of a block, which makes it once."""
+        if self.for_machine:
+            return text
+        if text not in self.views:
+            self.views[text] = self.fresh("v")
+            self.out.add(f"{self.views[text]} = {text}")
+        return self.views[text]
 
     def shape_of(self, v: Value) -> str:
         """Return the shape of an array as the backward function writes it.
@@ -877,7 +887,8 @@ class Emitter:
             return f"{v.name}_b"
         if op.code == "view":
             base = self.shadow(op.args[0])
-            return self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
+            text = self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
+            return self._view(text)
         self.pushing[f"{v.name}_b"] = (v, "_b")
         return f"{v.name}_b"
 
