@@ -12,6 +12,7 @@ import numpy as np
 
 from autodiff.api.gradients import Argnums, Fallback, differentiated, gradient
 from autodiff.errors import ArgumentError, OutputError
+from autodiff.trace.checks.seeds import HESSIAN
 from autodiff.trace.jacobian_sweep import jacobian_rows
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import (
@@ -29,7 +30,6 @@ from autodiff.trace.pytree import (
     parts_of,
     variables_of,
 )
-from autodiff.trace.seeds import HESSIAN
 from autodiff.trace.tracer import shape_of, untraced
 from chainrules_core import inner
 from chainrules_core.rules import name_of

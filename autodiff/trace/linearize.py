@@ -18,12 +18,12 @@ from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.shared_arguments import Given
 from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace import pytree
-from autodiff.trace.decisions import check_arguments
+from autodiff.trace.checks.decisions import check_arguments
+from autodiff.trace.checks.number_classes import given_out, of_system
+from autodiff.trace.checks.seeds import PULLBACK
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.number_classes import given_out, of_system
 from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
-from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tables import TABLES
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
