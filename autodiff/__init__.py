@@ -29,7 +29,7 @@ Change how a function is differentiated: `custom_gradient`, `custom_vjp`, `custo
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from autodiff.trace import threads as threads  # before all else: it may refuse to go on
+from autodiff.trace.checks import threads as threads  # before all else: it may refuse to go on
 
 # isort: split
 import chainrules as chainrules
@@ -91,7 +91,7 @@ from autodiff.errors import (
 )
 from autodiff.fastpath import scalar_methods as scalar_methods
 from autodiff.numpy_api import methods as methods, operators as operators, protocols as protocols
-from autodiff.trace.decisions import NoPathWarning as NoPathWarning
+from autodiff.trace.checks.decisions import NoPathWarning as NoPathWarning
 from chainrules_core._version import __version__ as __version__
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from autodiff.intercept.source import fusion_sites, original_code, rewritten_cod
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.numpy_api import array_subclass_methods, array_subclasses
 from autodiff.structured import calls as structured_calls
-from autodiff.trace import jvp_trace, number_classes
+from autodiff.trace import jvp_trace
+from autodiff.trace.checks import number_classes
 from chainrules_core.interpreter.places import add_engine
 
 add_engine("autodiff", entries="autodiff.api")

@@ -55,7 +55,7 @@ INNER = (
     # pushforward with differences that keep it, and the pullback with the pushforward.
     "chainrules.scipy.linalg.factors.schur.below_blocks",
     "chainrules.scipy.linalg.factors.pencils.solve_below",
-    "chainrules.scipy.signal.cascades.cascade",
+    "chainrules.scipy.signal.filters.cascades.cascade",
     # Its value is given to it: what SciPy has selected. The filters are compared with differences.
     "chainrules.scipy.ndimage.chosen.chosen",
     # Likewise: the factors are given to it. The tests of splu compare them with differences.

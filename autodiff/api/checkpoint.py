@@ -26,10 +26,10 @@ from autodiff.errors import ArgumentError, DifferentiationError, MutationError
 from autodiff.intercept import intercept
 from autodiff.mutation.views import refuse
 from autodiff.structured.calls import call_with_checkpoints
+from autodiff.trace.checks.runs import are_alike
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
-from autodiff.trace.runs import are_alike
 from autodiff.trace.trace_stack import is_recording, noting_draws, owner_id
 from autodiff.trace.tracer import Tracer, is_tracer, note_view, untraced
 from chainrules_core.rules import name_of

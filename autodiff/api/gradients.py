@@ -158,20 +158,8 @@ def value_and_gradient(
 
     Parameters
     ----------
-    f : callable
-        A function that returns a real number.
-    *args : Any
-        Its arguments: numbers, arrays, or pytrees of them (tuples, lists, dicts, namedtuples,
-        dataclasses, objects). An int is promoted to float.
-    argnums : int or tuple of int, optional
-        The positions of the arguments to differentiate with respect to; all by default.
-    has_aux : bool
-        Whether `f` returns a pair ``(value, aux)``, of which only the value is differentiated.
-    fallback : {"numeric"}, optional
-        How to differentiate C functions without a rule: "numeric" uses finite differences
-        (:func:`numeric_fallback`). By default they are an error.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
+    f, *args, argnums, has_aux, fallback, **kwargs
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -236,11 +224,8 @@ def derivative(
         Further arguments of `f`.
     argnums : int
         The argument to differentiate with respect to; `x` by default.
-    fallback : {"numeric"}, optional
-        How to differentiate C functions without a rule: "numeric" uses finite differences
-        (:func:`numeric_fallback`). By default they are an error.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
+    fallback, **kwargs
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -316,15 +301,8 @@ def pullback(
     ----------
     f : callable
         Any function.
-    *args : Any
-        Its arguments: numbers, arrays, or pytrees of them.
-    argnums : int or tuple of int, optional
-        The positions of the arguments to differentiate with respect to; all by default.
-    fallback : {"numeric"}, optional
-        How to differentiate C functions without a rule: "numeric" uses finite differences
-        (:func:`numeric_fallback`). By default they are an error.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
+    *args, argnums, fallback, **kwargs
+        As for :func:`gradient`.
 
     Returns
     -------
@@ -398,15 +376,8 @@ def pushforward(
     ----------
     f : callable
         Any function.
-    *args : Any
-        Its arguments: numbers, arrays, or pytrees of them.
-    argnums : int or tuple of int, optional
-        The positions of the arguments to perturb; all by default.
-    fallback : {"numeric"}, optional
-        How to differentiate C functions without a rule: "numeric" uses finite differences
-        (:func:`numeric_fallback`). By default they are an error.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
+    *args, argnums, fallback, **kwargs
+        As for :func:`gradient`.
 
     Returns
     -------

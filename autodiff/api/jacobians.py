@@ -12,6 +12,7 @@ import numpy as np
 
 from autodiff.api.gradients import Argnums, Fallback, differentiated, gradient
 from autodiff.errors import ArgumentError, OutputError
+from autodiff.trace.checks.seeds import HESSIAN
 from autodiff.trace.jacobian_sweep import jacobian_rows
 from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import (
@@ -29,7 +30,6 @@ from autodiff.trace.pytree import (
     parts_of,
     variables_of,
 )
-from autodiff.trace.seeds import HESSIAN
 from autodiff.trace.tracer import shape_of, untraced
 from chainrules_core import inner
 from chainrules_core.rules import name_of
@@ -52,18 +52,11 @@ def jacobian(
     ----------
     f : callable
         A function that returns a real number or array, or a pytree of them.
-    *args : Any
-        Its arguments: numbers, arrays, or pytrees of them.
-    argnums : int or tuple of int, optional
-        The positions of the arguments to differentiate with respect to; all by default.
+    *args, argnums, fallback, **kwargs
+        As for :func:`autodiff.gradient`.
     mode : {"auto", "forward", "reverse"}
         Forward mode runs `f` once for each element of the arguments. Reverse mode runs it once and
         sweeps the tape once for each element of the output. "auto" chooses the cheaper one.
-    fallback : {"numeric"}, optional
-        How to differentiate C functions without a rule: "numeric" uses finite differences
-        (:func:`numeric_fallback`). By default they are an error.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
@@ -227,16 +220,10 @@ def hessian(
     ----------
     f : callable
         A function that returns a real number.
-    *args : Any
-        Its arguments: numbers, arrays, or pytrees of them.
-    argnums : int or tuple of int, optional
-        The positions of the arguments to differentiate with respect to; all by default.
+    *args, argnums, fallback, **kwargs
+        As for :func:`autodiff.gradient`.
     mode : {"forward", "reverse"}
         How the gradient is differentiated: forward over reverse, or reverse over reverse.
-    fallback : {"numeric"}, optional
-        As for :func:`jacobian`.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
 
     Returns
     -------
@@ -285,10 +272,8 @@ def hvp(
         Further arguments of `f`. ``functools.partial(hvp, loss)`` is a ``hessp`` for SciPy.
     argnums : int or tuple of int
         The positions of the arguments to differentiate with respect to; `x` by default.
-    fallback : {"numeric"}, optional
-        As for :func:`jacobian`.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
+    fallback, **kwargs
+        As for :func:`autodiff.gradient`.
 
     Returns
     -------
@@ -413,10 +398,8 @@ def diag_hessian(
         Further arguments of `f`.
     argnums : int
         The argument to differentiate with respect to; `x` by default.
-    fallback : {"numeric"}, optional
-        As for :func:`jacobian`.
-    **kwargs : Any
-        Keyword arguments of `f`; they are constants.
+    fallback, **kwargs
+        As for :func:`autodiff.gradient`.
 
     Returns
     -------

@@ -20,7 +20,7 @@ from autodiff.compiler.compile_errors import (
     NotRecordedError,
     UnrolledError,
 )
-from autodiff.compiler.numba_backend import scalar_kernels
+from autodiff.compiler.numba_backend import array_kernels
 from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
 from autodiff.compiler.passes.batching import gathered
@@ -112,7 +112,7 @@ class Compiled:
             raise ArgumentError(
                 f"maxsize is how many variants are kept, at least 1, not {maxsize!r}."
             )
-        if backend == "numba" and not scalar_kernels.is_installed():
+        if backend == "numba" and not array_kernels.is_installed():
             raise ArgumentError("backend='numba' needs numba: pip install numba.")
         functools.update_wrapper(self, f, updated=())
         self._f = f
@@ -128,7 +128,7 @@ class Compiled:
         _compiled.add(self)
 
     def __repr__(self) -> str:
-        more = "" if scalar_kernels.is_installed() else f"; machine code needs numba: {_INSTALL}"
+        more = "" if array_kernels.is_installed() else f"; machine code needs numba: {_INSTALL}"
         return f"<compiled {name_of(self._f)}, {self.variants} variants{more}>"
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -373,7 +373,7 @@ class _Writing:
         self.parameters = parameters
         self.backend = backend
         self.loops = loops
-        self.may_use_numba = backend != "python" and scalar_kernels.is_installed()
+        self.may_use_numba = backend != "python" and array_kernels.is_installed()
         self._copied: set[int] = set()
         self._whole: Any = None  # the program before its chains are put together
         self._has_chains = False
@@ -404,28 +404,19 @@ class _Writing:
 
     def by_machine(self, program: Program, forced: bool) -> Candidate | None:
         """Return the kernels that machine code could run; None if there are none."""
-        kernel = scalar_kernels.kernel_of(program, forced)
-        if kernel is not None:
-            seconds = _SECONDS + _SECONDS_BY_LINE * kernel.source.count("\n")
-            return Candidate(seconds, True, lambda: self._of_floats(kernel))
         faster = with_kernels(program, forced)
         if faster is None:
             return None
         kernels = [s.f for s in faster.steps if type(s.f) is Kernel]
-        seconds = _SECONDS + _SECONDS_BY_ARRAY_LINE * sum(k.source.count("\n") for k in kernels)
+        seconds = _SECONDS + _SECONDS_BY_LINE * sum(k.source.count("\n") for k in kernels)
         if forced and seconds > _MOST_SECONDS and self.backend != "numba":
             return None
         is_asked_for = self.backend == "numba" and not self._has_chains
         is_small = max(k.largest for k in kernels) <= _SMALL
         is_faster = is_asked_for or (is_small and (not forced or self.backend == "numba"))
-        return Candidate(seconds, is_faster, lambda: self._of_arrays(faster, kernels))
+        return Candidate(seconds, is_faster, lambda: self._compiled(faster, kernels))
 
-    def _of_floats(self, kernel: scalar_kernels.Kernel) -> tuple[Callable, str, str]:
-        source = kernel.wrapper(self.inputs, self.outputs, self.parameters, self.name)
-        run, filename = _function(source, self.name, self.inputs.names.scope)
-        return run, filename, f"{kernel.source}\n\n{source}"
-
-    def _of_arrays(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
+    def _compiled(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
         run, filename, source = self.emitted(faster)
         for k in kernels:
             k.compiled()
@@ -442,7 +433,7 @@ class _Writing:
         elif (
             self.may_use_numba and len(whole.steps) >= _FEWEST_STEPS
         ):  # a chain is one of `program`
-            soon = (lambda: self.by_machine(program, False)) if n >= scalar_kernels.FEWEST else None
+            soon = (lambda: self.by_machine(program, False)) if n >= array_kernels.FEWEST else None
             watch(variant, n, soon, lambda: self.by_machine(whole, True))
 
 
@@ -493,8 +484,8 @@ class _Sharing:
         return not self.owners[self.outputs[j]].isdisjoint(self.owners[self.outputs[k]])
 
 
-# How long numba takes: to begin with, for each line on floats and on arrays; and may take.
-_SECONDS, _SECONDS_BY_LINE, _SECONDS_BY_ARRAY_LINE, _MOST_SECONDS = 0.2, 0.004, 0.007, 15.0
+# How long numba takes: to begin with, and for each line; and may take.
+_SECONDS, _SECONDS_BY_LINE, _MOST_SECONDS = 0.2, 0.007, 15.0
 _FEWEST_STEPS = 6
 _SMALL = 8192
 

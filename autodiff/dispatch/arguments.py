@@ -13,8 +13,8 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import array_of_objects
-from autodiff.trace.conversions import TracedText
-from autodiff.trace.number_classes import check_class
+from autodiff.trace.checks.conversions import TracedText
+from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import (
     facts_of,
     is_flat,

@@ -33,10 +33,10 @@ from autodiff.fastpath.elementwise import NOT_HERE
 from autodiff.fastpath.stack_scalars import gathered
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
-from autodiff.trace.conversions import OF_SHAPE, check_texts, constant
-from autodiff.trace.decisions import note_call
+from autodiff.trace.checks.conversions import OF_SHAPE, check_texts, constant
+from autodiff.trace.checks.decisions import note_call
+from autodiff.trace.checks.number_classes import INSTANCES, computes_itself
 from autodiff.trace.nodes import Node, Part, ProductNode, Whole
-from autodiff.trace.number_classes import INSTANCES, computes_itself
 from autodiff.trace.pytree import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import may_hold_traced

@@ -33,7 +33,7 @@ from autodiff.dispatch.plan_types import (
 )
 from autodiff.dispatch.sequence_plans import planned_with_list
 from autodiff.fastpath.codegen.plan_code import IN_TUPLES, write
-from autodiff.trace.decisions import ASKING
+from autodiff.trace.checks.decisions import ASKING
 from autodiff.trace.tape import CONSTANT, Forward, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import frule, rrule

@@ -26,7 +26,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch import call as calls
 from autodiff.errors import DifferentiationError, OutputError, lost_value
-from autodiff.trace.number_classes import INSTANCES, check_matrix, computes_itself
+from autodiff.trace.checks.number_classes import INSTANCES, check_matrix, computes_itself
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, bare, is_tracer
 from chainrules_core.interpreter.quiet import quiet

@@ -25,7 +25,7 @@ from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.iterators import Flat, set_flat
 from autodiff.numpy_api.out_arguments import put, target_of
 from autodiff.numpy_api.protocols import ruled
-from autodiff.trace.number_classes import own_member
+from autodiff.trace.checks.number_classes import own_member
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import argument_of
 from autodiff.trace.tracer import (

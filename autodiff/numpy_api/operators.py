@@ -13,7 +13,7 @@ from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.fastpath.elementwise import NOT_HERE, apply
 from autodiff.fastpath.fusion.operation import note
 from autodiff.mutation.assignment import assign, assign_item, frozen
-from autodiff.trace.decisions import asked, note as note_decision
+from autodiff.trace.checks.decisions import asked, note as note_decision
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 

@@ -17,7 +17,7 @@ from autodiff.fastpath.fusion.operation import note
 from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function
-from autodiff.trace.number_classes import check_class, computes_itself
+from autodiff.trace.checks.number_classes import check_class, computes_itself
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare

@@ -18,7 +18,7 @@ from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import innermost
 from autodiff.dispatch.call import as_array
 from autodiff.errors import DifferentiationError
-from autodiff.trace.conversions import check_texts
+from autodiff.trace.checks.conversions import check_texts
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import frule, rrule
 from chainrules_core.interpreter.no_value import NO_VALUE

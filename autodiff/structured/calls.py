@@ -34,7 +34,7 @@ from autodiff.structured.form.ir import Items, Named
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
-from autodiff.trace.decisions import UnnotedCall
+from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape

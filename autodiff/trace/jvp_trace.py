@@ -41,11 +41,13 @@ from autodiff.mutation.memory_layout import laid_like
 from autodiff.mutation.shared_arguments import Given, copied
 from autodiff.mutation.views import note_shared
 from autodiff.mutation.written_arguments import check_writes, end_watch, watch
-from autodiff.trace.conversions import constant
-from autodiff.trace.decisions import check_forward
+from autodiff.trace.checks.conversions import constant
+from autodiff.trace.checks.decisions import check_forward
+from autodiff.trace.checks.number_classes import given_out
+from autodiff.trace.checks.runs import check_runs
+from autodiff.trace.checks.seeds import PUSHFORWARD
 from autodiff.trace.linearize import checked_argnums, nothing_to_differentiate, promoted
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.number_classes import given_out
 from autodiff.trace.observers import indices_on, new_forward
 from autodiff.trace.pytree import (
     has_variables,
@@ -56,8 +58,6 @@ from autodiff.trace.pytree import (
     rebuilt,
     tangent_of,
 )
-from autodiff.trace.runs import check_runs
-from autodiff.trace.seeds import PUSHFORWARD
 from autodiff.trace.tape import CONSTANT, Forward, Tape, sweep
 from autodiff.trace.trace_stack import recording
 from autodiff.trace.tracer import Tracer, is_tracer, wrap

@@ -18,12 +18,12 @@ from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.shared_arguments import Given
 from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace import pytree
-from autodiff.trace.decisions import check_arguments
+from autodiff.trace.checks.decisions import check_arguments
+from autodiff.trace.checks.number_classes import given_out, of_system
+from autodiff.trace.checks.seeds import PULLBACK
 from autodiff.trace.nodes import Leaf
-from autodiff.trace.number_classes import given_out, of_system
 from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
-from autodiff.trace.seeds import PULLBACK
 from autodiff.trace.tables import TABLES
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
@@ -159,12 +159,6 @@ class Linearised:
             return x._value if x._tape is tape else _left(x, tape)
         return map_leaves(x, lambda leaf: _left(leaf, tape))
 
-    def keep_from_changes(self) -> None:
-        """Copy the arrays in the value: the caller may write into them, pullbacks use them."""
-        self.value = map_leaves(
-            self.value, lambda leaf: leaf.copy() if type(leaf) is np.ndarray else leaf
-        )
-
     def gradients(self) -> list:
         """Return the gradients of a scalar output: the cotangents for a seed of 1."""
         output, nested = self._output, self.tape.nested
@@ -179,46 +173,6 @@ class Linearised:
         if self.tape.decisions:
             check_arguments(self.f, self, found)
         return self._rebuilt(found)
-
-    def check_paths(self) -> None:
-        """Warn if the output depends on the arguments only through comparisons."""
-        if self.tape.decisions and not indices_on(self._output, self.tape):
-            check_arguments(self.f, self, [None] * self.leaves)
-
-    def _rebuilt(self, found: list) -> list:
-        """Return a gradient for each argument, from the cotangents of all leaves."""
-        remaining = iter(found)
-        gradients = []
-        for a in self.arguments:
-            if type(a) is float or type(a) is np.ndarray:
-                gradient = _gradient_of_leaf(a, next(remaining))
-            else:
-                gradient = map_leaves(
-                    a,
-                    lambda x: _gradient_of_leaf(x, next(remaining)) if is_perturbable(x) else None,
-                    every=True,
-                )
-            gradients.append(gradient)
-        return self.chosen(gradients)
-
-    def cotangents(self, y_bar: Any, part: Any = None) -> list:
-        """Return one cotangent for each differentiated argument, with its structure.
-
-        `y_bar` is the cotangent of the output, or of the leaf `part` of `outputs`.
-        """
-        seeds: dict[int, Any] = {}
-        self._add_seeds(self._output if part is None else part, y_bar, seeds)
-        nested = self.tape.nested or any(map(is_tracer, seeds.values()))
-        return self._rebuilt(self._swept(seeds, nested, once=False))
-
-    def chosen(self, gradients: list) -> list:
-        """Return the gradients in the order of `argnums`, in which an argument may be repeated."""
-        places = self._places
-        return gradients if places is None else [gradients[place] for place in places]
-
-    def outputs(self) -> list:
-        """Return the leaves of the output as they were traced."""
-        return pytree.leaves_of(self._output)
 
     def _swept(self, seeds: dict[int, Any], nested: bool, once: bool) -> list:
         """Sweep the tape; an error of a rule's pullback names the user's line.
@@ -258,6 +212,52 @@ class Linearised:
             raise error
         forgive(error)
         return found
+
+    def _rebuilt(self, found: list) -> list:
+        """Return a gradient for each argument, from the cotangents of all leaves."""
+        remaining = iter(found)
+        gradients = []
+        for a in self.arguments:
+            if type(a) is float or type(a) is np.ndarray:
+                gradient = _gradient_of_leaf(a, next(remaining))
+            else:
+                gradient = map_leaves(
+                    a,
+                    lambda x: _gradient_of_leaf(x, next(remaining)) if is_perturbable(x) else None,
+                    every=True,
+                )
+            gradients.append(gradient)
+        return self.chosen(gradients)
+
+    def chosen(self, gradients: list) -> list:
+        """Return the gradients in the order of `argnums`, in which an argument may be repeated."""
+        places = self._places
+        return gradients if places is None else [gradients[place] for place in places]
+
+    def keep_from_changes(self) -> None:
+        """Copy the arrays in the value: the caller may write into them, pullbacks use them."""
+        self.value = map_leaves(
+            self.value, lambda leaf: leaf.copy() if type(leaf) is np.ndarray else leaf
+        )
+
+    def check_paths(self) -> None:
+        """Warn if the output depends on the arguments only through comparisons."""
+        if self.tape.decisions and not indices_on(self._output, self.tape):
+            check_arguments(self.f, self, [None] * self.leaves)
+
+    def cotangents(self, y_bar: Any, part: Any = None) -> list:
+        """Return one cotangent for each differentiated argument, with its structure.
+
+        `y_bar` is the cotangent of the output, or of the leaf `part` of `outputs`.
+        """
+        seeds: dict[int, Any] = {}
+        self._add_seeds(self._output if part is None else part, y_bar, seeds)
+        nested = self.tape.nested or any(map(is_tracer, seeds.values()))
+        return self._rebuilt(self._swept(seeds, nested, once=False))
+
+    def outputs(self) -> list:
+        """Return the leaves of the output as they were traced."""
+        return pytree.leaves_of(self._output)
 
     def _add_seeds(self, y: Any, bar: Any, seeds: dict[int, Any]) -> None:
         """Add the cotangents of the traced leaves of `y` to `seeds`, by their place on the tape."""

@@ -65,7 +65,7 @@ class Tape(Holding):
     serial : int
         Increases with every tape: of two that meet in a call, the larger is the inner one.
     decisions : dict
-        Where in the code values were compared: see `autodiff.trace.decisions`.
+        Where in the code values were compared: see `autodiff.trace.checks.decisions`.
     nested : bool
         Whether values of an outer tape were seen. Then cotangents may be traced themselves, and
         nothing is added in place.

@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.errors import lost_value
-from autodiff.trace.conversions import constant, plain_text
-from autodiff.trace.number_classes import check_class
+from autodiff.trace.checks.conversions import constant, plain_text
+from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.tape import CONSTANT, FORCED, Tape
 from chainrules_core import ProjectTo
 

@@ -35,6 +35,45 @@ from chainrules.linalg.triangular import (
 from chainrules_core import Array, pair_rule, primitive
 from chainrules_core.authoring import in_steps, is_foreign
 
+
+@pair_rule(np.linalg.cholesky, Array, lists=True)
+def cholesky_rule(a, *, upper=False):
+    y = np.linalg.cholesky(a, upper=upper)
+
+    def cholesky_pushforward(a_dot):
+        lower, read = (adjoint(y), adjoint(a_dot)) if upper else (y, a_dot)
+        lower_dot = cholesky_tangent(lower, read)
+        return adjoint(lower_dot) if upper else lower_dot
+
+    def cholesky_pullback(y_bar):
+        if upper:
+            return adjoint(cholesky_adjoint(adjoint(y), adjoint(y_bar)))
+        return cholesky_adjoint(y, y_bar)
+
+    return y, cholesky_pushforward, cholesky_pullback
+
+
+def cholesky_tangent(lower: Any, a_dot: Any) -> Any:
+    """L Φ(L⁻¹ Ȧ L⁻ᴴ), from the lower triangle of Ȧ."""
+    if not is_foreign(lower) and not is_foreign(a_dot):
+        return plain_tangent(lower, a_dot)
+    x = solve_lower(lower, completed(a_dot))
+    return np.matmul(lower, half_triangle(solve_lower(lower, adjoint(x))))
+
+
+def closed_adjoint(lower: Any, lower_bar: Any) -> Any:
+    """S = L⁻ᴴ Φ(Lᴴ L̄) L⁻¹, brought onto the triangle that is read."""
+    return onto_triangle(two_sided(lower, half_triangle(np.matmul(adjoint(lower), lower_bar))))
+
+
+def two_sided(lower: Any, x: Any) -> Any:
+    """L⁻ᴴ X L⁻¹."""
+    upper = adjoint(lower)
+    return adjoint(solve_upper(upper, adjoint(solve_upper(upper, x))))
+
+
+# ---------------------------------------------------------------------------------- block by block
+
 BLOCK = 48
 
 
@@ -107,27 +146,9 @@ def plain_tangent(lower: Any, a_dot: Any) -> Any:
     return l_dot
 
 
-def cholesky_tangent(lower: Any, a_dot: Any) -> Any:
-    """The tangent of L from the lower triangle of that of A."""
-    if not is_foreign(lower) and not is_foreign(a_dot):
-        return plain_tangent(lower, a_dot)
-    x = solve_lower(lower, completed(a_dot))
-    return np.matmul(lower, half_triangle(solve_lower(lower, adjoint(x))))
+# ------------------------------------------------------------------------------ second derivatives
 
-
-# The derivatives of the adjoint, for second derivatives of the factor, from its closed form.
-
-
-def two_sided(lower: Any, x: Any) -> Any:
-    """L⁻ᴴ X L⁻¹."""
-    upper = adjoint(lower)
-    return adjoint(solve_upper(upper, adjoint(solve_upper(upper, x))))
-
-
-@in_steps(cholesky_adjoint)
-def cholesky_adjoint_in_steps(lower: Any, lower_bar: Any) -> Any:
-    """The closed form, which needs no more than two systems."""
-    return onto_triangle(two_sided(lower, half_triangle(np.matmul(adjoint(lower), lower_bar))))
+in_steps(cholesky_adjoint)(closed_adjoint)
 
 
 @pair_rule(cholesky_adjoint, Array, Array)
@@ -150,20 +171,3 @@ def cholesky_adjoint_rule(lower, lower_bar):
         return to_lower, np.matmul(lower, inner_bar)
 
     return cholesky_adjoint(lower, lower_bar), tangent_of_adjoint, adjoint_of_adjoint
-
-
-@pair_rule(np.linalg.cholesky, Array, lists=True)
-def cholesky_rule(a, *, upper=False):
-    y = np.linalg.cholesky(a, upper=upper)
-
-    def cholesky_pushforward(a_dot):
-        lower, read = (adjoint(y), adjoint(a_dot)) if upper else (y, a_dot)
-        lower_dot = cholesky_tangent(lower, read)
-        return adjoint(lower_dot) if upper else lower_dot
-
-    def cholesky_pullback(y_bar):
-        if upper:
-            return adjoint(cholesky_adjoint(adjoint(y), adjoint(y_bar)))
-        return cholesky_adjoint(y, y_bar)
-
-    return y, cholesky_pushforward, cholesky_pullback

@@ -24,11 +24,79 @@ from chainrules_core import Array, NoTangent, Tangent, non_differentiable, pair_
 from chainrules_core.authoring import is_foreign, parts
 
 
+@pair_rule(np.linalg.det, Array, lists=True)
+def det_rule(a):
+    lu = factored(a)
+    y = np.linalg.det(a) if lu is None else lu.det()
+
+    def det_pushforward(a_dot):
+        return np.sum(conj(adjugate_adjoint(a, y, lu)) * a_dot, (-2, -1))
+
+    def det_pullback(y_bar):
+        return times(y_bar, adjugate_adjoint(a, y, lu))
+
+    return y, det_pushforward, det_pullback
+
+
+def adjugate_adjoint(a: Any, det: Any, lu: Factored | None) -> Any:
+    """adj(A)ᴴ; with the factors of A at hand, adj(A) is det(A) A⁻¹."""
+    inverse = None if lu is None else lu.inverse_adjoint()
+    return adjoint(adjugate(a, det)) if inverse is None else times(conj(det), inverse)
+
+
 def times(numbers: Any, matrices: Any) -> Any:
     """One number times each matrix."""
     if np.ndim(numbers) == 0:
         return numbers * matrices
     return matrices_of(numbers) * matrices
+
+
+# ---------------------------------------------------------------------------------------- slogdet
+
+
+def inverse_or_infinity(a: Any, sign: Any) -> Any:
+    """A⁻¹; of singular matrices adj(A)/0: log|det A| falls without bound towards them."""
+    singular = sign == 0
+    if not (np.any(singular) if np.ndim(singular) else singular):
+        return np.linalg.inv(a)
+    singular = np.expand_dims(singular, (-2, -1))
+    regular = np.where(singular, np.eye(np.shape(a)[-1]), a)
+    cofactors = adjugate(a)
+    infinite = np.where(cofactors == 0, 0, np.copysign(np.inf, np.real(cofactors)))
+    return np.where(singular, infinite, np.linalg.inv(regular))
+
+
+SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
+
+
+@pair_rule(np.linalg.slogdet, Array, lists=True)
+def slogdet_rule(a):
+    lu = factored(a)
+    y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
+
+    def slogdet_pushforward(a_dot):
+        inverse = None if lu is None else lu.inverse_adjoint()
+        transposed = inverse_or_infinity(a, y.sign).mT if inverse is None else conj(inverse)
+        change = np.sum(transposed * a_dot, (-2, -1))
+        log_dot = np.real(change)
+        sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
+        return Tangent[type(y)](sign_dot, log_dot)
+
+    def slogdet_pullback(y_bar):
+        sign_bar, log_bar = parts(y_bar, 2)
+        log_bar = 0 * np.real(y.sign) if log_bar is None else np.real(log_bar)
+        if np.iscomplexobj(a) and sign_bar is not None:
+            log_bar = log_bar + 1j * np.imag(conj(y.sign) * sign_bar)
+        inverse = None if lu is None else lu.inverse_adjoint()
+        if inverse is None:
+            inverse = adjoint(inverse_or_infinity(a, y.sign))
+        a_bar = times(log_bar, inverse)
+        if np.ndim(y.sign) == 0 and y.sign != 0:
+            return a_bar
+        unused = np.equal(log_bar, 0) & np.equal(y.sign, 0)  # 0 times infinity is 0 here
+        return np.where(np.expand_dims(unused, (-2, -1)), 0, a_bar) if np.any(unused) else a_bar
+
+    return y, slogdet_pushforward, slogdet_pullback
 
 
 # ---------------------------------------------------------------------------------------- adjugate
@@ -199,84 +267,3 @@ def factored(a: Any) -> Factored | None:
         return None
     lwork = int(np.real(workspace(a.shape[-1])[0]))
     return Factored(a, getri, lwork, [(lu, pivots) for lu, pivots, _ in found])
-
-
-# -------------------------------------------------------------------------------------------- det
-
-
-@pair_rule(np.linalg.det, Array, lists=True)
-def det_rule(a):
-    lu = factored(a)
-    y = np.linalg.det(a) if lu is None else lu.det()
-
-    def det_pushforward(a_dot):
-        return det_tangent(a, y, lu, a_dot)
-
-    def det_pullback(y_bar):
-        return det_cotangent(a, y, lu, y_bar)
-
-    return y, det_pushforward, det_pullback
-
-
-def det_cotangent(a: Any, y: Any, lu: Factored | None, y_bar: Any) -> Any:
-    """Ā = ȳ adj(A)ᴴ; with the factors of A at hand, adj(A) is det(A) A⁻¹."""
-    inverse = None if lu is None else lu.inverse_adjoint()
-    if inverse is not None:
-        return times(y_bar * conj(y), inverse)
-    return times(y_bar, adjoint(adjugate(a, y)))
-
-
-def det_tangent(a: Any, y: Any, lu: Factored | None, a_dot: Any) -> Any:
-    """The tangent of the determinants `y`."""
-    inverse = None if lu is None else lu.inverse_adjoint()
-    if inverse is not None:
-        return y * np.sum(conj(inverse) * a_dot, (-2, -1))
-    return np.sum(adjugate(a, y).mT * a_dot, (-2, -1))
-
-
-# ---------------------------------------------------------------------------------------- slogdet
-
-
-def inverse_or_infinity(a: Any, sign: Any) -> Any:
-    """A⁻¹; of singular matrices adj(A)/0: log|det A| falls without bound towards them."""
-    singular = sign == 0
-    if not (np.any(singular) if np.ndim(singular) else singular):
-        return np.linalg.inv(a)
-    singular = np.expand_dims(singular, (-2, -1))
-    regular = np.where(singular, np.eye(np.shape(a)[-1]), a)
-    cofactors = adjugate(a)
-    infinite = np.where(cofactors == 0, 0, np.copysign(np.inf, np.real(cofactors)))
-    return np.where(singular, infinite, np.linalg.inv(regular))
-
-
-SlogdetResult = type(np.linalg.slogdet(np.eye(1)))
-
-
-@pair_rule(np.linalg.slogdet, Array, lists=True)
-def slogdet_rule(a):
-    lu = factored(a)
-    y = np.linalg.slogdet(a) if lu is None else SlogdetResult(*lu.slogdet())
-
-    def slogdet_pushforward(a_dot):
-        inverse = None if lu is None else lu.inverse_adjoint()
-        transposed = inverse_or_infinity(a, y.sign).mT if inverse is None else conj(inverse)
-        change = np.sum(transposed * a_dot, (-2, -1))
-        log_dot = np.real(change)
-        sign_dot = y.sign * (1j * np.imag(change) if np.iscomplexobj(a) else 0)
-        return Tangent[type(y)](sign_dot, log_dot)
-
-    def slogdet_pullback(y_bar):
-        sign_bar, log_bar = parts(y_bar, 2)
-        log_bar = 0 * np.real(y.sign) if log_bar is None else np.real(log_bar)
-        if np.iscomplexobj(a) and sign_bar is not None:
-            log_bar = log_bar + 1j * np.imag(conj(y.sign) * sign_bar)
-        inverse = None if lu is None else lu.inverse_adjoint()
-        if inverse is None:
-            inverse = adjoint(inverse_or_infinity(a, y.sign))
-        a_bar = times(log_bar, inverse)
-        if np.ndim(y.sign) == 0 and y.sign != 0:
-            return a_bar
-        unused = np.equal(log_bar, 0) & np.equal(y.sign, 0)  # 0 times infinity is 0 here
-        return np.where(np.expand_dims(unused, (-2, -1)), 0, a_bar) if np.any(unused) else a_bar
-
-    return y, slogdet_pushforward, slogdet_pullback

@@ -27,94 +27,6 @@ from chainrules.reductions.fast_extrema import placed
 from chainrules_core import Array, Numeric, pair_rule
 from chainrules_core.authoring import is_foreign
 
-# ------------------------------------------------------------------------------------ vector norms
-
-
-def over_norm(x: Any, y: Any) -> Any:
-    """x/y, and 0 where the norm y is 0."""
-    if np.ndim(y) == 0:
-        return x / y if y != 0 else x * 0
-    zero = np.equal(y, 0)
-    if not is_foreign(zero) and not zero.any():
-        return x / y
-    return np.where(zero, 0, x / np.where(zero, 1, y))
-
-
-def shared(values: Any, extreme: Any, axes: tuple[int, ...]) -> Any:
-    """The share of each extreme value in the gradient."""
-    ties = np.equal(values, extreme)
-    count = np.count_nonzero(ties, axis=axes, keepdims=True)
-    return (ties / np.maximum(count, 1)).astype(values.dtype)
-
-
-def vector_gradient(x: Any, y: Any, p: Any, axes: tuple[int, ...]) -> Any:
-    """The gradient of the p-norm over some axes; `y` is the norm, axes kept."""
-    if p == 0:
-        return np.zeros_like(x)
-    if p == 1:
-        return np.sign(x)
-    size = np.abs(x)
-    if p in (np.inf, -np.inf):
-        return np.sign(x) * shared(size, y, axes)
-    zero = np.equal(size, 0) | np.equal(y, 0)
-    quotient = np.where(zero, 1, size / np.where(np.equal(y, 0), 1, y))
-    return np.where(zero, 0, np.sign(x) * quotient ** (p - 1))
-
-
-def extreme_only(x: Any, y: Any, y_bar: Any) -> Any:
-    """The cotangent of all of `x` from that of y = max|x|, which the extreme elements share."""
-    places = np.flatnonzero(np.equal(np.abs(x), y))
-    values = np.sign(np.reshape(x, (-1,))[places]) * (y_bar / max(len(places), 1))
-    return placed(values, places, np.shape(x))
-
-
-# ------------------------------------------------------------------------------------ matrix norms
-
-
-def matrix_gradient(x: Any, y: Any, order: Any, axes: tuple[int, ...]) -> Any:
-    """The gradient of a norm of the matrices in two axes, rows and columns; `y` is the norm."""
-    if order in (1, -1, np.inf, -np.inf):
-        summed, compared = axes if order in (1, -1) else axes[::-1]
-        sums = np.sum(np.abs(x), axis=summed, keepdims=True)
-        extreme = (np.max if order > 0 else np.min)(sums, axis=compared, keepdims=True)
-        shares = shared(sums, extreme, (compared,))
-        if np.ndim(x) == 2:  # only of the extreme rows or columns do the signs matter
-            places = np.flatnonzero(shares)
-            signs = np.sign(np.take(x, places, compared)) * np.take(shares, places, compared)
-            return scatter_along(signs, places, compared, np.shape(x), signs.dtype)
-        return np.sign(x) * shares
-    x = np.moveaxis(x, axes, (-2, -1))
-    pair = singular_pair(x, np.max(y)) if order in (2, -2) and np.ndim(x) == 2 else None
-    if pair is not None:
-        u, v = pair
-        return np.moveaxis(column(u) * row(conj(v)), (-2, -1), axes)
-    u, s, vh = np.linalg.svd(x, full_matrices=False)
-    weights = singular_weights(s, order)
-    return np.moveaxis(weighted(u, weights, vh), (-2, -1), axes)
-
-
-def weighted(u: Any, weights: Any, vh: Any) -> Any:
-    """U diag(w) Vᴴ; of the singular vectors that count if they are few."""
-    if np.ndim(u) == 2 and not is_foreign(weights):
-        places = np.flatnonzero(weights)
-        if 4 * len(places) <= len(weights):
-            return np.matmul(u[:, places] * weights[places], vh[places])
-    return np.matmul(u * row(weights), vh)
-
-
-def singular_weights(s: Any, order: Any) -> Any:
-    """The gradient of a norm by the singular values; NaN where these are, as of infinite ones."""
-    zero = vanishing(s)
-    if order == "nuc":
-        weights: Any = 1.0
-    else:
-        ties = coinciding(s)[..., 0 if order == 2 else -1, :]
-        weights = ties / np.maximum(np.count_nonzero(ties, axis=-1, keepdims=True), 1)
-    return np.where(np.isnan(s), np.nan, np.where(zero, 0, weights)).astype(s.dtype)
-
-
-# ------------------------------------------------------------------------------------------- norms
-
 
 class Norm:
     """A norm of some order over some axes: what both modes need of it.
@@ -207,6 +119,92 @@ def vector_norm_rule(x, *, axis=None, keepdims=False, ord=2):
 @pair_rule(np.linalg.matrix_norm, Array, lists=True, shaped_by=(0,))
 def matrix_norm_rule(x, *, keepdims=False, ord="fro"):
     return norm_rule(x, ord=ord, axis=(-2, -1), keepdims=keepdims)
+
+
+# ------------------------------------------------------------------------------------ vector norms
+
+
+def over_norm(x: Any, y: Any) -> Any:
+    """x/y, and 0 where the norm y is 0."""
+    if np.ndim(y) == 0:
+        return x / y if y != 0 else x * 0
+    zero = np.equal(y, 0)
+    if not is_foreign(zero) and not zero.any():
+        return x / y
+    return np.where(zero, 0, x / np.where(zero, 1, y))
+
+
+def shared(values: Any, extreme: Any, axes: tuple[int, ...]) -> Any:
+    """The share of each extreme value in the gradient."""
+    ties = np.equal(values, extreme)
+    count = np.count_nonzero(ties, axis=axes, keepdims=True)
+    return (ties / np.maximum(count, 1)).astype(values.dtype)
+
+
+def vector_gradient(x: Any, y: Any, p: Any, axes: tuple[int, ...]) -> Any:
+    """The gradient of the p-norm over some axes; `y` is the norm, axes kept."""
+    if p == 0:
+        return np.zeros_like(x)
+    if p == 1:
+        return np.sign(x)
+    size = np.abs(x)
+    if p in (np.inf, -np.inf):
+        return np.sign(x) * shared(size, y, axes)
+    zero = np.equal(size, 0) | np.equal(y, 0)
+    quotient = np.where(zero, 1, size / np.where(np.equal(y, 0), 1, y))
+    return np.where(zero, 0, np.sign(x) * quotient ** (p - 1))
+
+
+def extreme_only(x: Any, y: Any, y_bar: Any) -> Any:
+    """The cotangent of all of `x` from that of y = max|x|, which the extreme elements share."""
+    places = np.flatnonzero(np.equal(np.abs(x), y))
+    values = np.sign(np.reshape(x, (-1,))[places]) * (y_bar / max(len(places), 1))
+    return placed(values, places, np.shape(x))
+
+
+# ------------------------------------------------------------------------------------ matrix norms
+
+
+def matrix_gradient(x: Any, y: Any, order: Any, axes: tuple[int, ...]) -> Any:
+    """The gradient of a norm of the matrices in two axes, rows and columns; `y` is the norm."""
+    if order in (1, -1, np.inf, -np.inf):
+        summed, compared = axes if order in (1, -1) else axes[::-1]
+        sums = np.sum(np.abs(x), axis=summed, keepdims=True)
+        extreme = (np.max if order > 0 else np.min)(sums, axis=compared, keepdims=True)
+        shares = shared(sums, extreme, (compared,))
+        if np.ndim(x) == 2:  # only of the extreme rows or columns do the signs matter
+            places = np.flatnonzero(shares)
+            signs = np.sign(np.take(x, places, compared)) * np.take(shares, places, compared)
+            return scatter_along(signs, places, compared, np.shape(x), signs.dtype)
+        return np.sign(x) * shares
+    x = np.moveaxis(x, axes, (-2, -1))
+    pair = singular_pair(x, np.max(y)) if order in (2, -2) and np.ndim(x) == 2 else None
+    if pair is not None:
+        u, v = pair
+        return np.moveaxis(column(u) * row(conj(v)), (-2, -1), axes)
+    u, s, vh = np.linalg.svd(x, full_matrices=False)
+    weights = singular_weights(s, order)
+    return np.moveaxis(weighted(u, weights, vh), (-2, -1), axes)
+
+
+def weighted(u: Any, weights: Any, vh: Any) -> Any:
+    """U diag(w) Vᴴ; of the singular vectors that count if they are few."""
+    if np.ndim(u) == 2 and not is_foreign(weights):
+        places = np.flatnonzero(weights)
+        if 4 * len(places) <= len(weights):
+            return np.matmul(u[:, places] * weights[places], vh[places])
+    return np.matmul(u * row(weights), vh)
+
+
+def singular_weights(s: Any, order: Any) -> Any:
+    """The gradient of a norm by the singular values; NaN where these are, as of infinite ones."""
+    zero = vanishing(s)
+    if order == "nuc":
+        weights: Any = 1.0
+    else:
+        ties = coinciding(s)[..., 0 if order == 2 else -1, :]
+        weights = ties / np.maximum(np.count_nonzero(ties, axis=-1, keepdims=True), 1)
+    return np.where(np.isnan(s), np.nan, np.where(zero, 0, weights)).astype(s.dtype)
 
 
 # ------------------------------------------------------------------------------------------- cond

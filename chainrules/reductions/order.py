@@ -1,4 +1,4 @@
-"""Sorting: each output is an input, so the pullback applies the inverse permutation.
+"""Sorting: y = x[p] with a permutation p, so ẏ = ẋ[p], and x̄[p] = ȳ puts each element back.
 
 Equal elements keep their order. `np.unique` merges equal elements into one: these share its
 cotangent equally.

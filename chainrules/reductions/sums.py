@@ -1,8 +1,8 @@
 """Sums and means, with weights and without NaNs.
 
-A sum is linear: its adjoint propagates the cotangent to every summand, as a broadcast view. A mean
-divides it by the number of elements, a weighted mean y = Σ w x / Σ w by the sum of the weights:
-x̄ = w ȳ / Σ w and, as ∂y/∂w = (x - y) / Σ w, w̄ = (x - y) ȳ / Σ w. The fast paths are in
+A sum y = Σ x has x̄_i = ȳ: each summand gets the cotangent, as a broadcast view. A mean of n has
+x̄_i = ȳ / n. A weighted mean y = Σ w x / Σ w has x̄ = w ȳ / Σ w and, as ∂y/∂w = (x - y) / Σ w,
+w̄ = (x - y) ȳ / Σ w. The fast paths are in
 :mod:`chainrules.reductions.fast_sums`.
 """
 

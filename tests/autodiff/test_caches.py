@@ -52,7 +52,7 @@ CONTAINERS = dict, list, set, weakref.WeakSet, weakref.WeakKeyDictionary
 # What is bounded, and emptied when it is full.
 BOUNDED = {
     "autodiff.autocompile.call_records.records", "autodiff.autocompile.calls.records",
-    "autodiff.trace.decisions._known_files", "records", "files",
+    "autodiff.trace.checks.decisions._known_files", "records", "files",
 }  # fmt: skip
 # One pointer remains for each expression of a module, whose functions may outlive it.
 REMAINING = {"autodiff.intercept.source.fusion_sites.table"}
@@ -264,7 +264,7 @@ NO_CACHES = {
     "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",
     "autodiff.structured.native.machine._ready": "the machine, one entry",
     "autodiff.structured.reading.scopes.OWN_CELLS": "a marker in guards, always empty",
-    "autodiff.trace.number_classes.INSTANCES": "a table that other modules complete",
+    "autodiff.trace.checks.number_classes.INSTANCES": "a table that other modules complete",
     "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",
     "autodiff.trace.tables.TABLES": "a table that other modules complete",
 }

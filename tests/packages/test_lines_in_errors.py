@@ -14,7 +14,7 @@ import scipy.integrate
 
 from autodiff import gradient, pushforward
 from chainrules_core import ChainRulesError
-from tests.autodiff.trace.test_swallowed_errors import library
+from tests.autodiff.trace.checks.test_swallowed_errors import library
 from tests.packages.table import imported
 
 NESTED = library(

@@ -1,4 +1,4 @@
-"""Stretches of a program on small arrays as machine code, by numba where it is installed.
+"""Stretches of a program on floats and small arrays as machine code, by numba if it is installed.
 
 A call of NumPy's costs half a microsecond however small the arrays are. Steps that are known as
 loops over elements (``nests``) are put together where they are many, whatever stands between them
@@ -7,6 +7,7 @@ that does not depend on them: the others (factorisations, large products) stay N
 
 from __future__ import annotations
 
+import importlib.util
 import inspect
 import math
 from collections.abc import Callable
@@ -31,7 +32,6 @@ from autodiff.compiler.recording.ir import (
     Ref,
     Step,
     effect,
-    guard,
     part,
     refs_of,
 )
@@ -44,6 +44,11 @@ _MOST_NESTS, _MOST_LINES = 200, 2000
 _FEWEST_BY_NEST = 5
 _LONG = 4096
 _TUPLE = Meta(tuple, None, None)
+
+
+def is_installed() -> bool:
+    """Whether there is numba."""
+    return importlib.util.find_spec("numba") is not None
 
 
 def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
@@ -481,6 +486,3 @@ def _functions() -> dict[str, Any]:
     }  # fmt: skip
     _known.update(found)  # all at once: other threads look whether it is empty
     return _known
-
-
-__all__ = ["FEWEST", "Kernel", "guard", "with_kernels"]

@@ -54,8 +54,8 @@ _LOOPS = known("loops")
 
 
 def is_view(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step takes elements of a small array by a form that is known."""
-    if step.f not in VIEWS or step.out < 0 or not _is_array(step.args[0], metas):
+    """Whether a step takes elements of an array, of any size, by a form that is known."""
+    if step.f not in VIEWS or step.out < 0 or not _is_of_floats(step.args[0], metas):
         return False
     if any(refs_of(Step(step.f, step.args[1:], step.kwargs, 0))):
         return False
@@ -106,10 +106,16 @@ def _has_dtype(meta: Meta) -> bool:
     return meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
 
 
-def _is_array(x: Any, metas: list[Meta]) -> bool:
+def _is_of_floats(x: Any, metas: list[Meta]) -> bool:
     if type(x) is Ref:
-        return _is_small(metas[x.i]) and metas[x.i].dtype == FLOAT64
-    return type(x) is np.ndarray and x.dtype == FLOAT64 and 0 < x.size <= LARGEST
+        return metas[x.i].type is np.ndarray and metas[x.i].dtype == FLOAT64
+    return type(x) is np.ndarray and x.dtype == FLOAT64
+
+
+def _is_array(x: Any, metas: list[Meta]) -> bool:
+    if not _is_of_floats(x, metas):
+        return False
+    return 0 < (metas[x.i].size if type(x) is Ref else x.size) <= LARGEST
 
 
 def _is_truths(x: Any, metas: list[Meta]) -> bool:

@@ -8,13 +8,12 @@ in the same way (the rows of a Jacobian). Sums are then taken in another order.
 
 from __future__ import annotations
 
-import itertools
 import operator
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.row_batching import in_rows
+from autodiff.compiler.passes.row_batching import in_rows, row_of, run_of
 from autodiff.compiler.passes.simplify import has_nan, without_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -94,20 +93,6 @@ class _Gathering:
 
     # -- one matrix and the rows of another ------------------------------------------------------
 
-    def _row_of(self, x: Any) -> Any:
-        """Return the matrix that a vector is a row of, and which."""
-        origin = self.origin.get(x.i) if type(x) is Ref else None
-        if origin is None or origin.f is not operator.getitem:
-            return None
-        matrix, index = origin.args
-        if (
-            type(matrix) is Ref
-            and type(index) is int
-            and len(self.metas[matrix.i].shape or ()) == 2
-        ):
-            return matrix, index % self.metas[matrix.i].shape[0]
-        return None
-
     def _row_products(self) -> dict[int, tuple]:
         """Find products of one matrix with many rows of another: number → (both, row)."""
         groups: dict[tuple, list] = {}
@@ -115,7 +100,7 @@ class _Gathering:
             if step.f not in MATRIX_PRODUCTS or step.kwargs or len(step.args) != 2:
                 continue
             matrix, x = step.args
-            row = self._row_of(x)
+            row = row_of(x, self.origin, self.metas)
             if row is None or type(matrix) is not Ref or self._ndim(matrix) != 2:
                 continue
             if any(self.metas[a.i].dtype != FLOAT64 for a in (matrix, row[0])):
@@ -261,18 +246,11 @@ class _Gathering:
             if key in self.stacks:
                 return known
             return self.write(operator.getitem, (known, slice(None, None, -1)), meta)
-        rows = [self._row_of(v) for v in vectors]
-        if all(r is not None for r in rows) and len({r[0].i for r in rows}) == 1:
-            places = [r[1] for r in rows]
-            step = places[1] - places[0]
-            if abs(step) == 1 and all(b - a == step for a, b in itertools.pairwise(places)):
-                stop: int | None = places[-1] + step
-                stop = None if stop is not None and stop < 0 else stop
-                index = slice(places[0], stop, step)
-                whole = self.write(operator.getitem, (rows[0][0], index), meta)
-                self.stacks[key] = whole
-                return whole
-        whole = self.write(np.array, (list(vectors),), meta)
+        run = run_of([row_of(v, self.origin, self.metas) for v in vectors])
+        if run is not None:
+            whole = self.write(operator.getitem, run, meta)
+        else:
+            whole = self.write(np.array, (list(vectors),), meta)
         self.stacks[key] = whole
         return whole
 

@@ -31,6 +31,29 @@ def in_rows(program: Program) -> Program:
     return program
 
 
+def row_of(x: Any, origin: dict[int, Step], metas: list[Meta]) -> tuple[Ref, int] | None:
+    """Return the matrix that an argument is a row of, and which; None for others."""
+    step = origin.get(x.i) if type(x) is Ref else None
+    if step is None or step.f is not operator.getitem:
+        return None
+    matrix, index = step.args
+    shape: Any = metas[matrix.i].shape if type(matrix) is Ref else None
+    return (matrix, index % shape[0]) if len(shape or ()) == 2 and type(index) is int else None
+
+
+def run_of(places: list[tuple[Ref, int] | None]) -> tuple[Ref, slice] | None:
+    """Return the matrix of rows that follow each other in it, up or down, and their slice."""
+    rows = [place for place in places if place is not None]
+    if len(rows) < len(places) or len({matrix.i for matrix, _ in rows}) != 1:
+        return None
+    (matrix, first), last = rows[0], rows[-1][1]
+    stride = rows[1][1] - first
+    if stride not in (1, -1) or any(b - a != stride for (_, a), (_, b) in itertools.pairwise(rows)):
+        return None
+    stop = last + stride
+    return matrix, slice(first, stop if stop >= 0 else None, stride)
+
+
 class _Rows:
     """Where each vector of a program comes from."""
 
@@ -58,13 +81,7 @@ class _Rows:
 
     def row(self, x: Ref) -> tuple[Ref, int] | None:
         """Return the matrix that a vector is a row of, and which."""
-        origin = self.origin.get(x.i)
-        if origin is None or origin.f is not operator.getitem:
-            return None
-        matrix, index = origin.args
-        if type(matrix) is Ref and type(index) is int and len(self.metas[matrix.i].shape) == 2:
-            return matrix, index % self.metas[matrix.i].shape[0]
-        return None
+        return row_of(x, self.origin, self.metas)
 
     def ready(self, x: Ref) -> int:
         """Return the step after which a vector is available."""
@@ -187,16 +204,12 @@ def _sum_with_row(rows: _Rows, step: Step) -> tuple | None:
 def _stacked(rows: _Rows, vectors: list[Ref], write: Any, n: int) -> Ref:
     """Return a matrix with these rows: a part of an existing one, if they are its rows."""
     places = [rows.row(v) for v in vectors]
-    if all(p is not None for p in places) and len({p[0].i for p in places if p}) == 1:
-        numbers = [p[1] for p in places if p]
-        stride = numbers[1] - numbers[0]
-        if stride in (1, -1) and all(b - a == stride for a, b in itertools.pairwise(numbers)):
-            matrix = places[0][0]  # type: ignore[index] # none of them is None
-            if numbers == list(range(rows.metas[matrix.i].shape[0])):
-                return matrix
-            stop: int | None = numbers[-1] + stride
-            index = slice(numbers[0], None if stop is not None and stop < 0 else stop, stride)
-            return write(operator.getitem, (matrix, index), (len(vectors), n))
+    run = run_of(places)
+    if run is not None:
+        matrix, index = run
+        if index == slice(0, rows.metas[matrix.i].shape[0], 1):
+            return matrix
+        return write(operator.getitem, run, (len(vectors), n))
     # A row that is read later only is read here, too.
     there = [
         v if place is None else write(operator.getitem, place, (n,))

@@ -22,7 +22,7 @@ from autodiff.errors import missing_attribute
 from autodiff.intercept.runtime import sorted_containers, text_calls
 from autodiff.intercept.syntax import attributes, syntax_ops
 from autodiff.numpy_api.array_subclasses import Instance
-from autodiff.trace.conversions import TracedBytes, TracedText
+from autodiff.trace.checks.conversions import TracedBytes, TracedText
 from autodiff.trace.trace_stack import begun_here, watch_held
 from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
 

@@ -31,8 +31,8 @@ from autodiff.numpy_api.pyfunc_loops import (
     python_function,
     vectorized as vectorized,
 )
-from autodiff.trace.conversions import TracedText, check_texts
-from autodiff.trace.number_classes import check_class
+from autodiff.trace.checks.conversions import TracedText, check_texts
+from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import check_free, may_hold_traced
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_view

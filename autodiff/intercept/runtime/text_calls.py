@@ -2,8 +2,8 @@
 
 Python formats in C: what ``f"{x:.3f} m"``, ``"%g" % x`` or ``", ".join(texts)`` make is a plain
 ``str``. In a traced function they are calls of the functions here, which mark what is made of a
-traced value (:class:`autodiff.trace.conversions.TracedText`). Functions that read numbers from
-texts look for the mark, and those of files pass it on.
+traced value (:class:`autodiff.trace.checks.conversions.TracedText`). Functions that read numbers
+from texts look for the mark, and those of files pass it on.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch.arguments import innermost
 from autodiff.intercept.syntax import syntax_ops
-from autodiff.trace.conversions import (
+from autodiff.trace.checks.conversions import (
     TracedBytes,
     TracedText,
     holds_traced_text,

@@ -28,9 +28,9 @@ from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
 from autodiff.mutation.identity import settled
-from autodiff.trace.conversions import holds_traced_text, marked
-from autodiff.trace.decisions import asked
-from autodiff.trace.number_classes import check_class
+from autodiff.trace.checks.conversions import holds_traced_text, marked
+from autodiff.trace.checks.decisions import asked
+from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.pytree import map_leaves
 from autodiff.trace.trace_stack import check_free, watch_held
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced

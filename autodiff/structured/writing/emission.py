@@ -52,7 +52,7 @@ from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.plain_floats import PlainFloats
 from autodiff.structured.writing.shapes import Shapes
-from autodiff.trace.conversions import EXACT
+from autodiff.trace.checks.conversions import EXACT
 
 SYMBOLS: dict[Any, str] = {
     **{f: SIGNS[ufunc] for f, ufunc in UFUNC_OF.items() if ufunc in SIGNS and f is not ufunc},

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import linalg
 
-from chainrules.linalg.determinants import Factored, det_cotangent, det_tangent, factored
+from chainrules.linalg.determinants import Factored, adjugate_adjoint, factored, times
 from chainrules.linalg.least_squares import (
     PseudoInverse,
     as_columns,
@@ -15,7 +15,7 @@ from chainrules.linalg.least_squares import (
     solution_cotangents,
     solution_tangents,
 )
-from chainrules.linalg.matrices import adjoint
+from chainrules.linalg.matrices import adjoint, conj
 from chainrules.linalg.norms import norm_of
 from chainrules.linalg.singular import values_tangent
 from chainrules.scipy.linalg.structure import hermitian, onto_hermitian
@@ -49,10 +49,10 @@ def det_rule(a, *, overwrite_a=False, check_finite=True):
     lu, y = factored_det(a, check_finite)
 
     def det_pushforward(a_dot):
-        return det_tangent(a, y, lu, a_dot)
+        return np.sum(conj(adjugate_adjoint(a, y, lu)) * a_dot, (-2, -1))
 
     def det_pullback(y_bar):
-        return det_cotangent(a, y, lu, y_bar)
+        return times(y_bar, adjugate_adjoint(a, y, lu))
 
     return y, det_pushforward, det_pullback
 

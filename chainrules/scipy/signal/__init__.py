@@ -7,19 +7,14 @@ convolutions, splines, which run in C, and of functions that write into arrays.
 from chainrules.scipy import namespaces as namespaces
 from chainrules.scipy.signal import (
     analytic as analytic,
-    cascades as cascades,
     convolution as convolution,
-    equiripple as equiripple,
-    filtering as filtering,
-    frequencies as frequencies,
+    filters as filters,
     peaks as peaks,
     planes as planes,
     resampling as resampling,
     responses as responses,
     segments as segments,
-    smoothing as smoothing,
     splines as splines,
-    states as states,
     systems as systems,
     waveforms as waveforms,
 )

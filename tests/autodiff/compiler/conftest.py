@@ -40,7 +40,7 @@ def put(array, place, value):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Have kernels made at once, for all programs, and run as Python; return the list of them."""
-    from autodiff.compiler.numba_backend import array_kernels, scalar_kernels
+    from autodiff.compiler.numba_backend import array_kernels
     from autodiff.compiler.numba_backend.linalg import linalg_runtime
 
     made = []
@@ -65,6 +65,5 @@ def interpreted(monkeypatch):
         return self
 
     monkeypatch.setattr(array_kernels.Kernel, "compiled", compiled)
-    monkeypatch.setattr(scalar_kernels, "is_installed", lambda: True)
-    monkeypatch.setattr(scalar_kernels, "kernel_of", lambda program, forced: None)
+    monkeypatch.setattr(array_kernels, "is_installed", lambda: True)
     return made

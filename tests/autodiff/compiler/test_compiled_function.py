@@ -117,9 +117,9 @@ def test_numba_gives_way_where_python_raises():
 
 
 def test_backend_numba_needs_numba(monkeypatch):
-    from autodiff.compiler.numba_backend import scalar_kernels
+    from autodiff.compiler.numba_backend import array_kernels
 
-    monkeypatch.setattr(scalar_kernels, "is_installed", lambda: False)
+    monkeypatch.setattr(array_kernels, "is_installed", lambda: False)
     with pytest.raises(ArgumentError, match="pip install numba"):
         compile(square_sum, backend="numba")
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.compiler.numba_backend import scalar_kernels
+from autodiff.compiler.numba_backend import array_kernels
 from autodiff.structured import report
 from autodiff.structured.calls import Settings
 
@@ -118,7 +118,7 @@ def test_before_the_first_call_and_where_nothing_is_recorded() -> None:
 
 
 def test_repr_says_what_numba_would_add(monkeypatch: Any) -> None:
-    monkeypatch.setattr(scalar_kernels, "is_installed", lambda: False)
+    monkeypatch.setattr(array_kernels, "is_installed", lambda: False)
     assert 'machine code needs numba: pip install "chainrules' in repr(autodiff.compile(np.sin))
-    monkeypatch.setattr(scalar_kernels, "is_installed", lambda: True)
+    monkeypatch.setattr(array_kernels, "is_installed", lambda: True)
     assert "numba" not in repr(autodiff.compile(np.sin))

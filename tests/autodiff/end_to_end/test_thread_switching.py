@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, hvp, pushforward, value_and_gradient
-from autodiff.trace import threads
+from autodiff.trace.checks import threads
 from chainrules_core import frule, rrule, scalar_rule
 from tests.helpers import module_from, run_python
 

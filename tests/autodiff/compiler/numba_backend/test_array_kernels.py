@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
-from autodiff.compiler.numba_backend import array_kernels
+from autodiff.compiler.numba_backend import array_kernels, op_lowerings
 
 rng = np.random.default_rng(0)
 A, B, C = (rng.standard_normal(s) / 3 for s in ((4, 4), (4, 3), (3,)))
@@ -433,3 +433,18 @@ def test_kernels_are_made_in_several_threads_at_once(monkeypatch):
     for thread in threads:
         thread.join()
     assert [f.eager_because for f in compiled] == [None, None]
+
+
+def test_elements_of_arrays_that_are_not_small_are_read_in_the_kernel(interpreted):
+    def recurrence(x, c):
+        for i in range(30):
+            x = np.sin(x) + c[7 * i] * x
+        return x
+
+    c = rng.random(op_lowerings.LARGEST + 1)
+    compiled = compile(lambda x, c: gradient(recurrence, x, c, argnums=0), backend="numba")
+    for x in (0.3, 0.3, 1.2):
+        expected = gradient(recurrence, x, c, argnums=0)
+        np.testing.assert_allclose(compiled(x, c), expected, rtol=1e-13)
+    (kernel,) = interpreted
+    assert kernel._wrapper.startswith("def call(x0, x1):")  # and not each element by itself

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy import signal
 
-from chainrules.scipy.signal.cascades import cascade
+from chainrules.scipy.signal.filters.cascades import cascade
 from tests.helpers import compl, real
 
 SOS = signal.butter(4, 0.3, output="sos")

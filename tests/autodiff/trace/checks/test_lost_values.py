@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from autodiff import LeakedTracerError, LostValueError, gradient
-from tests.autodiff.trace.test_swallowed_errors import library
+from tests.autodiff.trace.checks.test_swallowed_errors import library
 from tests.helpers import define
 
 X = np.array([1.0, -2.0])

@@ -15,7 +15,7 @@ from scipy import signal
 
 from chainrules.dropped import without
 from chainrules.scipy.delegated import both
-from chainrules.scipy.signal.states import checked
+from chainrules.scipy.signal.filters.states import checked
 from chainrules_core import (
     AbstractZero,
     NoTangent,

@@ -15,7 +15,7 @@ import numpy as np
 from scipy import signal
 
 from chainrules.scipy.delegated import both, trace_body
-from chainrules.scipy.signal.filtering import lagged_products
+from chainrules.scipy.signal.filters.filtering import lagged_products
 from chainrules_core import AbstractZero, Array, Tangent, decompose, frule, primitive, rrule, thunk
 from chainrules_core.authoring import parts
 

@@ -24,7 +24,7 @@ import pytest
 
 import autodiff
 from autodiff import LostValueError, gradient, pushforward
-from autodiff.trace.conversions import EXACT, TracedBytes, TracedText, marked, plain_text
+from autodiff.trace.checks.conversions import EXACT, TracedBytes, TracedText, marked, plain_text
 from chainrules.refused import RefusedError
 
 X = np.array([1.25, 2.0, 3.0])

@@ -12,7 +12,7 @@ import pytest
 
 import autodiff
 from autodiff import ArgumentError, gradient, pushforward
-from autodiff.trace.number_classes import overridden
+from autodiff.trace.checks.number_classes import overridden
 from tools.fuzz.generators import subclasses
 from tools.fuzz.judge import judge
 
