@@ -97,6 +97,8 @@ def norm_rule(x, *, ord=None, axis=None, keepdims=False):
         return norm_of(x, ord, axis).tangent(y, x_dot, keepdims)
 
     def norm_pullback(y_bar):
+        if ord is axis is None and type(x) is np.ndarray and type(y) is np.float64:
+            return over_norm(real(y_bar), y) * x  # as below, in a third of the time
         return norm_of(x, ord, axis).cotangent(y, y_bar)
 
     return y, norm_pushforward, norm_pullback

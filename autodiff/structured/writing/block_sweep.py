@@ -262,8 +262,7 @@ class BlockSweep:
             self.display(op.args[0], g, ())
             return
         if is_copy(op):
-            is_name = not (self.e.has_shadow(op.out) or self.e.has_shadow(op.args[0]))  # type: ignore[arg-type]
-            self.add_to(op.args[0], g, lasts=is_name)
+            self.add_to(op.args[0], g)
             return
         summed = summed_axes(op)
         if summed is not None:

@@ -1,4 +1,4 @@
-"""Calls whose adjoints are written without a rule: copies, sums, means and arrays of single numbers."""
+"""Calls whose adjoints need no rule: copies, sums, means and arrays of single numbers."""
 
 from __future__ import annotations
 
