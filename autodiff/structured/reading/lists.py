@@ -47,8 +47,20 @@ class Lists(Builder):
         return made
 
     def list_from(self, items: Items) -> Value:
-        """Make a list that may grow of one whose items are known."""
-        return self.list_of([self.list_from(x) if type(x) is Items else self.one(x) for x in items])
+        """Make a list that may grow of one whose items are known.
+
+        If that has a name, this is a copy, which may be read, but not be changed.
+        """
+        parts = [self.list_from(x) if type(x) is Items else self.one(x) for x in items]
+        made = self.list_of(parts)
+        made.memory.root().is_copy |= items.has_name  # type: ignore[union-attr] # a list has one
+        return made
+
+    def check_copies(self) -> None:
+        """Raise if a list is changed that may be a copy of one with another name."""
+        roots = [memory.root() for memory in self.lists]
+        if any(root.is_copy and root.is_changed for root in roots):
+            raise UnsupportedError("a list that changes, and has another name")
 
     def _takes(self, xs: Value, x: Value) -> None:
         memory: Any = xs.memory
@@ -58,10 +70,14 @@ class Lists(Builder):
             raise UnsupportedError("a list in itself")
         memory.root().takes(x.kind, x.memory)
 
+    def _changes(self, xs: Value, x: Value) -> None:
+        self._takes(xs, x)
+        xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
+
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
         x = self.list_from(x) if type(x) is Items else self.one(x)
-        self._takes(xs, x)
+        self._changes(xs, x)
         self.done(Op("append", [xs, x]))
         return self.const(None)
 
@@ -70,7 +86,7 @@ class Lists(Builder):
         x = self.list_from(x) if type(x) is Items else self.one(x)
         if not at.kind.is_integral:
             raise UnsupportedError("an index of a list that is no integer")
-        self._takes(xs, x)
+        self._changes(xs, x)
         self.done(Op("set", [xs, x, at], data=_AT))
 
     def _items_of(self, xs: Value) -> Kind:
