@@ -37,6 +37,7 @@ from autodiff.structured.reading.scopes import (
 )
 
 _MOST_CALLS = 20_000
+_READ_ONCE = (".returned", ".chosen", ".result")  # hidden variables that hand a value on
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, type, np.ufunc, np.dtype, type(np.where), type(np.float64),
@@ -118,7 +119,7 @@ class Builder:
             names = [f"{name}.{i}" for i in range(len(value))]
             form = scope.forms[name] = formed(value, names)
             if type(form) is Items:
-                is_users = not name.startswith(".")
+                is_users = not name.startswith(_READ_ONCE)
                 form.has_name = is_users or _has_name(value) or _has_name(was)
             is_the_same = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())

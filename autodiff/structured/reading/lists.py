@@ -201,14 +201,8 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
 
     The variables of the comprehension get names of their own.
     """
-    own = {
-        part.id: fresh(part.id)
-        for generator in node.generators
-        for part in ast.walk(generator.target)
-        if isinstance(part, ast.Name)
-    }
     first = node.generators[0].iter
-    renaming = _Renaming(own)
+    renaming = own_names(node, fresh)
     target = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
     made: Any = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
     for generator in reversed(node.generators):
@@ -219,6 +213,15 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
         over = generator.iter if generator.iter is first else renaming.visit(generator.iter)
         made = ast.For(renaming.visit(generator.target), over, [made], [])
     return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def own_names(node: ast.ListComp, fresh: Callable[[str], str]) -> _Renaming:
+    """Return what gives the variables of a comprehension names of their own.
+
+    Functions that it calls, and comprehensions in it, may have variables of the same names.
+    """
+    targets = [part for generator in node.generators for part in ast.walk(generator.target)]
+    return _Renaming({t.id: fresh(t.id) for t in targets if isinstance(t, ast.Name)})
 
 
 def written(text: str, **names: str) -> list[ast.stmt]:

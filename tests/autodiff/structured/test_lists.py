@@ -336,10 +336,17 @@ def returned_by_a_function(x: Any, n: int) -> Any:
     return sum(b) * sum(a)
 
 
+def twice_in_a_comprehension(x: Any, n: int) -> Any:
+    rows = [[v, v] for v in ([x[0]], [x[1]])]
+    for i in range(n):
+        rows[0][0].append(x[i])
+    return sum(rows[0][1]) + sum(rows[1][0])
+
+
 SHARED = [
     changed_by_another_name, extended_by_another_name, named_in_an_expression,
     inner_list_with_a_name, twice_in_a_list, appended_with_a_name, in_a_dict,
-    given_to_a_function, returned_by_a_function,
+    given_to_a_function, returned_by_a_function, twice_in_a_comprehension,
 ]  # fmt: skip
 
 
@@ -384,9 +391,37 @@ def read_by_a_variable_index(x: Any, n: int) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [list_made_by_a_function, copies, read_by_a_variable_index])
+def comprehensions_with_one_variable(x: Any, n: int) -> Any:
+    pair = [x[0], x[1]]
+    total = 0.0
+    for _ in range(n):
+        total += sum([sum([v * v for v in pair]) * v for v in x[:3]])
+        total += sum([sum([v * x[2] for v in (x[1], total)]) * v for v in pair])
+    return total
+
+
+def variable_of_a_function_called_in_it(x: Any, n: int) -> Any:
+    v = x[0] * 2.0
+
+    def scaled(w: Any) -> Any:
+        return w * v
+
+    total = 0.0
+    for _ in range(n):
+        total += sum([scaled(v) for v in (x[1], x[2])]) * v
+    return total
+
+
+READ = [
+    list_made_by_a_function, copies, read_by_a_variable_index, comprehensions_with_one_variable,
+    variable_of_a_function_called_in_it,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", READ)
 def test_lists_with_one_name_are_read(f: Callable, traced: Callable, runs: list[str]) -> None:
-    found = autodiff.gradient(lambda x: f(x, 3), X)
+    value, found = autodiff.value_and_gradient(lambda x: f(x, 3), X)
+    assert value == f(X, 3)
     np.testing.assert_allclose(found, traced(lambda x: f(x, 3), X), rtol=1e-12)
     assert f.__name__ in runs
 

@@ -111,6 +111,8 @@ class _Writer:
                 "0.1 * np.sum(sum(rows))",
                 "0.1 * np.dot(xs, xs)",
                 "float(len(xs))",
+                "sum([sum([v * s for v in xs]) * v for v in b]) * 0.1",
+                "sum([sum([v * v for v in few]) * v for v in x]) * 0.1",
                 f"few[{self.pick('0', '-1')}]",
                 f"sum(xs + [s, {self.number(0)}]) * 0.1",
                 f"([s, 0.5] + xs)[{self.of_list()}]",
