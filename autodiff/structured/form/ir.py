@@ -35,11 +35,15 @@ class Memory:
         Of a list: the kind of its items, once it has some.
     of_items : Memory, optional
         Of a list of arrays or lists: theirs.
+    is_copy : bool
+        Whether a list in it was made of `Items` that have a name.
+    is_changed : bool
+        Whether a list in it is changed. If there is a copy, too, no program is made.
     """
 
     __slots__ = (
-        "into", "is_active", "is_indexed", "is_restored", "is_written", "items", "leaves_block",
-        "of_items", "readers",
+        "into", "is_active", "is_changed", "is_copy", "is_indexed", "is_restored", "is_written",
+        "items", "leaves_block", "of_items", "readers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -52,6 +56,7 @@ class Memory:
         self.is_restored = False  # the sweep puts back what was overwritten
         self.items: Kind | None = None
         self.of_items: Memory | None = None
+        self.is_copy = self.is_changed = False
 
     def root(self) -> Memory:
         """Return the one that stands for all that were found to be shared."""
@@ -69,6 +74,8 @@ class Memory:
         b.is_written |= a.is_written
         b.is_indexed |= a.is_indexed
         b.leaves_block |= a.leaves_block
+        b.is_copy |= a.is_copy
+        b.is_changed |= a.is_changed
         if a.items is not None:
             b.takes(a.items, a.of_items)
 
@@ -263,7 +270,15 @@ class Program:
 
 
 class Items(tuple):
-    """What a list displays: its items are known one by one, and nobody changes them."""
+    """What a list displays: its items are known one by one, and nobody changes them.
+
+    Attributes
+    ----------
+    has_name : bool
+        Whether a variable of the user's holds the list: then a list that may grow is only a copy.
+    """
+
+    has_name = False
 
 
 class Named(dict):

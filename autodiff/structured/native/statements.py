@@ -379,38 +379,47 @@ class Statements(Expressions):
                     word = self.b.fptrunc(word, TYPES["s"]) if letter == "s" else word
                 elif letter == "b":
                     word = self.b.trunc(word, TYPES["b"])
-                value = Number(_one(kind), letter, word)
+                is_double = letter == "d"  # in the sweep its class does not count
+                value = Number(Kind(frozenset([np.float64])) if is_double else kind, letter, word)
             self.bound[name] = value
 
     # -- loops and branches ------------------------------------------------------------------------
 
     def on_if_statement(self, node: ast.If) -> None:
-        """Read a branch."""
+        """Read a branch, or what leaves the function or loop: that has no other branch."""
+        if not node.orelse:
+            self._leave_if(node)
+            return
+        if is_pop(node.test):
+            (word,) = memory.popped(self.code, self.state, [I64])
+            test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
+        else:
+            test = self.truth(node.test)
+        self._settle_all()
+        with self.code.branches(test) as (then, otherwise):
+            with then:
+                self._inside(node.body)
+            with otherwise:
+                self._inside(node.orelse)
+
+    def _leave_if(self, node: ast.If) -> None:
+        """Read a check that the generated code makes, or the end of a loop."""
         if is_check(node):
             return  # what is bound is of the kind that was expected, or not written at all
         attribute, arrays = compared(node.test)
         if attribute == "shape":
             self.elementwise.check_shape(*[self.expression(x).shape for x in arrays])
             return
-        if is_pop(node.test):
-            (word,) = memory.popped(self.code, self.state, [I64])
-            test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
-        else:
-            test = self._test(node.test)
+        test = self._test(node.test)
         self._settle_all()
         if isinstance(node.body[0], ast.Raise):
             self.code.exit_if(test)
             return
-        if isinstance(node.body[0], ast.Break):
-            following = self.code.function.append_basic_block()
-            self.b.cbranch(test, self.code.behind[-1], following)
-            self.b.position_at_end(following)
-            return
-        with self.code.branches(test) as (then, otherwise):
-            with then:
-                self._inside(node.body)
-            with otherwise:
-                self._inside(node.orelse)
+        if not isinstance(node.body[0], ast.Break):
+            raise UnsupportedError("a branch without another one in machine code")
+        following = self.code.function.append_basic_block()
+        self.b.cbranch(test, self.code.behind[-1], following)
+        self.b.position_at_end(following)
 
     def _test(self, node: ast.expr) -> Any:
         """Read a test, one of memory layouts too."""
@@ -489,8 +498,3 @@ class Statements(Expressions):
                 bounds.insert(0, self.code.whole(0))
             return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
         return super().on_call(node)
-
-
-def _one(kind: Kind) -> Kind:
-    """Return the kind of a number in the sweep, where its class does not count."""
-    return Kind(frozenset([np.float64])) if letter_of(kind) == "d" else kind

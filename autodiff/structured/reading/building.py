@@ -38,6 +38,7 @@ from autodiff.structured.reading.scopes import (
 )
 
 _MOST_CALLS = 20_000
+_READ_ONCE = (".returned", ".chosen", ".result")  # hidden variables that hand a value on
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, type, np.ufunc, np.dtype, type(np.where), type(np.float64),
@@ -120,6 +121,9 @@ class Builder:
         elif type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
             form = scope.forms[name] = formed(value, names)
+            if type(form) is Items:
+                is_users = not name.startswith(_READ_ONCE)
+                form.has_name = is_users or _has_name(value) or _has_name(was)
             is_the_same = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             for part, x in zip(names, parts_of(value), strict=True):
@@ -163,7 +167,10 @@ class Builder:
         """Return the value of a variable of a function."""
         form = scope.forms.get(name)
         if form is not None:
-            return formed(form, [self.read_in(scope, part) for part in parts_of(form)])
+            found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
+            if type(found) is Items:
+                found.has_name = form.has_name
+            return found
         if name in scope.functions:
             return scope.functions[name]
         slot = scope.slots.get(name)
@@ -419,6 +426,11 @@ def parts_of(x: tuple | Named) -> list:
 def formed(x: tuple | Named, parts: list) -> Any:
     """Return a tuple, list or dict like this one, of other parts."""
     return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
+
+
+def _has_name(x: Any) -> bool:
+    """Whether it is a list, known item by item, that a variable of the user's holds."""
+    return type(x) is Items and x.has_name
 
 
 def is_plain(x: tuple) -> bool:

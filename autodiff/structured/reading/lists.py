@@ -47,8 +47,20 @@ class Lists(Builder):
         return made
 
     def list_from(self, items: Items) -> Value:
-        """Make a list that may grow of one whose items are known."""
-        return self.list_of([self.list_from(x) if type(x) is Items else self.one(x) for x in items])
+        """Make a list that may grow of one whose items are known.
+
+        If that has a name, this is a copy, which may be read, but not be changed.
+        """
+        parts = [self.list_from(x) if type(x) is Items else self.one(x) for x in items]
+        made = self.list_of(parts)
+        made.memory.root().is_copy |= items.has_name  # type: ignore[union-attr] # a list has one
+        return made
+
+    def check_copies(self) -> None:
+        """Raise if a list is changed that may be a copy of one with another name."""
+        roots = [memory.root() for memory in self.lists]
+        if any(root.is_copy and root.is_changed for root in roots):
+            raise UnsupportedError("a list that changes, and has another name")
 
     def _takes(self, xs: Value, x: Value) -> None:
         memory: Any = xs.memory
@@ -58,10 +70,14 @@ class Lists(Builder):
             raise UnsupportedError("a list in itself")
         memory.root().takes(x.kind, x.memory)
 
+    def _changes(self, xs: Value, x: Value) -> None:
+        self._takes(xs, x)
+        xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
+
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
         x = self.list_from(x) if type(x) is Items else self.one(x)
-        self._takes(xs, x)
+        self._changes(xs, x)
         self.done(Op("append", [xs, x]))
         return self.const(None)
 
@@ -70,7 +86,7 @@ class Lists(Builder):
         x = self.list_from(x) if type(x) is Items else self.one(x)
         if not at.kind.is_integral:
             raise UnsupportedError("an index of a list that is no integer")
-        self._takes(xs, x)
+        self._changes(xs, x)
         self.done(Op("set", [xs, x, at], data=_AT))
 
     def _items_of(self, xs: Value) -> Kind:
@@ -185,14 +201,8 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
 
     The variables of the comprehension get names of their own.
     """
-    own = {
-        part.id: fresh(part.id)
-        for generator in node.generators
-        for part in ast.walk(generator.target)
-        if isinstance(part, ast.Name)
-    }
     first = node.generators[0].iter
-    renaming = _Renaming(own)
+    renaming = own_names(node, fresh)
     target = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
     made: Any = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
     for generator in reversed(node.generators):
@@ -203,6 +213,15 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
         over = generator.iter if generator.iter is first else renaming.visit(generator.iter)
         made = ast.For(renaming.visit(generator.target), over, [made], [])
     return ast.fix_missing_locations(ast.copy_location(made, node))
+
+
+def own_names(node: ast.ListComp, fresh: Callable[[str], str]) -> _Renaming:
+    """Return what gives the variables of a comprehension names of their own.
+
+    Functions that it calls, and comprehensions in it, may have variables of the same names.
+    """
+    targets = [part for generator in node.generators for part in ast.walk(generator.target)]
+    return _Renaming({t.id: fresh(t.id) for t in targets if isinstance(t, ast.Name)})
 
 
 def written(text: str, **names: str) -> list[ast.stmt]:

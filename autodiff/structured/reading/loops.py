@@ -26,7 +26,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
 from autodiff.structured.reading.expressions import Expressions
 from autodiff.structured.reading.jumps import breaks, structured
-from autodiff.structured.reading.lists import comprehended, written
+from autodiff.structured.reading.lists import comprehended, own_names, written
 from autodiff.structured.reading.scopes import LocalFunction
 
 _INT = frozenset([int])
@@ -299,19 +299,11 @@ class Loops(Expressions):
         return self.on_listcomp(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
 
     def _comprehended(self, node: ast.ListComp, over: _Turns) -> list:
-        first = node.generators[0]
-        targets = {part.id for part in ast.walk(first.target) if isinstance(part, ast.Name)}
-        scope = self.scope
-        outer = scope.locals, scope.slots, scope.forms
         made = []
         for item in self._items(over):
-            # Its variables are its own.
-            scope.locals |= targets
-            scope.slots = {k: v for k, v in outer[1].items() if k.partition(".")[0] not in targets}
-            scope.forms = {k: v for k, v in outer[2].items() if k not in targets}
-            self.assign(first.target, item)
-            made.append(self.expression(node.elt))
-        scope.locals, scope.slots, scope.forms = outer
+            renaming = own_names(node, self.hidden)
+            self.assign(renaming.visit(node.generators[0].target), item)
+            made.append(self.expression(renaming.visit(node.elt)))
         return made
 
     def extended(self, made: Value, xs: Any) -> Value:

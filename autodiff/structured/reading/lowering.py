@@ -111,6 +111,7 @@ class _Lowering(Statements):
             self.program.parameters.append(slot)
             self.program.captured.append((*where, self.lasting_kinds[slot]))
         self._check_views()
+        self.check_copies()
         return Lowered(self.program, self.guards)
 
     def _check_views(self) -> None:
@@ -133,7 +134,9 @@ class _Lowering(Statements):
         """Bind a parameter: a number or array, or the parts of a nest of such."""
         if form is not None:
             names = [f"{name}.{i}" for i in range(len(form))]
-            self.scope.forms[name] = formed(form, names)
+            own = self.scope.forms[name] = formed(form, names)
+            if type(own) is Items:
+                own.has_name = True
             for place, part in zip(names, parts_of(form), strict=True):
                 self._parameter(place, part, leaves, known_args)
             return

@@ -549,7 +549,7 @@ class Emitter:
         return False
 
     def _check(self, op: Op) -> None:
-        """Check a result whose kind could depend on values."""
+        """Check a result whose kind could depend on values, or on shapes."""
         value = op.out
         assert value is not None
         self.shapes.compare(op)
@@ -901,8 +901,8 @@ def _may_overlap(base: Value, value: Value) -> bool:
 
 
 def _is_checked(op: Op) -> bool:
-    """Whether the kind of a result could depend on values."""
-    if op.code == "join":
+    """Whether the kind of a result could depend on values, or on shapes."""
+    if op.code == "join" or op.data is CALLED:
         return True
     if op.code != "call" or isinstance(op.f, np.ufunc):
         return False

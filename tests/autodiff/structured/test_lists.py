@@ -253,6 +253,179 @@ def test_empty_lists(traced: Callable) -> None:
         )
 
 
+def changed_by_another_name(x: Any, n: int) -> Any:
+    a = [x[0], x[1]]
+    b = a
+    for i in range(n):
+        b.append(x[i])
+        b[0] = b[0] * x[2]
+    return sum(a)
+
+
+def extended_by_another_name(x: Any, n: int) -> Any:
+    a = [x[0], x[1]]
+    b = c = a
+    b += [x[2]]
+    for i in range(n):
+        c[i % 3] = c[i % 3] * x[i]
+    return sum(a) * len(a)
+
+
+def named_in_an_expression(x: Any, n: int) -> Any:
+    b = (a := [x[0], x[1]])
+    for i in range(n):
+        b.append(x[i])
+    return sum(a)
+
+
+def inner_list_with_a_name(x: Any, n: int) -> Any:
+    a = [[x[0], x[2]], [x[1], x[2]]]
+    total = 0.0
+    for i in range(n):
+        b = a[i % 2]
+        b[0] = b[0] * x[i]
+        total += b[0] * b[1]
+    return total + sum(a[0])
+
+
+def twice_in_a_list(x: Any, n: int) -> Any:
+    a = [x[0], x[1]]
+    b = [a, a]
+    for i in range(n):
+        b[i % 2].append(x[i])
+    return sum(b[0]) * sum(b[1]) + sum(a)
+
+
+def appended_with_a_name(x: Any, n: int) -> Any:
+    rows = []
+    r = [x[0], x[1]]
+    for i in range(n):
+        rows.append(r)
+        rows[0][0] = x[i] * 2
+    return rows[-1][0] + r[0]
+
+
+def in_a_dict(x: Any, n: int) -> Any:
+    d = {"p": [x[0], x[1]]}
+    b = d["p"]
+    for i in range(n):
+        b[i % 2] = b[i % 2] * x[i]
+    return sum(d["p"])
+
+
+def given_to_a_function(x: Any, n: int) -> Any:
+    def scaled(items: Any) -> Any:
+        b = items
+        for i in range(n):
+            b[i % 2] = b[i % 2] * x[i]
+        return b[0]
+
+    a = [x[0], x[1]]
+    return scaled(a) + sum(a)
+
+
+def returned_by_a_function(x: Any, n: int) -> Any:
+    a = [x[0], x[1]]
+
+    def same() -> Any:
+        return a
+
+    b = same()
+    for i in range(n):
+        b.append(x[i])
+    return sum(b) * sum(a)
+
+
+def twice_in_a_comprehension(x: Any, n: int) -> Any:
+    rows = [[v, v] for v in ([x[0]], [x[1]])]
+    for i in range(n):
+        rows[0][0].append(x[i])
+    return sum(rows[0][1]) + sum(rows[1][0])
+
+
+SHARED = [
+    changed_by_another_name, extended_by_another_name, named_in_an_expression,
+    inner_list_with_a_name, twice_in_a_list, appended_with_a_name, in_a_dict,
+    given_to_a_function, returned_by_a_function, twice_in_a_comprehension,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", SHARED)
+def test_lists_with_several_names(f: Callable, traced: Callable) -> None:
+    for n in (3, 2):
+        value, found = autodiff.value_and_gradient(lambda x, n=n: f(x, n), X)
+        assert value == f(X, n)
+        np.testing.assert_allclose(found, traced(lambda x, n=n: f(x, n), X), rtol=1e-12)
+
+
+def list_made_by_a_function(x: Any, n: int) -> Any:
+    def begin(u: Any) -> Any:
+        return [u, 0.5 * u]
+
+    a = begin(x[0])
+    for i in range(n):
+        a.append(a[i] * x[i])
+    return sum(a)
+
+
+def copies(x: Any, n: int) -> Any:
+    a = [x[0], x[1]]
+    b = list(a)
+    c = a[:]
+    d = a + [x[2]]  # noqa: RUF005 - it is what is tested
+    e = [v for v in a]  # noqa: C416
+    b = b + [x[3]]  # noqa: RUF005
+    for i in range(n):
+        c[i % 2] = x[i]
+        d.append(x[i])
+        e[0] = e[0] + 1.0
+    return sum(a) * sum(b) + sum(c) * sum(d) * sum(e)
+
+
+def read_by_a_variable_index(x: Any, n: int) -> Any:
+    a = [[x[0], x[2]], [x[1], x[2]]]
+    total = 0.0
+    for i in range(n):
+        row = a[i % 2]
+        total += row[0] * a[1][i % 2]
+    return total
+
+
+def comprehensions_with_one_variable(x: Any, n: int) -> Any:
+    pair = [x[0], x[1]]
+    total = 0.0
+    for _ in range(n):
+        total += sum([sum([v * v for v in pair]) * v for v in x[:3]])
+        total += sum([sum([v * x[2] for v in (x[1], total)]) * v for v in pair])
+    return total
+
+
+def variable_of_a_function_called_in_it(x: Any, n: int) -> Any:
+    v = x[0] * 2.0
+
+    def scaled(w: Any) -> Any:
+        return w * v
+
+    total = 0.0
+    for _ in range(n):
+        total += sum([scaled(v) for v in (x[1], x[2])]) * v
+    return total
+
+
+READ = [
+    list_made_by_a_function, copies, read_by_a_variable_index, comprehensions_with_one_variable,
+    variable_of_a_function_called_in_it,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", READ)
+def test_lists_with_one_name_are_read(f: Callable, traced: Callable, runs: list[str]) -> None:
+    value, found = autodiff.value_and_gradient(lambda x: f(x, 3), X)
+    assert value == f(X, 3)
+    np.testing.assert_allclose(found, traced(lambda x: f(x, 3), X), rtol=1e-12)
+    assert f.__name__ in runs
+
+
 @pytest.mark.parametrize("native", [False, True])
 @pytest.mark.parametrize("start", range(0, 90, 30))
 def test_generated(

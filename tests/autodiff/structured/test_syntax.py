@@ -382,3 +382,18 @@ def test_a_function_that_belongs_to_no_module_is_read_or_traced() -> None:
         return total
 
     check_gradient(f, X)
+
+
+def test_axes_that_a_view_loses_where_the_shape_says_so(runs: list[str]) -> None:
+    def f(x: Any, n: int) -> Any:
+        m = np.outer(x, x)
+        for i in range(3):
+            m[i] *= x[i]
+        return np.squeeze(m[:, 1 : 1 + n])[2] + x[0]
+
+    def total(x: Any, n: int) -> Any:
+        return np.sum(f(x, n))
+
+    for n in (2, 1, 2, 1):
+        check_gradient(lambda x, n=n: total(x, n), X)
+    assert "f" in runs

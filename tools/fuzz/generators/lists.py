@@ -35,6 +35,8 @@ def kernel(a, b, n):
     rows = {rows}
     table = [[0.25] * 3 for _ in range(n)]
     other = xs
+    few = [s, b[0]]
+    same = few
     made = np.zeros(3)
 
     def add(v):
@@ -109,6 +111,9 @@ class _Writer:
                 "0.1 * np.sum(sum(rows))",
                 "0.1 * np.dot(xs, xs)",
                 "float(len(xs))",
+                "sum([sum([v * s for v in xs]) * v for v in b]) * 0.1",
+                "sum([sum([v * v for v in few]) * v for v in x]) * 0.1",
+                f"few[{self.pick('0', '-1')}]",
                 f"sum(xs + [s, {self.number(0)}]) * 0.1",
                 f"([s, 0.5] + xs)[{self.of_list()}]",
                 f"(s, {self.number(0)}, x[1])[{self.at()} % 3]",
@@ -201,6 +206,8 @@ class _Writer:
             self.loop()
         if self.rng.random() < 0.3:
             self.add("s = np.sin(s)")
+        elif self.rng.random() < 0.02:
+            self.add(f"same{self.pick('.append(s)', '[0] = s * 0.5', '[-1] *= s', ' += [s, 0.5]')}")
 
     def block(self, most: int) -> None:
         n = len(self.lines)

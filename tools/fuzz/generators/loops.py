@@ -379,6 +379,10 @@ class _Writer:
             f"s < t or not {self.element()} > 0.2",
             *[f"{i} % 2 == 0" for i in self.indices],
         )
+        if self.rng.random() < 0.12:
+            self.add(f"if {self.pick('abs(s) > 50', f'{self.element()} > 50', 'n < 0')}:")
+            self.add("    raise ValueError(n)")
+            return
         self.add(f"if {test}:")
         self.block(2)
         if self.loops and self.rng.random() < 0.25:

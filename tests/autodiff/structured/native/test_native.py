@@ -28,6 +28,29 @@ def factorization(a, b, m):
     return np.sum(np.tril(s) * m)
 
 
+def refuses(a, b, m):
+    """Errors that are raised before the rest of a turn."""
+    s = m @ m.T + 6.0 * np.eye(len(a))
+    for i in range(len(a)):
+        for j in range(i + 1):
+            total = s[i, j]
+            for k in range(j):
+                total -= s[i, k] * s[j, k]
+            if i == j:
+                if total <= 0.0:
+                    raise np.linalg.LinAlgError("not positive definite")
+                s[i, i] = math.sqrt(total)
+            else:
+                s[i, j] = total / s[j, j]
+        if abs(a[i]) > 50.0:
+            raise ValueError("too large")
+        if a[i] > 0.2:
+            a[i] *= s[i, i]
+        else:
+            b[i] += a[i] * s[i, 0]
+    return np.sum(np.tril(s)) + np.sum(a)
+
+
 def products(a, b, m):
     w = a.copy()
     for i in range(4):
@@ -137,7 +160,7 @@ def branching_tests(a, b, m):
 
 
 KERNELS = (stencil, recurrence, factorization, products, swapped, search, views, overlaps,
-           gathered, powers, scanned, branching_tests, small_matrices)  # fmt: skip
+           gathered, powers, scanned, branching_tests, small_matrices, refuses)  # fmt: skip
 
 
 def _arguments(n: int = N) -> list[np.ndarray]:
