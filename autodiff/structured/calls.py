@@ -32,6 +32,7 @@ from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import Items, Named
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
@@ -300,6 +301,8 @@ class Programs:
         kinds = key_of(values, active)
         if kinds is None or not active or id(g.__globals__) != self.globals:
             return None
+        if any(is_plain_class(type(v)) for v in values):
+            return None
         key = (key_of_form(form), kinds)
         if key not in self.known and len(self.known) < _MOST_KINDS:
             self.known[key] = self.made(g, form, values, active)
@@ -344,6 +347,8 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             key.append(value)
         elif kind in _PLAIN:
             key.append((kind, is_active))
+        elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
+            key.append((kind, id(value)))  # whose attributes are compared at each call
         else:
             return None
     return tuple(key)

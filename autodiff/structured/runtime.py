@@ -17,7 +17,7 @@ from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of, flat
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.reading.lowering import lower
-from autodiff.structured.reading.scopes import looked_up
+from autodiff.structured.reading.scopes import is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
     SCOPE,
     BroadcastError,
@@ -87,7 +87,7 @@ class Structured:
         self.active = active
         self.positions: list[int] = []
         for i, a in enumerate(args):
-            if a is None or isinstance(a, (bool, str)):
+            if a is None or isinstance(a, (bool, str)) or is_plain_class(type(a)):
                 kinds.append(kind_of(a, known=True))
                 known[i] = a
                 continue

@@ -30,11 +30,12 @@ from autodiff.structured.form.known_functions import (
     ruled_entry,
 )
 from autodiff.structured.reading.scopes import (
+    NO_VALUES,
     OWN_CELLS,
     Attributes,
-    LocalFunction,
     Scope,
     content_of,
+    is_the_same,
 )
 
 _MOST_CALLS = 20_000
@@ -113,18 +114,16 @@ class Builder:
             scope.functions.pop(name, None)
             scope.forms.pop(name, None)
         was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
-        if type(value) is LocalFunction:
+        if type(value) in NO_VALUES:
             scope.functions[name] = value
-            is_the_same = was is None or (
-                type(was) is LocalFunction and was.node is value.node and was.scope is value.scope
-            )
+            is_alike = was is None or is_the_same(was, value)
         elif type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
             form = scope.forms[name] = formed(value, names)
             if type(form) is Items:
                 is_users = not name.startswith(_READ_ONCE)
                 form.has_name = is_users or _has_name(value) or _has_name(was)
-            is_the_same = was is None or (type(was) is type(form) and was == form)
+            is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             for part, x in zip(names, parts_of(value), strict=True):
                 self.bind(part, x)
@@ -132,12 +131,12 @@ class Builder:
             if self.depth == 0 and name not in scope.lasting:
                 scope.slots.pop(name, None)  # a variable of its own: nobody reads the old one
             slot, value = self._slot(name), self.one(value)
-            is_the_same = was is None or was is slot
+            is_alike = was is None or was is slot
             self.bind_slot(slot, value)
             if name in scope.lasting:
                 kind = value.kind.general()
                 self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
-        if not is_the_same and self.depth > scope.blocks:
+        if not is_alike and self.depth > scope.blocks:
             raise UnsupportedError("a variable that is of one kind and then of another")
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
@@ -160,8 +159,11 @@ class Builder:
             scope = scope.parent
         if name in scope.locals:
             return self.read_in(scope, name)
-        found = self.outside(name)
-        return self.captured(found) if type(found) is np.ndarray else self.const(found)
+        return self.read_outside(name)
+
+    def read_outside(self, name: str) -> Any:
+        """Return what a name from outside stands for."""
+        raise NotImplementedError
 
     def read_in(self, scope: Scope, name: str) -> Any:
         """Return the value of a variable of a function."""

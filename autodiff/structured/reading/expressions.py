@@ -27,7 +27,13 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.scopes import LocalFunction
+from autodiff.structured.reading.scopes import (
+    NO_VALUES,
+    OBJECTS,
+    LocalFunction,
+    Method,
+    is_plain_class,
+)
 from autodiff.structured.reading.sequences import Sequences, is_key, is_sequence
 from chainrules_core import rrule
 
@@ -63,10 +69,6 @@ class Expressions(Sequences):
 
     def extremum(self, f: Callable, node: ast.Call) -> Any:
         """Read ``max(items, key=...)`` or ``min(items)``."""
-        raise NotImplementedError
-
-    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
-        """Read a function in the place of its call."""
         raise NotImplementedError
 
     # -- expressions -------------------------------------------------------------------------------
@@ -180,7 +182,12 @@ class Expressions(Sequences):
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an array or a module."""
-        owner = self.value(node.value)
+        owner = self.expression(node.value)
+        if type(owner) in OBJECTS:
+            return self.attribute(owner, node.attr)
+        if type(owner) is Items:
+            raise UnsupportedError("an attribute of a list")
+        owner = self.one(owner)
         if node.attr in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, node.attr)
         if owner.kind.is_known:
@@ -283,6 +290,8 @@ class Expressions(Sequences):
             owner = self.expression(node.func.value)
             if type(owner) is Named:
                 return self._of_dict(owner, node)
+            if type(owner) in OBJECTS:
+                return self._of_object(self.attribute(owner, node.func.attr), node)
             owner = self.one(owner)
             if owner.kind.is_list:
                 return self._of_list(owner, node)
@@ -296,9 +305,11 @@ class Expressions(Sequences):
                 f = self.attribute_of(owner, node.func.attr)
         else:
             f = self.expression(node.func)
-            f = f if type(f) is LocalFunction else known(self.one(f))
-        if type(f) is LocalFunction:
-            return self.inline(f, self._displayed(node.args), self._named(node))
+            if type(f) in NO_VALUES:
+                return self._of_object(f, node)
+            f = known(self.one(f))
+        if isinstance(f, type) and is_plain_class(f) and rrule.entry(f) is None:
+            return self.new_object(f, self._displayed(node.args), self._named(node))
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
@@ -307,6 +318,17 @@ class Expressions(Sequences):
             raise UnsupportedError("a call of what is not known")
         args = [*own, *self._displayed(node.args)]
         return self.called(f, args, self._named(node))
+
+    def _of_object(self, f: Any, node: ast.Call) -> Any:
+        """Read a call of a function inside, a method, or an object."""
+        if type(f) in OBJECTS:
+            f = self.attribute(f, "__call__")
+        args = self._displayed(node.args)
+        if type(f) is Method:
+            return self.inline(f.function, [f.owner, *args], self._named(node))
+        if type(f) is LocalFunction:
+            return self.inline(f, args, self._named(node))
+        return self.called(known(self.one(f)), args, self._named(node))
 
     def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
         """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""

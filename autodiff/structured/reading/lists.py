@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff.structured.form.ir import Items, Memory, Op, Value, known
 from autodiff.structured.form.kinds import LIST, Kind, UnsupportedError, kind_of, samples
-from autodiff.structured.reading.building import Builder
+from autodiff.structured.reading.objects import Objects
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
@@ -30,7 +30,7 @@ _OF_ARRAYS = frozenset(
 )
 
 
-class Lists(Builder):
+class Lists(Objects):
     """Reads lists that may grow."""
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:

@@ -27,7 +27,7 @@ from autodiff.structured.form.known_functions import length_of_slice, start_of_s
 from autodiff.structured.reading.expressions import Expressions
 from autodiff.structured.reading.jumps import breaks, structured
 from autodiff.structured.reading.lists import comprehended, own_names, written
-from autodiff.structured.reading.scopes import LocalFunction
+from autodiff.structured.reading.scopes import NO_VALUES
 
 _INT = frozenset([int])
 _MOST_ROUNDS = 4
@@ -153,7 +153,7 @@ class Loops(Expressions):
         """Read what a loop goes over."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found = self.expression(node.func)
-            method = None if isinstance(found, LocalFunction) else _ITERATORS.get(known(found))
+            method = None if type(found) in NO_VALUES else _ITERATORS.get(known(found))
             if method is not None:
                 names = {k.arg or "**" for k in node.keywords}
                 if any(isinstance(a, ast.Starred) for a in node.args) or names - {_OPTIONS[method]}:

@@ -17,6 +17,7 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.ir import (
     WRITES,
+    Items,
     Memory,
     Program,
     Value,
@@ -40,7 +41,13 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
-from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
+from autodiff.structured.reading.scopes import (
+    Attributes,
+    LocalFunction,
+    OutsideObject,
+    Scope,
+    is_plain_class,
+)
 from autodiff.structured.reading.statements import Statements
 
 RETURNED = ".returned"
@@ -141,6 +148,9 @@ class _Lowering(Statements):
                 self._parameter(place, part, leaves, known_args)
             return
         i, kind = next(leaves)
+        if i in known_args and is_plain_class(type(known_args[i])):
+            self.scope.functions[name] = OutsideObject(known_args[i])
+            return
         slot = self._slot(name)
         slot.writes += 1
         if i in known_args:

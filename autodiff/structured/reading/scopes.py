@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import types
+import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from autodiff.closures.captured_values import is_empty
+from autodiff.intercept.source.library_code import is_of_library
 from autodiff.structured.form.ir import Slot
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 
@@ -41,7 +43,7 @@ class Scope:
         self.blocks = blocks
         self.slots: dict[str, Slot] = {}
         self.forms: dict[str, Any] = {}  # of variables that hold tuples: the names of the parts
-        self.functions: dict[str, LocalFunction] = {}
+        self.functions: dict[str, Any] = {}  # and objects: `NO_VALUES`
         self.lasting: set[str] = set()  # variables that are read only where they are bound
         code = function.__code__
         own = code.co_varnames + code.co_cellvars
@@ -72,6 +74,99 @@ class LocalFunction:
         raise UnsupportedError("a function as a value")
 
 
+@dataclass(frozen=True, eq=False)
+class LocalObject:
+    """An object that the function makes.
+
+    Attributes
+    ----------
+    cls : type
+        Its class.
+    scope : Scope
+        Its attributes.
+    """
+
+    cls: type
+    scope: Scope
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("an object as a value")
+
+
+@dataclass(frozen=True, eq=False)
+class OutsideObject:
+    """An object from outside."""
+
+    x: Any
+
+    @property
+    def cls(self) -> type:
+        """Its class."""
+        return type(self.x)
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("an object as a value")
+
+
+@dataclass(frozen=True, eq=False)
+class Method:
+    """A function of a class, and the object that it is called of."""
+
+    function: types.FunctionType
+    owner: LocalObject | OutsideObject
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("a method as a value")
+
+
+OBJECTS = (LocalObject, OutsideObject)
+
+NO_VALUES = (LocalFunction, LocalObject, OutsideObject, Method)
+"""What a name can stand for while a function is read, and no value of the program is."""
+
+
+def is_the_same(a: Any, b: Any) -> bool:
+    """Whether two of these are one."""
+    if type(a) is not type(b):
+        return False
+    if type(a) is LocalFunction:
+        return a.node is b.node and a.scope is b.scope
+    if type(a) is Method:
+        return a.function is b.function and is_the_same(a.owner, b.owner)
+    return a.x is b.x if type(a) is OutsideObject else a is b
+
+
+def is_plain_class(cls: type) -> bool:
+    """Whether a class is the user's, and decides nothing about attributes by itself."""
+    *own, last = cls.__mro__
+    return (
+        type(cls) is type
+        and last is object
+        and bool(own)
+        and not any(is_of_library(base) or _decides(base) for base in own)
+    )
+
+
+def _decides(cls: type) -> bool:
+    """Whether a class itself says what its attributes are, and not that none may be set."""
+    params = vars(cls).get("__dataclass_params__")
+    names = _DECIDES - _OF_FROZEN if params is not None and params.frozen else _DECIDES
+    return not names.isdisjoint(vars(cls))
+
+
+_DECIDES = frozenset({
+    "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__del__",
+    "__slots__", "__class__",
+})  # fmt: skip
+_OF_FROZEN = frozenset({"__setattr__", "__delattr__"})  # of a frozen dataclass, which makes them
+
+
 OWN_CELLS: dict = {}
 """In a guard: the captured variables of the function that is called, by their place."""
 
@@ -86,6 +181,18 @@ def looked_up(d: dict, name: Any, g: Any) -> Any:
 def content_of(cell: Any) -> Any:
     """Return what a captured variable is bound to, or `UNKNOWN`."""
     return UNKNOWN if is_empty(cell) else cell.cell_contents
+
+
+class OwnAttributes(dict):
+    """What an object or a class itself has; it does not stay alive for that."""
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = weakref.ref(owner)
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Return the attribute of this name."""
+        owner = self.owner()
+        return default if owner is None else vars(owner).get(name, default)
 
 
 class Attributes(dict):

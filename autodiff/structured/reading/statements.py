@@ -69,6 +69,8 @@ class Statements(Loops):
         name = self._variable_of(target)
         if name is not None:
             self.bind(name, value)
+        elif isinstance(target, ast.Attribute):
+            self.set_attribute(target, self.expression(target.value), value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             if any(isinstance(t, ast.Starred) for t in target.elts):
                 raise UnsupportedError("* in an assignment")
@@ -146,14 +148,13 @@ class Statements(Loops):
         f = BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
-        name = self._variable_of(node.target)
-        if name is not None:
+        if self._variable_of(node.target) is not None or isinstance(node.target, ast.Attribute):
             old = self.expression(node.target)
             if isinstance(old, (tuple, Named)) or old.kind.is_list:
                 self._extend(f, old, node.value)
                 return
             if not old.kind.is_array:
-                self.bind(name, self._binary(f, old, self.value(node.value)))
+                self.assign(node.target, self._binary(f, old, self.value(node.value)))
                 return
             base, values, template = old, list[Value](), ("known", Ellipsis)
         elif isinstance(node.target, ast.Subscript):
