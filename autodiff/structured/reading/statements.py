@@ -47,16 +47,17 @@ class Statements(Loops):
 
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
-        value = self.expression(node.value)
-        if type(value) is Items and (not value or self._may_grow(node.targets)):
-            value = self.list_from(value)
+        value = self._that_may_grow(self.expression(node.value), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
-    def _may_grow(self, targets: list[ast.expr]) -> bool:
-        """Whether the function that is read changes a list that it binds."""
-        grown = grown_in(self.calling[-1])
-        return any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+    def _that_may_grow(self, value: Any, targets: list[ast.expr]) -> Any:
+        """Return a list as one that may grow, if the function changes what it binds to it."""
+        if type(value) is not Items:
+            return value
+        grown = grown_in(self.calling[-1]) if value else ()
+        grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+        return self.list_from(value) if grows or not value else value
 
     def on_annassign(self, node: ast.AnnAssign) -> None:
         """Read an assignment with a type."""
@@ -75,7 +76,7 @@ class Statements(Loops):
             if any(isinstance(t, ast.Starred) for t in target.elts):
                 raise UnsupportedError("* in an assignment")
             for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
-                self.assign(t, v)
+                self.assign(t, self._that_may_grow(v, [t]))
         elif isinstance(target, ast.Subscript):
             base = self.value(target.value)
             if base.kind.is_list:

@@ -11,6 +11,7 @@ import pytest
 
 import autodiff
 from autodiff.structured import calls
+from tests.helpers import check_gradient
 from tools.fuzz import generators, judge
 
 
@@ -454,3 +455,17 @@ def _quietly(seeds: range) -> Iterator[int]:
         for seed in seeds:
             calls.Settings.worth = calls.Settings.least = -1.0
             yield seed
+
+
+def several_lists_at_once(x: Any) -> Any:
+    ts, (ys, zs) = [0.0], ([x[0]], [])
+    for i in range(3):
+        ts.append(ts[-1] + x[1])
+        ys.append(ys[-1] * x[2])
+        zs.append(ys[i] * ts[-1])
+    return sum(ts) * sum(ys) + sum(zs)
+
+
+def test_lists_that_are_bound_at_once_may_grow(runs: list[str]) -> None:
+    check_gradient(several_lists_at_once, np.array([0.3, 0.7, -1.2]))
+    assert "several_lists_at_once" in runs
