@@ -35,7 +35,7 @@ from chainrules_core import (
     non_differentiable,
     primitive,
 )
-from chainrules_core.authoring import entries_of, with_entries
+from chainrules_core.authoring import entries_of
 
 
 def moved(f: Callable, x: Any) -> Any:
@@ -145,14 +145,14 @@ _LOST = (
 
 def _eliminate_zeros(self: Any) -> None:
     entries = entries_of(self)
-    numbers = entries_of(numbered(self))
+    plain = numbered(self)
     stays = np.asarray(ignore_derivatives(entries) != 0)
     if self.format == "bsr":
-        stays = np.broadcast_to(stays.any(axis=(1, 2), keepdims=True), numbers.shape)
+        stays = np.broadcast_to(stays.any(axis=(1, 2), keepdims=True), stays.shape)
     vector, lost = vector_of(self), np.flatnonzero(~stays)
     if len(lost):
         vector = without(vector, vector[lost], why=_LOST)
-    plain = with_entries(self, np.where(stays, numbers, 0))
+    entries_of(plain)[~stays] = 0
     changed(self, method("eliminate_zeros"), vector, plain)
 
 

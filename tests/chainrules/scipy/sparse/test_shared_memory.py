@@ -166,6 +166,22 @@ def test_entries_that_are_part_of_a_larger_array(made, larger, change):
     assert tangent == pytest.approx(np.sum(expected), rel=1e-6)
 
 
+@pytest.mark.parametrize("larger", LARGER)
+def test_zeros_are_dropped_of_entries_that_are_part_of_a_larger_array(larger):
+    def f(x):
+        y = LARGER[larger](x)
+        a = MAKE["csr"](y)
+        y[1] = 0.0
+        a.eliminate_zeros()
+        a *= 1.5  # into `y`, unless SciPy has copied the entries
+        return np.sum(np.sin(y)) + np.sum(a.toarray() * WEIGHTS)
+
+    value, bar = autodiff.value_and_gradient(f, X)
+    assert value == pytest.approx(f(X), rel=1e-13)
+    expected = [(f(X + step) - f(X - step)) / 2e-5 for step in 1e-5 * np.eye(4)]
+    np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+
+
 def _spread(x):
     y = np.array([0.5, 0.9, 1.3, 1.7, 2.0, 0.1])
     a = sp.spdiags(y[:4].reshape(1, 4), 1, 4, 4)
