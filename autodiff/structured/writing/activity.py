@@ -201,9 +201,13 @@ def adds_alone(memory: Memory, loop: For | While) -> bool:
 
 
 def compares(program: Program) -> bool:
-    """Whether a truth value or integer is made of values that depend on the variables."""
+    """Whether what depends on the variables is made into what has no derivative.
+
+    That is a truth value, an integer, or what a function returns that is constant piece by piece,
+    such as ``np.sign``: it may be compared.
+    """
     return any(
-        op.code == "call" and not op.out.kind.is_inexact and any(map(is_active, op.args))  # type: ignore[union-attr]
+        op.code == "call" and not is_active(op.out) and any(map(is_active, op.args))  # type: ignore[arg-type]
         for block in blocks_of(program.body)
         for op in block.ops
     )

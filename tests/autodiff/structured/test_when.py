@@ -237,6 +237,23 @@ def test_a_call_is_not_traced_again_for_an_argument_that_it_does_not_get(
     assert runs == ["halvings"]
 
 
+def found_by_signs(t):
+    a, b = 0.0, 4.0
+    for _ in range(40):
+        m = (a + b) / 2
+        if np.sign(m - t) + np.floor(0.0 * t) > 0:
+            b = m
+        else:
+            a = m
+    return a
+
+
+def test_what_is_constant_piece_by_piece_may_decide(runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning):
+        assert gradient(lambda t: found_by_signs(t), 1.97) == 0.0
+    assert "found_by_signs" in runs
+
+
 @pytest.mark.parametrize("seed", range(60))
 def test_written_searches(seed: int) -> None:
     program, arguments = judge.load(generators.write("decisions", seed))
