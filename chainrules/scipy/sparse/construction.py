@@ -25,7 +25,7 @@ from chainrules.scipy.sparse.entries import (
     vector_of,
 )
 from chainrules.scipy.sparse.products import coo_of
-from chainrules.scipy.sparse.structure import moved
+from chainrules.scipy.sparse.structure import has_sums, moved
 from chainrules_core import decompose, natively
 from chainrules_core.authoring import entries_of, with_entries
 
@@ -106,16 +106,18 @@ for _cls in CLASSES:
 # -- from blocks ----------------------------------------------------------------------------------
 
 
-def _numbered_blocks(blocks: Any, entries: list, keep: bool, alone: bool = True) -> Any:
+def _numbered_blocks(
+    blocks: Any, entries: list, keep: bool, alone: bool = True, first: int = 1
+) -> Any:
     """Return a nest of blocks with the numbers of their entries, which are appended to a list.
 
     With `alone` each element of a sparse block is stored once.
     """
     if isinstance(blocks, (list, tuple)) and not _is_numbers(blocks):
-        return [_numbered_blocks(b, entries, keep, alone) for b in blocks]
+        return [_numbered_blocks(b, entries, keep, alone, first) for b in blocks]
     if blocks is None:
         return None
-    start = 1 + sum(np.size(e) for e in entries)
+    start = first + sum(np.size(e) for e in entries)
     if is_sparse(blocks):
         x = canonical(blocks) if alone else blocks
         entries.append(vector_of(x))
@@ -141,7 +143,9 @@ def _assembling(f: Callable, keep: bool = False) -> Callable:
             blocks = list(blocks)
         numbers = _numbered_blocks(blocks, entries, keep, alone=False)
         made = natively(f, numbers, *args, **kwargs)
-        if made.format != "coo":  # another format adds up what is stored twice
+        first = 1 + sum(np.size(e) for e in entries)
+        from_first = _numbered_blocks(blocks, [], keep, alone=False, first=first)
+        if natively(has_sums, natively(f, from_first, *args, **kwargs), first):
             entries = []
             numbers = _numbered_blocks(blocks, entries, keep)
             made = natively(f, numbers, *args, **kwargs)

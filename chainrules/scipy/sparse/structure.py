@@ -45,10 +45,10 @@ def moved(f: Callable, x: Any) -> Any:
         return followed(f, x)
     first = 1 + np.size(entries_of(x))
     made = f(with_new(x, entries_of(numbered(x, first))))
-    return followed(f, alone if natively(_has_sums, made, first) else x)
+    return followed(f, alone if natively(has_sums, made, first) else x)
 
 
-def _has_sums(made: Any, first: int) -> bool:
+def has_sums(made: Any, first: int) -> bool:
     """Whether numbers from a large one on have been added up: a sum is larger than all of them."""
     numbers = entries_of(made) if is_sparse(made) else np.asarray(made)
     return bool(np.max(numbers, initial=0) >= 2 * first)
@@ -195,7 +195,7 @@ def added_up_by(x: Any, numbers: Any, write: Callable) -> str:
     first = 1 + np.size(entries_of(x)) + np.size(given)
     probe = with_new(x, entries_of(numbered(x, first)))
     change = change_in_place(probe, lambda: write(probe, numbers))
-    return change or ("new arrays" if _has_sums(probe, first) else "")
+    return change or ("new arrays" if has_sums(probe, first) else "")
 
 
 def _setitem(self: Any, key: Any, x: Any) -> None:

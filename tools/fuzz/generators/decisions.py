@@ -41,7 +41,7 @@ TOO_LARGE = (
     "np.any(np.array([{m}]) > {t})", "operator.gt({m}, {t})", "max({m}, {t}) == {m}",
     "min([{t}, {m}]) != {m}", "sorted([{m}, {t}])[0] < {m}", "np.sign({m} - {t}) > 0",
     "any([{m} > {t}, False])", "(lambda d: d > 0)({m} - {t})", "{t} - {m} < 0 or False",
-    "True if {m} > {t} else False", "abs({m} - {t}) > 0 and {m} > {t}", "{m} >= {t} and True",
+    "(True if {m} > {t} else False)", "abs({m} - {t}) > 0 and {m} > {t}", "{m} >= {t} and True",
     "len([v for v in [{m}] if v > {t}]) == 1", "[{m} > {t}][0]", "({t}).__lt__({m})",
     "np.maximum({m}, {t}) > {t}",
     "not np.isclose({m}, {t}) and {m} > {t}", "next(v > {t} for v in [{m}])",

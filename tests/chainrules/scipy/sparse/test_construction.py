@@ -119,3 +119,29 @@ def test_zeros_on_a_diagonal_are_entries():
     x = np.array([1.0, 0.0, 2.0])
     bar = autodiff.gradient(lambda d: np.sum(sp.diags_array(d).tocsr() @ np.ones(3)), x)
     np.testing.assert_array_equal(bar, [1.0, 1.0, 1.0])
+
+
+STACKS = {
+    "hstack": lambda a, **options: sp.hstack([a, a], **options),
+    "hstack of one": lambda a, **options: sp.hstack([a], **options),
+    "vstack": lambda a, **options: sp.vstack([a, 2 * a], **options),
+    "block_array": lambda a, **options: sp.block_array([[a, None], [a, a]], **options),
+    "block_diag": lambda a, **options: sp.block_diag([a, a], **options),
+}
+
+
+@pytest.mark.parametrize("format", [None, "csc", "csr", "coo"])
+@pytest.mark.parametrize("stack", STACKS)
+@pytest.mark.parametrize("cls", [sp.csc_array, sp.csr_array])
+def test_entries_that_are_stored_twice_are_added_up_where_scipy_does(cls, stack, format):
+    """SciPy stacks arrays of one format as they are stored."""
+
+    def f(x):
+        a = cls((x, [1, 1, 1, 0, 3, 3], [0, 2, 3, 4, 6]), shape=(4, 4))
+        return np.sum(STACKS[stack](a, format=format).data ** 3)
+
+    x = 0.5 + 0.4 * np.sin(np.arange(6.0) + 5.0)
+    value, bar = autodiff.value_and_gradient(f, x)
+    assert value == pytest.approx(f(x), rel=1e-14)
+    expected = [(f(x + step) - f(x - step)) / 2e-5 for step in 1e-5 * np.eye(6)]
+    np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
