@@ -8,6 +8,7 @@ it depends on, the reverse sweep is a loop from the end to the start.
 from __future__ import annotations
 
 import copy
+import os
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from itertools import count
@@ -37,7 +38,8 @@ from chainrules_core.projection.project_to import ProjectToArray, ProjectToNumbe
 
 # A gradient frees its tape in the end, and the next one takes as much memory again. Of memory that
 # is freed, glibc keeps twice the size of the largest block that it has mapped and freed: this one.
-np.empty(31 << 20, np.uint8)
+if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ()):
+    np.empty(31 << 20, np.uint8)
 
 _serials = count(1)
 _ndarray = np.ndarray
