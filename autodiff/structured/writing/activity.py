@@ -201,9 +201,12 @@ def adds_alone(memory: Memory, loop: For | While) -> bool:
 
 
 def compares(program: Program) -> bool:
-    """Whether a truth value or integer is made of values that depend on the variables."""
+    """Whether what has no derivative is made of values that depend on the variables.
+
+    It may decide: a truth value, an integer, or a float such as a sign, which is compared later.
+    """
     return any(
-        op.code == "call" and not op.out.kind.is_inexact and any(map(is_active, op.args))  # type: ignore[union-attr]
+        op.code == "call" and not is_active(op.out) and any(map(is_active, op.args))  # type: ignore[arg-type] # a value
         for block in blocks_of(program.body)
         for op in block.ops
     )
