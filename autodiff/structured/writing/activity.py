@@ -22,6 +22,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
+from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core.rule import Rule
 
 
@@ -206,7 +207,10 @@ def compares(program: Program) -> bool:
     It may decide: a truth value, an integer, or a float such as a sign, which is compared later.
     """
     return any(
-        op.code == "call" and not is_active(op.out) and any(map(is_active, op.args))  # type: ignore[arg-type] # a value
+        op.code == "call"
+        and op.f not in OF_SHAPE
+        and not is_active(op.out)  # type: ignore[arg-type] # a call makes a value
+        and any(map(is_active, op.args))
         for block in blocks_of(program.body)
         for op in block.ops
     )
