@@ -96,6 +96,7 @@ class Structured:
         lowered = lower(f, form, kinds, known)
         self.guards = lowered.guards
         program = self.program = lowered.program
+        self.n_arguments = len(args)
         self.positions += range(len(args), len(args) + len(program.captured))
         share_repeated(program)
         remove_unread(program)
@@ -195,9 +196,11 @@ class Structured:
         op = returned.op
         for slot, at in zip(self.program.parameters, self.positions, strict=True):
             if slot.memory is not None and slot.memory.root() is memory:
-                if op.code == "read" and op.data is slot and slot.writes == 1:
+                is_it = op.code == "read" and op.data is slot and slot.writes == 1
+                if is_it and at < self.n_arguments:
                     return at
-                if not (memory.is_indexed or memory.is_written) and kind.dtype.kind in "fc":
+                is_own = not (is_it or memory.is_indexed or memory.is_written)  # which is checked
+                if is_own and kind.dtype.kind in "fc":
                     return None
                 raise UnsupportedError("a result that may be a view of an argument")
         if op.code == "view" or kind.dtype.kind not in "fc":

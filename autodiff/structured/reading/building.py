@@ -54,6 +54,7 @@ class Builder:
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
+        self.watched: set[tuple] = set()  # what of objects and classes is among them
         self.count = 0
         self.block = Block()
         self.body: list = [self.block]

@@ -182,28 +182,31 @@ class Expressions(Sequences):
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an array or a module."""
-        owner = self.expression(node.value)
+        return self.attribute_of_any(self.expression(node.value), node.attr)
+
+    def attribute_of_any(self, owner: Any, name: str) -> Any:
+        """Read an attribute of what has been read."""
         if type(owner) in OBJECTS:
-            return self.attribute(owner, node.attr)
+            return self.attribute(owner, name)
         if type(owner) is Items:
             raise UnsupportedError("an attribute of a list")
         owner = self.one(owner)
-        if node.attr in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
-            return self._part_of_complex(owner, node.attr)
+        if name in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
+            return self._part_of_complex(owner, name)
         if owner.kind.is_known:
-            return self.const(self.attribute_of(owner, node.attr))
+            return self.const(self.attribute_of(owner, name))
         if not owner.kind.is_array:
-            raise UnsupportedError(f"attribute {node.attr}")
-        if node.attr == "T":
+            raise UnsupportedError(f"attribute {name}")
+        if name == "T":
             return self.view(Op("view", [owner], data="T"), owner.kind)
-        if node.attr == "ndim":
+        if name == "ndim":
             return self.const(owner.kind.ndim)
-        if node.attr == "dtype":
+        if name == "dtype":
             return self.const(owner.kind.dtype)
-        if node.attr not in _FORMS:
-            raise UnsupportedError(f"attribute {node.attr}")
-        kind = kind_of(getattr(samples(owner.kind)[0], node.attr))
-        return self.made(Op("form", [owner], data=node.attr), kind)
+        if name not in _FORMS:
+            raise UnsupportedError(f"attribute {name}")
+        kind = kind_of(getattr(samples(owner.kind)[0], name))
+        return self.made(Op("form", [owner], data=name), kind)
 
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
@@ -322,8 +325,10 @@ class Expressions(Sequences):
     def _of_object(self, f: Any, node: ast.Call) -> Any:
         """Read a call of a function inside, a method, or an object."""
         if type(f) in OBJECTS:
-            f = self.attribute(f, "__call__")
+            f = self.method(f, "__call__")
         args = self._displayed(node.args)
+        if type(f) is Method and rrule.entry(f.function) is not None:
+            raise UnsupportedError("a method with a rule")
         if type(f) is Method:
             return self.inline(f.function, [f.owner, *args], self._named(node))
         if type(f) is LocalFunction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import weakref
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from autodiff.closures.captured_values import is_empty
@@ -84,10 +84,13 @@ class LocalObject:
         Its class.
     scope : Scope
         Its attributes.
+    of_class : set of str
+        The attributes that were read of its class, because it had none of its own.
     """
 
     cls: type
     scope: Scope
+    of_class: set[str] = field(default_factory=set)
 
     @property
     def kind(self) -> Kind:
@@ -183,16 +186,45 @@ def content_of(cell: Any) -> Any:
     return UNKNOWN if is_empty(cell) else cell.cell_contents
 
 
-class OwnAttributes(dict):
-    """What an object or a class itself has; it does not stay alive for that."""
+class Watched(dict):
+    """What is looked up of an object or a class, which does not stay alive for that."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = weakref.ref(owner)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return the attribute of this name."""
+        """Return what is looked up; if the owner is gone, what nothing is identical to."""
         owner = self.owner()
-        return default if owner is None else vars(owner).get(name, default)
+        return object() if owner is None else self.of(owner, name, default)
+
+    def of(self, owner: Any, name: str, default: Any) -> Any:
+        """Look it up."""
+        raise NotImplementedError
+
+
+class OwnAttributes(Watched):
+    """What an object or a class itself has."""
+
+    def of(self, owner: Any, name: str, default: Any) -> Any:
+        """Return the attribute of this name."""
+        return vars(owner).get(name, default)
+
+
+class ClassOf(Watched):
+    """The class of an object."""
+
+    def of(self, owner: Any, name: str, default: Any) -> Any:
+        """Return the class."""
+        return type(owner)
+
+
+class BasesOf(Watched):
+    """The classes in which attributes of a plain class are looked up, while it is plain."""
+
+    def of(self, owner: Any, name: str, default: Any) -> Any:
+        """Return the classes."""
+        bases = owner.__mro__
+        return default if any(map(_decides, bases[:-1])) else bases
 
 
 class Attributes(dict):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -10,13 +11,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.form.ir import LIST_WRITES, WRITES, Items, Named, Op, Value, known
+from autodiff.structured.form.ir import LIST_WRITES, WRITES, Items, Named, Op, Slot, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import grown_in
 from autodiff.structured.reading.loops import Loops
+from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.sequences import has_no_other_name
 
 
@@ -149,31 +151,53 @@ class Statements(Loops):
         f = BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
-        if self._variable_of(node.target) is not None or isinstance(node.target, ast.Attribute):
-            old = self.expression(node.target)
-            if isinstance(old, (tuple, Named)) or old.kind.is_list:
+        name, slots = self._variable_of(node.target), self.scope.slots
+        bind: Callable[[Any], None]
+        if isinstance(node.target, ast.Attribute):
+            owner, name = self.expression(node.target.value), node.target.attr
+            old = self.attribute_of_any(owner, name)
+            slots = owner.scope.slots if type(owner) is LocalObject else {}
+            bind = functools.partial(self.set_attribute, node.target, owner)
+        elif name is not None:
+            old, bind = self.expression(node.target), functools.partial(self.bind, name)
+        if name is not None:
+            is_list = isinstance(old, (tuple, Named)) or old.kind.is_list
+            if not (is_list or old.kind.is_array):
+                bind(self._binary(f, old, self.value(node.value)))
+                return
+            # It is changed in place, and bound to the variable once more.
+            was_bound = _times_bound(slots, name)
+            if isinstance(node.target, ast.Attribute) and type(owner) in OBJECTS:
+                self.check_set(owner, name)
+            if is_list:
                 self._extend(f, old, node.value)
-                return
-            if not old.kind.is_array:
-                self.assign(node.target, self._binary(f, old, self.value(node.value)))
-                return
-            base, values, template = old, list[Value](), ("known", Ellipsis)
+            else:
+                whole = ("known", Ellipsis)
+                self._change_in_place(f, old, list[Value](), whole, node.value)
+            if _times_bound(slots, name) != was_bound:
+                raise UnsupportedError("an operator on a variable that its operand binds anew")
         elif isinstance(node.target, ast.Subscript):
             base = self.value(node.target.value)
             if base.kind.is_list:
                 self._change_item(f, base, self.value(node.target.slice), node.value)
                 return
             values, template = self._index(node.target.slice)
+            if not base.kind.is_array:
+                raise UnsupportedError("an item of what is no array")
+            self._change_in_place(f, base, values, template, node.value)
         else:
             raise UnsupportedError(f"assignment to {type(node.target).__name__}")
-        if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
+
+    def _change_in_place(
+        self, f: Callable, base: Value, values: list[Value], template: Any, node: ast.expr
+    ) -> None:
+        """Read an operator that changes the elements of an array."""
         region = kind_of_index(base.kind, [v.kind for v in values], template)
         if f in (operator.add, operator.sub) and not has_arrays(template):
             # Python reads an element before what is added to it, which may write into the array.
             old = None if region.is_array else self.indexed(base, values, template)
             block, n = self.block, len(self.block.ops)
-            value = self.value(node.value)
+            value = self.value(node)
             self._check_in_place(f, region, value)
             wrote = self.block is not block or any(op.code in WRITES for op in block.ops[n:])
             if old is not None and wrote:
@@ -184,7 +208,7 @@ class Statements(Loops):
             self.store(base, value, values, template, "add" if f is operator.add else "sub")
             return
         old = self.indexed(base, values, template)
-        value = self.value(node.value)
+        value = self.value(node)
         self._check_in_place(f, region, value)
         self.store(base, self._binary(f, old, value), values, template)
 
@@ -257,3 +281,9 @@ class Statements(Loops):
             lambda: self.statements(node.body),
             lambda: self.statements(node.orelse),
         )
+
+
+def _times_bound(slots: dict[str, Slot], name: str) -> tuple[Slot | None, int]:
+    """Return the variable of a name, and how often it has been bound."""
+    slot = slots.get(name)
+    return slot, 0 if slot is None else slot.writes

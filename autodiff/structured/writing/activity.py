@@ -22,6 +22,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
+from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core.rule import Rule
 
 
@@ -201,13 +202,15 @@ def adds_alone(memory: Memory, loop: For | While) -> bool:
 
 
 def compares(program: Program) -> bool:
-    """Whether what depends on the variables is made into what has no derivative.
+    """Whether what has no derivative is made of values that depend on the variables.
 
-    That is a truth value, an integer, or what a function returns that is constant piece by piece,
-    such as ``np.sign``: it may be compared.
+    It may decide: a truth value, an integer, or a float such as a sign, which is compared later.
     """
     return any(
-        op.code == "call" and not is_active(op.out) and any(map(is_active, op.args))  # type: ignore[arg-type]
+        op.code == "call"
+        and op.f not in OF_SHAPE
+        and not is_active(op.out)  # type: ignore[arg-type] # a call makes a value
+        and any(map(is_active, op.args))
         for block in blocks_of(program.body)
         for op in block.ops
     )

@@ -1,9 +1,7 @@
-"""Objects of the user's classes in functions with loops: made there, captured, or arguments."""
+"""Objects of the user's classes that functions with loops make."""
 
 from __future__ import annotations
 
-import gc
-import weakref
 from collections.abc import Callable
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -77,6 +75,29 @@ class Prepared:
         self.inner = Spring(self.k * self.n)
 
 
+class Rebound:
+    def __init__(self, y: Any) -> None:
+        self.y = y
+
+    def doubled(self, v: Any) -> Any:
+        self.y = self.y * 2.0
+        return v
+
+
+@dataclass(init=False)
+class Overridden(Spring):
+    c: Any = 9.0  # the method of the base class binds the default of that
+
+
+class Late(Spring):
+    def __post_init__(self) -> None:  # which the method of the base class does not call
+        self.c = 100.0
+
+
+def square(v: Any) -> Any:
+    return v * v
+
+
 def recursive_filter(x: Any) -> Any:
     f = Filter(x[0], r=x[1])
     total = 0.0
@@ -141,7 +162,39 @@ def returned(x: Any) -> Any:
     return run().k
 
 
-READ = [recursive_filter, springs, other_dataclasses, two_names, set_in_a_branch, returned]
+def changed_once(x: Any) -> Any:
+    a, total = Rebound(x[0]), 0.0
+    a.n = x[1]
+
+    def next_one(r: Rebound) -> Rebound:
+        r.n = r.n * 2.0
+        return r
+
+    for v in x:
+        next_one(a).y += v
+        total += a.n * a.y
+    return total
+
+
+def by_the_defaults_of_init(x: Any) -> Any:
+    a, b, total = Overridden(x[0]), Late(x[1]), 0.0
+    for v in x:
+        total += a.k * a.c * v + b.c
+    return total
+
+
+def called(x: Any) -> Any:
+    a, total = Filter(x[0], x[1]), 0.0
+    a.__call__ = square  # Python looks it up in the class
+    for v in x:
+        total += a(v)
+    return total
+
+
+READ = [
+    recursive_filter, springs, other_dataclasses, two_names, set_in_a_branch, returned,
+    changed_once, by_the_defaults_of_init, called,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", READ, ids=lambda f: f.__name__)
@@ -206,6 +259,41 @@ class WithInit:
 @dataclass
 class WithFactory:
     k: list = field(default_factory=list)
+
+
+class Mounted:
+    spring = Spring(3.0)
+    n = 1.0
+
+
+class Doubled:
+    def __init__(self, k: Any) -> None:
+        self._k = k
+
+    @property
+    def k(self) -> Any:
+        return self._k
+
+    @k.setter
+    def k(self, value: Any) -> None:
+        self._k = value * 2.0
+
+
+@dataclass
+class Made(Mounted):
+    k: Any
+    n: Any = field(init=False, default_factory=lambda: 5.0)
+
+
+_NAMES: dict[str, Any] = {}
+exec("def init(self, k):\n    self.k = 7.0 * k", _NAMES)
+
+
+@dataclass
+class Unmade:
+    k: Any
+
+    __init__ = _NAMES["init"]
 
 
 def own_setattr(x: Any) -> Any:
@@ -286,9 +374,68 @@ def by_its_dict(x: Any) -> Any:
     return a.k
 
 
+def hidden_in_a_loop(x: Any) -> Any:
+    a, total = Filter(x[0], x[1]), x[0] * 1.0
+    for v in x:
+        total = total + a.gain * v
+        a.gain = v  # hides that of the class from the second turn on
+    return total
+
+
+def method_hidden_in_a_loop(x: Any) -> Any:
+    a, total = Spring(x[0]), x[0] * 1.0
+    for v in x:
+        total = total + a.force(v)
+        a.force = square
+    return total
+
+
+def object_hidden_in_a_branch(x: Any) -> Any:
+    a, total = Mounted(), 0.0
+    own = Spring(x[1])
+    if x[0] < 0.5:
+        a.spring = own
+    for v in x:
+        total += a.spring.force(v)
+    return total
+
+
+def bound_anew_by_the_operand(x: Any) -> Any:
+    a, total = Rebound(x * 1.0), 0.0
+    for v in x:
+        a.y += a.doubled(v)
+        total += a.y[0] * a.y[1]
+    return total
+
+
+def name_bound_anew_by_the_operand(x: Any) -> Any:
+    y, total = x * 1.0, 0.0
+    for _ in range(3):
+        y += (y := y * 2.0)[0]
+        total += y[0] * y[1]
+    return total
+
+
+def changed_in_place_by_a_setter(x: Any) -> Any:
+    a = Doubled(x * 1.0)
+    for v in x:
+        a.k += v
+    return np.sum(a.k)
+
+
+def not_one_field_each(x: Any) -> Any:
+    a, b = Made(x[0]), Unmade(x[1])
+    total = 0.0
+    for v in x:
+        total += a.k * a.n * v + b.k * v
+    return total
+
+
 NOT_READ = [
     own_setattr, slots, own_getattr, setter, inherited, init_variable, factory, made_in_the_loop,
-    made_in_a_branch, by_its_dict,
+    made_in_a_branch, by_its_dict, hidden_in_a_loop, method_hidden_in_a_loop,
+    object_hidden_in_a_branch, bound_anew_by_the_operand, name_bound_anew_by_the_operand,
+    changed_in_place_by_a_setter, not_one_field_each,
 ]  # fmt: skip
 
 
@@ -319,115 +466,3 @@ def test_an_attribute_that_may_not_be_set_is_an_error() -> None:
     for _ in range(2):
         with pytest.raises(AttributeError, match="cannot assign to field 'k'"):
             gradient(frozen, X)
-
-
-# -- objects from outside --------------------------------------------------------------------------
-
-SPRING = Spring(2.0, 0.3, np.array([1.0, 2.0]))
-
-
-def of_a_global(x: Any) -> Any:
-    total = 0.0
-    for i in range(4):
-        total += SPRING.force(x[i]) * SPRING.v[i % 2]
-    return total
-
-
-class Simulation:
-    def __init__(self) -> None:
-        self.a = np.arange(16.0).reshape(4, 4) / 10
-        self.dt = 0.1
-        self.spring = Spring(2.0)
-
-    def rhs(self, x: Any) -> Any:
-        return self.a @ x - x**3 + self.spring.force(x)
-
-    def run(self, x: Any) -> Any:
-        for _ in range(5):
-            x = x + self.dt * self.rhs(x)
-        return np.sum(x)
-
-    def counted(self, x: Any) -> Any:
-        self.n = 0.0
-        for v in x:
-            self.n += v
-        return self.n * 2.0
-
-    def written(self, x: Any) -> Any:
-        for i in range(4):
-            self.a[i, i] = 2.0
-        return np.sum(self.a @ x)
-
-
-def test_an_object_from_outside(
-    runs: list[str], traced: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """What changes between two calls is seen: an attribute, a method, an array, its class."""
-    simulation = Simulation()
-
-    def compared(f: Callable) -> None:
-        for _ in range(2):
-            np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-13)
-
-    compared(simulation.run)
-    simulation.dt = 0.2
-    compared(simulation.run)
-    simulation.a = simulation.a * 2.0
-    compared(simulation.run)
-    simulation.spring.k = 1.0
-    compared(simulation.run)
-    assert runs.count("run") >= 6
-    runs.clear()
-    compared(of_a_global)
-    monkeypatch.setattr(SPRING, "k", 3.0)
-    compared(of_a_global)
-    monkeypatch.setattr(Spring, "force", lambda self, y: self.k * y * y)
-    compared(of_a_global)
-    monkeypatch.setattr(SPRING, "force", lambda y: y, raising=False)
-    compared(of_a_global)
-    assert runs.count("of_a_global") >= 4
-
-
-def test_each_object_has_its_own_attributes(runs: list[str], traced: Callable) -> None:
-    simulations = [Simulation() for _ in range(3)]
-    for k, simulation in enumerate(simulations):
-        simulation.dt = 0.1 * k
-    for simulation in simulations * 2:
-        np.testing.assert_allclose(gradient(simulation.run, X), traced(simulation.run, X))
-    assert runs.count("run") == 6
-
-
-@pytest.mark.parametrize("name", ["counted", "written"])
-def test_an_object_from_outside_that_is_written_into_is_traced(
-    name: str, runs: list[str], traced: Callable
-) -> None:
-    simulation = Simulation()
-    f = getattr(simulation, name)
-    for _ in range(3):
-        np.testing.assert_array_equal(gradient(f, X), traced(f, X))
-    assert name not in runs
-
-
-def test_traced_attributes(runs: list[str]) -> None:
-    """An object that holds traced values is given to a function with a loop."""
-
-    def total(spring: Spring, x: Any) -> Any:
-        y = 0.0
-        for v in x:
-            y += spring.force(v)
-        return y
-
-    check_gradient(lambda x: total(Spring(x[0], x[1]), x), X)
-    check_gradient(lambda x: total(Spring(x[0], 0.3), np.ones(3)), X)
-    check_gradient(lambda x: total(Spring(2.0, 0.3), x), X)
-
-
-def test_objects_are_not_kept_alive(runs: list[str]) -> None:
-    simulation = Simulation()
-    gradient(simulation.run, X)
-    gradient(simulation.run, X)
-    assert "run" in runs
-    known = weakref.ref(simulation)
-    del simulation
-    gc.collect()
-    assert known() is None

@@ -261,6 +261,24 @@ def test_written_searches(seed: int) -> None:
         gradient(lambda *args: program(*args), *arguments)
 
 
+def bisected_by_signs(t):
+    low, high = 0.0, 4.0
+    for _ in range(60):
+        middle = (low + high) / 2
+        if np.sign(middle - t) > 0:
+            high = middle
+        else:
+            low = middle
+    return low
+
+
+def test_a_search_that_compares_a_number_without_derivative(runs: list[str]) -> None:
+    for _ in range(2):
+        with pytest.warns(autodiff.NoPathWarning):
+            gradient(lambda t: bisected_by_signs(t), 1.97)
+    assert runs
+
+
 def gated(x):
     s = 0.0
     for i in range(len(x)):
