@@ -14,7 +14,6 @@ import autodiff
 from autodiff import gradient, hessian, jacobian, jvp
 from autodiff.structured import calls
 from chainrules_core import ZeroTangent, frule, rrule, scalar_rule
-from tools.fuzz import generators, judge
 
 X = np.array([0.3, -0.4, 1.2])
 
@@ -156,127 +155,6 @@ def test_cotangents_that_are_not_finite_are_as_traced(traced: Callable) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         np.testing.assert_array_equal(gradient(rooted, x), traced(rooted, x))
-
-
-def bisected(x):
-    low, high = 0.0, 4.0
-    for _ in range(20):
-        middle = 0.5 * (low + high)
-        if middle * middle > x:
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-LINE = bisected.__code__.co_firstlineno + 4
-
-
-def test_a_result_of_comparisons_is_warned_of(runs: list[str]) -> None:
-    with pytest.warns(autodiff.NoPathWarning, match=rf"in bisected at .*test_when.py, line {LINE}"):
-        gradient(lambda x: bisected(x) * 1.0, 2.0)
-    assert runs == ["bisected"]
-
-
-def test_only_arguments_without_another_path_are_warned_of(runs: list[str]) -> None:
-    with pytest.warns(autodiff.NoPathWarning) as caught:
-        found = gradient(lambda x, y, z: bisected(x) * y + bisected(z) * z, 2.0, 3.0, 1.5)
-    assert len(caught) == 1
-    assert "argument 0" in str(caught[0].message)
-    np.testing.assert_allclose(found, (0.0, 2.0**0.5, 1.5**0.5), atol=1e-5)
-    assert runs == ["bisected"] * 2
-
-
-def of_one(x, y):
-    low, high = 0.0, 4.0
-    for _ in range(20):
-        middle = 0.5 * (low + high)
-        if middle * middle > x:
-            high = middle
-        else:
-            low = middle
-    return low if y > 0.0 else high
-
-
-def test_only_arguments_that_a_search_asks_for_are_warned_of(runs: list[str]) -> None:
-    with pytest.warns(autodiff.NoPathWarning) as caught:
-        gradient(lambda x, y, z: of_one(x, y) * z, 2.0, 3.0, 1.0)
-    assert ["argument 0" in str(w.message) for w in caught] == [True]
-    assert runs == ["of_one"]
-
-
-def halvings(x):
-    steps = 0
-    while x > 0.1:
-        x = 0.5 * x
-        steps += 1
-    return x, steps
-
-
-def test_a_call_is_not_traced_again_if_each_argument_has_a_path(
-    runs: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(run: calls.Run) -> None:
-        raise AssertionError("it was traced")
-
-    monkeypatch.setattr(calls.Run, "traced_again", never)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert gradient(lambda x: halvings(x)[0] * halvings(x)[1], 2.0) == 5 / 32
-    assert runs == ["halvings"] * 2
-
-
-def test_a_call_is_not_traced_again_for_an_argument_that_it_does_not_get(
-    runs: list[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def never(run: calls.Run) -> None:
-        raise AssertionError("it was traced")
-
-    monkeypatch.setattr(calls.Run, "traced_again", never)
-    assert gradient(lambda x, y: sum(halvings(x)) + 0.0, 2.0, 3.0) == (1 / 32, 0.0)
-    assert runs == ["halvings"]
-
-
-def found_by_signs(t):
-    a, b = 0.0, 4.0
-    for _ in range(40):
-        m = (a + b) / 2
-        if np.sign(m - t) + np.floor(0.0 * t) > 0:
-            b = m
-        else:
-            a = m
-    return a
-
-
-def test_what_is_constant_piece_by_piece_may_decide(runs: list[str]) -> None:
-    with pytest.warns(autodiff.NoPathWarning):
-        assert gradient(lambda t: found_by_signs(t), 1.97) == 0.0
-    assert "found_by_signs" in runs
-
-
-@pytest.mark.parametrize("seed", range(60))
-def test_written_searches(seed: int) -> None:
-    program, arguments = judge.load(generators.write("decisions", seed))
-    with pytest.warns(autodiff.NoPathWarning):
-        gradient(lambda *args: program(*args), *arguments)
-
-
-def bisected_by_signs(t):
-    low, high = 0.0, 4.0
-    for _ in range(60):
-        middle = (low + high) / 2
-        if np.sign(middle - t) > 0:
-            high = middle
-        else:
-            low = middle
-    return low
-
-
-def test_a_search_that_compares_a_number_without_derivative(runs: list[str]) -> None:
-    for _ in range(2):
-        with pytest.warns(autodiff.NoPathWarning):
-            gradient(lambda t: bisected_by_signs(t), 1.97)
-    assert runs
 
 
 def gated(x):
