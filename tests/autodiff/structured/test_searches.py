@@ -30,7 +30,9 @@ LINE = bisected.__code__.co_firstlineno + 4
 
 
 def test_a_result_of_comparisons_is_warned_of(runs: list[str]) -> None:
-    with pytest.warns(autodiff.NoPathWarning, match=rf"in bisected at .*test_when.py, line {LINE}"):
+    with pytest.warns(
+        autodiff.NoPathWarning, match=rf"in bisected at .*test_searches.py, line {LINE}"
+    ):
         gradient(lambda x: bisected(x) * 1.0, 2.0)
     assert runs == ["bisected"]
 
