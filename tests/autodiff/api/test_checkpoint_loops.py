@@ -192,15 +192,14 @@ def test_refused() -> None:
             rows[i][0] = k * i
         return np.sum(np.array(rows))
 
-    def catches(u: Any, k: Any, n: int) -> Any:
-        try:
-            for _ in range(n):
-                u = u * k
-        finally:
-            pass
+    def matches(u: Any, k: Any, n: int) -> Any:
+        for _ in range(n):
+            match n:
+                case _:
+                    u = u * k
         return u
 
-    for f, why in ((fills, "a list that"), (writes_into_items, "in a list"), (catches, "Try")):
+    for f, why in ((fills, "a list that"), (writes_into_items, "in a list"), (matches, "Match")):
         with pytest.raises(DifferentiationError, match=why):
             gradient(lambda k: np.sum(checkpoint_loops(f)(U, k, 4)), 0.5)  # noqa: B023
     with pytest.raises(autodiff.ArgumentError, match="Python function"):
