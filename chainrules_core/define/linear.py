@@ -297,7 +297,7 @@ def linear_rule(
         or None if it cannot. An engine calls it once for a whole Jacobian.
     subscripts : dict, optional
         For products of two arrays: their numbers of axes → the subscripts with which
-        :func:`numpy.einsum` computes `f` without options, ``{(2, 1): "ij,j->i"}``. The cotangent of
+        ``numpy.einsum`` computes `f` without options, ``{(2, 1): "ij,j->i"}``. The cotangent of
         a factor is the product of ȳ with the conjugate of the other factor, over the same
         subscripts; an engine may write that without calling the adjoint.
     lists : bool
