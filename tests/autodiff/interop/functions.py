@@ -411,7 +411,8 @@ OPTIMIZE = [
     ("scipy.optimize.least_squares",
      lambda y: optimize.least_squares(
          lambda z: z[0] * np.exp(-z[1] * TIMES) - y, [1.0, 1.0],
-         jac="3-point", xtol=1e-15, ftol=1e-15, gtol=1e-15).x,
+         jac=lambda z: np.stack([np.exp(-z[1] * TIMES), -z[0] * TIMES * np.exp(-z[1] * TIMES)], 1),
+         xtol=1e-15, ftol=1e-15, gtol=1e-15).x,
      MEASURED),
     ("scipy.optimize.curve_fit",
      lambda y: optimize.curve_fit(
