@@ -48,6 +48,13 @@ def kill_worker(client):
     os.kill(next(iter(client.run(os.getpid).values())), signal.SIGKILL)
 
 
+def kill_worker_at_work(client):
+    """End a worker process as soon as the workers have something to do."""
+    while not any(client.processing().values()):
+        time.sleep(0.01)
+    kill_worker(client)
+
+
 def test_the_client_and_its_executor(client, expected):
     same(value_and_gradient(losses.logistic, PARAMS, loaders(24), client), expected)
     with client.get_executor() as executor:
@@ -214,10 +221,10 @@ def test_twenty_million_rows_and_a_worker_that_dies(client):
         losses.logistic, PARAMS, MANY, functools.partial(ThreadPoolExecutor, 2)
     )
     before = set(client.nthreads())
-    timer = threading.Timer(2.0, kill_worker, [client])
-    timer.start()
+    crash = threading.Thread(target=kill_worker_at_work, args=[client])
+    crash.start()
     value, slope = value_and_gradient(losses.logistic, PARAMS, MANY, client)
-    timer.join()
+    crash.join()
     assert set(client.nthreads()) != before
     assert value == pytest.approx(whole[0], rel=1e-12)
     np.testing.assert_allclose(slope["w"], whole[1]["w"], rtol=1e-12)
