@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.runtime_calls import ChangedError
+from autodiff.structured.runtime_calls import ChangedError, zeros_like
 
 
 class LoopStates:
@@ -109,7 +109,7 @@ def added(shadows: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> None:
 
 def begun(first: int, shadows: tuple, arrays: tuple) -> tuple:
     """Return the shadows at the beginning of turns: those before the loop, or new ones."""
-    return tuple(map(np.zeros_like, arrays)) if first else shadows
+    return tuple(map(zeros_like, arrays)) if first else shadows
 
 
 def skip(x: Any) -> None:

@@ -181,7 +181,7 @@ class Expressions(Sequences):
         return value
 
     def on_attribute(self, node: ast.Attribute) -> Any:
-        """Read an attribute of an array or a module."""
+        """Read an attribute of an object, an array or a module."""
         return self.attribute_of_any(self.expression(node.value), node.attr)
 
     def attribute_of_any(self, owner: Any, name: str) -> Any:

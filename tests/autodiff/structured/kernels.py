@@ -1,4 +1,7 @@
-"""Kernels with loops that several tests differentiate."""
+"""Kernels with loops, and a class, that several tests differentiate."""
+
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -57,3 +60,13 @@ def diagonal_after_writes(a, b, m):
         for j in range(i + 1):
             s[i, j] = t * m[i, j] * a[j] + np.dot(s[i, :j], b[:j])
     return np.sum(np.exp(np.diag(s) * 0.1)) + np.sum(s)
+
+
+@dataclass
+class Spring:
+    k: Any
+    c: Any = 0.1
+    v: Any = None
+
+    def force(self, y: Any) -> Any:
+        return -self.k * y - self.c

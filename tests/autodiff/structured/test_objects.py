@@ -11,6 +11,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
+from tests.autodiff.structured.kernels import Spring
 from tests.helpers import check_gradient
 
 X = np.array([0.9, 0.4, 0.6, 0.7])
@@ -41,16 +42,6 @@ class Filter:
 
     def __call__(self, z: Any) -> Any:
         return self.step(z) * self.gain
-
-
-@dataclass
-class Spring:
-    k: Any
-    c: Any = 0.1
-    v: Any = None
-
-    def force(self, y: Any) -> Any:
-        return -self.k * y - self.c
 
 
 class Loaded(Spring):

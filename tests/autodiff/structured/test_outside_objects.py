@@ -14,19 +14,10 @@ import pytest
 from autodiff import gradient
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.reading.scopes import OwnAttributes, looked_up
+from tests.autodiff.structured.kernels import Spring
 from tests.helpers import check_gradient
 
 X = np.array([0.9, 0.4, 0.6, 0.7])
-
-
-@dataclass
-class Spring:
-    k: Any
-    c: Any = 0.1
-    v: Any = None
-
-    def force(self, y: Any) -> Any:
-        return -self.k * y - self.c
 
 
 SPRING = Spring(2.0, 0.3, np.array([1.0, 2.0]))
