@@ -296,10 +296,7 @@ def _into_sums(into: np.ndarray, n: int) -> Any:
 
 def canonical(x: Any) -> Any:
     """Return a sparse array with the same elements each of which is stored once."""
-    if x.format in ("csr", "csc") and len(x.indices) > x.indptr[-1]:
-        n = int(x.indptr[-1])  # another array has added up elements in the same memory
-        x = with_entries(x, entries_of(x)[:n])
-        x.indices = x.indices[:n]
+    x = pruned(x)
     if natively(_is_canonical, x):
         return x
     if x.format == "bsr":
@@ -361,10 +358,24 @@ def as_format(x: Any, name: str) -> Any:
 
 
 def with_new(x: Any, entries: Any) -> Any:
-    """Return a sparse array like `x` of new entries, with places of its own as SciPy makes it."""
+    """Return a sparse array like `x` of new entries, as SciPy makes it: with places of its own."""
     made = with_entries(x, entries)
     own_places(made)
-    return made
+    return pruned(made)
+
+
+def pruned(x: Any) -> Any:
+    """Return a sparse array without what its memory holds behind its last entry.
+
+    There is such memory where another array, which shares the places of the entries, has added up
+    in place what both stored twice. SciPy's constructors leave it out.
+    """
+    if x.format not in ("csr", "csc", "bsr") or len(x.indices) <= x.indptr[-1]:
+        return x
+    n = int(x.indptr[-1])
+    x = with_entries(x, entries_of(x)[:n])
+    x.indices = x.indices[:n]
+    return x
 
 
 def like_class(x: Any, example: Any) -> Any:

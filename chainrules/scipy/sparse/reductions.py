@@ -35,16 +35,23 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
     return None if len(axes) == ndim else axes
 
 
+def _in_memory(x: Any) -> Any:
+    """Return the entries that SciPy reduces over all axes: all that memory holds (see `pruned`)."""
+    if x.format in ("csr", "csc", "bsr") and x.nnz:
+        return vector_of(x)
+    return vector_of(as_format(x, "coo"))
+
+
 def _sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     if out is not None:
         refused("sum(out=) of a sparse array", "out= has no rule here. Assign the result instead.")
-    x = as_format(self, "coo")
-    axes = axes_of(axis, x.ndim)
-    entries = vector_of(x) if dtype is None else vector_of(x).astype(dtype)
+    axes = axes_of(axis, self.ndim)
     if axes is None:
-        return np.sum(entries)
+        return np.sum(_in_memory(self), dtype=dtype)
     if is_matrix(self):
         refused("sum over an axis of a sparse matrix", MATRIX_RESULT)
+    x = as_format(self, "coo")
+    entries = vector_of(x) if dtype is None else vector_of(x).astype(dtype)
     kept = [i for i in range(x.ndim) if i not in axes]
     shape = tuple([x.shape[i] for i in kept])
     into = np.ravel_multi_index(tuple([places_of(x)[i] for i in kept]), shape)
@@ -54,7 +61,8 @@ def _sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 def _mean(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
     axes = axes_of(axis, self.ndim)
     counted = self.shape if axes is None else [self.shape[i] for i in axes]
-    return _sum(self, axis, dtype, out) / int(np.prod(counted))
+    # Multiplied first, as SciPy does: the same bits.
+    return _sum(self * (1.0 / int(np.prod(counted))), axis, dtype, out)
 
 
 def _trace(self: Any, offset: Any = 0) -> Any:
@@ -74,20 +82,17 @@ def _extremum(extreme: Callable) -> Callable:
                 "out= has no rule here. Assign the result instead.",
             )
         axes = axes_of(axis, self.ndim)
-        x = as_format(self, "coo")
-        if explicit:
-            if axes is not None:
-                refused(
-                    "max or min of a sparse array with axis= and explicit=True",
-                    "it has no rule. Take np.max or np.min of the data of each row.",
-                )
-            return extreme(vector_of(x))
         if axes is None:
-            entries = vector_of(x)
-            if np.size(entries) < int(np.prod(x.shape)):
+            entries = _in_memory(self)
+            if not explicit and self.nnz != int(np.prod(self.shape)):
                 entries = np.concatenate([entries, np.zeros(1, entries.dtype)])
             return extreme(entries)
-        whole = extreme(x.toarray(), axis=axes)
+        if explicit:
+            refused(
+                "max or min of a sparse array with axis= and explicit=True",
+                "it has no rule. Take np.max or np.min of the data of each row.",
+            )
+        whole = extreme(as_format(self, "coo").toarray(), axis=axes)
         return _stored(whole, self, axes)
 
     return body

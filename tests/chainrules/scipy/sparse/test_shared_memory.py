@@ -224,3 +224,28 @@ def test_functions_of_the_module_operator(form, change):
     assert value == pytest.approx(f(X), rel=1e-13)
     expected = [(f(X + step) - f(X - step)) / 2e-5 for step in 1e-5 * np.eye(4)]
     np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+
+
+REDUCTIONS = {
+    "sum": lambda a: a.sum(),
+    "mean": lambda a: a.mean(),
+    "max": lambda a: a.max(),
+    "min": lambda a: -a.min(),
+    "explicit": lambda a: a.max(explicit=True),
+}
+
+
+@pytest.mark.parametrize("name", REDUCTIONS)
+def test_reductions_of_places_that_another_array_has_added_up(name):
+    """The other array shares the places: entries stay in memory that no place refers to."""
+
+    def f(x):
+        a = sp.csr_array((x, np.array([1, 1, 1, 0]), np.array([0, 2, 3, 4])), shape=(3, 3))
+        sp.csr_array(a).sum_duplicates()
+        return REDUCTIONS[name](a)
+
+    x = np.array([0.3, 0.7, -0.2, 2.5])
+    value, found = autodiff.value_and_gradient(f, x.copy())
+    assert value == f(x.copy())
+    steps = [f(x + 1e-6 * e) - f(x - 1e-6 * e) for e in np.eye(4)]
+    np.testing.assert_allclose(found, np.array(steps) / 2e-6, rtol=0, atol=1e-8)
