@@ -49,8 +49,8 @@ def coords_of(x: Any) -> tuple[np.ndarray, ...]:
 def with_entries(x: Any, entries: Any, *, alone: bool = False) -> Any:
     """Return a sparse array of the class and pattern of `x` that stores other entries.
 
-    It shares the arrays of places with `x`; with `alone` it has its own, where SciPy might put them
-    in order.
+    It shares the arrays of places with `x`. With `alone` it has its own, and entries of its own,
+    where SciPy might put them in order.
     """
     kind: Any = type(x)
     new = kind.__new__(kind)
@@ -59,6 +59,7 @@ def with_entries(x: Any, entries: Any, *, alone: bool = False) -> Any:
         new.data = entries
         if alone and not _is_in_order(x):
             own_places(new)
+            new.data = entries.copy() if type(entries) is np.ndarray else entries
         return new
     coords = coords_of(x)
     if type(entries) is np.ndarray:
@@ -78,7 +79,9 @@ def with_entries(x: Any, entries: Any, *, alone: bool = False) -> Any:
 
 def _is_in_order(x: Any) -> bool:
     """Whether it is known that SciPy has no reason to change the arrays of places of an array."""
-    return x.format in ("dia", "coo") or bool(vars(x).get("_has_canonical_format"))
+    if x.format == "coo":
+        return x.ndim > 1  # an array in CSR that is made of one with one axis shares its places
+    return x.format == "dia" or bool(vars(x).get("_has_canonical_format"))
 
 
 def own_places(x: Any) -> None:

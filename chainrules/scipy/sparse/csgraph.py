@@ -18,6 +18,7 @@ from chainrules.scipy.sparse.construction import coo_of
 from chainrules.scipy.sparse.entries import (
     as_format,
     from_places,
+    is_sparse,
     natively,
     places_of,
     vector_of,
@@ -32,6 +33,14 @@ _CONSTANT = (
     "structural_rank",
 )  # fmt: skip
 non_differentiable(tuple([getattr(graphs, n) for n in _CONSTANT]))
+
+
+def edges_of(csgraph: Any, dtype: Any = float) -> Any:
+    """Return a graph in COO, with several edges between two nodes where SciPy sees several."""
+    if not is_sparse(csgraph):
+        return coo_of(csgraph)
+    csr = csgraph.tocsr()
+    return (csr if dtype is None else csr.astype(dtype)).tocoo()  # another dtype: added up
 
 
 def edges_on_paths(
@@ -112,7 +121,7 @@ def _distances(f: Callable) -> Callable:
         indices = named.get("indices")
         plain = ignore_derivatives(csgraph)
         distances, before = natively(f, plain, return_predecessors=True, **named)
-        graph = coo_of(csgraph)
+        graph = edges_of(csgraph)
         n = graph.shape[0]
         sources = np.arange(n) if indices is None else np.atleast_1d(indices) % n
         steps = natively(
@@ -172,13 +181,14 @@ def _subgraph(f: Callable, directed_by_default: bool) -> Callable:
         named = dict(zip(_SUBGRAPHS[f.__name__], args, strict=False)) | kwargs
         named.pop("overwrite", None)
         made = natively(f, ignore_derivatives(csgraph), **named)
-        graph = coo_of(csgraph)
+        chosen = edges_of if f is graphs.minimum_spanning_tree else coo_of
+        graph = chosen(csgraph)
         numbers = natively(
             _numbers_at, graph, ignore_derivatives(vector_of(graph)), made.tocoo().coords,
             named.get("directed", directed_by_default),
         )  # fmt: skip
         entries = (vector_of(graph)[numbers], made.indices, made.indptr)
-        return sp.csr_array(entries, shape=made.shape)
+        return type(made)(entries, shape=made.shape)
 
     return body
 
@@ -204,14 +214,14 @@ def csgraph_from_dense_body(graph, null_value=0, nan_null=True, infinity_null=Tr
 
 @decompose(graphs.csgraph_to_dense)
 def csgraph_to_dense_body(csgraph, null_value=0):
-    graph = coo_of(csgraph)
+    graph = edges_of(csgraph, None)
     n = graph.shape[0]
     keys, numbers = natively(
         _edges, *places_of(graph), ignore_derivatives(vector_of(graph)), n, True
     )
     table, is_edge = np.zeros(n * n, np.int64), np.zeros(n * n, bool)
     table[keys], is_edge[keys] = numbers, True
-    found = np.where(is_edge, vector_of(graph)[table], null_value)
+    found = np.where(is_edge, vector_of(graph).astype(float)[table], null_value)
     return np.reshape(found, graph.shape)
 
 
@@ -250,7 +260,7 @@ def csgraph_from_masked_body(graph):
 
 def _summed_on_paths(csgraph: Any, before: Any, sources: Any, directed: bool, plain: Any) -> Any:
     """Return the lengths of paths; what no path leads to keeps its plain value."""
-    graph = coo_of(csgraph)
+    graph = edges_of(csgraph, None)
     steps = natively(
         edges_on_paths, before, sources, graph, ignore_derivatives(vector_of(graph)), directed
     )

@@ -1,12 +1,12 @@
 """What is computed entry by entry, and sums, products and quotients of sparse arrays by element.
 
 A function with f(0) = 0 keeps the pattern. A sum of two sparse arrays has the union of their
-patterns: each side's entries go there by a constant matrix of zeros and ones. A product by element
-has the intersection.
+patterns, a product by element the intersection.
 """
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -19,17 +19,18 @@ from chainrules.scipy.sparse.entries import (
     MATRIX_RESULT,
     as_format,
     become,
+    followed,
     from_places,
     is_matrix,
     is_sparse,
     like_class,
-    places_of,
+    picked,
     refused,
-    vector_of,
     with_new,
 )
-from chainrules.scipy.sparse.in_place import decompose_method, deduplicated
-from chainrules_core import decompose
+from chainrules.scipy.sparse.in_place import decompose_method, deduplicated, without_zeros
+from chainrules.scipy.sparse.storage import combined, combined_slots, form_of, pattern_of
+from chainrules_core import decompose, natively
 from chainrules_core.authoring import entries_of, with_entries
 
 
@@ -62,7 +63,14 @@ def _each_stored(f: Callable) -> Callable:
 
 
 decompose_method("__abs__", _each(np.abs))
-decompose_method("__neg__", _each_stored(np.negative))
+
+
+def _negative(self: Any) -> Any:
+    x = self if self.format == "dok" else in_arrays(self)
+    return with_new(x, np.negative(entries_of(x)))
+
+
+decompose_method("__neg__", _negative)
 for _name in (
     "sin", "tan", "arcsin", "arctan", "sinh", "tanh", "arcsinh", "arctanh", "rint", "sign",
     "expm1", "log1p", "deg2rad", "rad2deg", "floor", "ceil", "trunc", "sqrt",
@@ -75,11 +83,10 @@ for _getter in {_cls.imag.fget for _cls in CLASSES}:
 
 
 def _conjugate(self: Any, copy: Any = True) -> Any:
-    if self.format in ("lil", "dok"):
-        return _conjugate(self.tocsr(copy=copy), False)
-    if np.iscomplexobj(entries_of(self)):
-        return with_new(self, np.conj(entries_of(self)))
-    return self.copy() if copy else self
+    if not np.iscomplexobj(entries_of(self)):
+        return self.copy() if copy else self
+    x = in_arrays(self)
+    return with_new(x, np.conj(entries_of(x)))
 
 
 def _round(self: Any, ndigits: Any = 0) -> Any:
@@ -127,35 +134,6 @@ def dense(x: Any) -> Any:
     return x.toarray()
 
 
-def union(x: Any, y: Any) -> tuple[Any, Any, tuple]:
-    """Return the entries of two sparse arrays on the union of their patterns, and its places."""
-    x, y = as_format(x, "coo"), as_format(y, "coo")
-    if x.shape != y.shape:
-        raise ValueError(f"inconsistent shapes: {x.shape} and {y.shape}")
-    if not np.size(entries_of(x)) and not np.size(entries_of(y)):
-        return vector_of(x), vector_of(y), x.coords
-    linear = [np.ravel_multi_index(places_of(a), a.shape) for a in (x, y)]
-    both = np.union1d(*linear)
-    sides = []
-    for a, where in zip((x, y), linear, strict=True):
-        at = np.searchsorted(both, where)
-        if len(where) == len(both):
-            sides.append(vector_of(a)[np.argsort(at)])
-            continue
-        source = np.zeros(len(both), int)
-        source[at] = np.arange(1, 1 + len(where))
-        padded = np.concatenate([np.zeros(1, entries_of(a).dtype), vector_of(a)])
-        sides.append(padded[source])
-    return sides[0], sides[1], np.unravel_index(both, x.shape)
-
-
-def combined(f: Callable, x: Any, y: Any) -> Any:
-    """Return ``f`` of two sparse arrays by element, for which f(0, 0) = 0."""
-    a, b, places = union(x, y)
-    made = like_class(from_places(f(a, b), places, x.shape), x)
-    return made if x.format in ("csr", "csc", "bsr", "coo") else as_format(made, "csr")
-
-
 def _is_number(x: Any) -> bool:
     return not is_sparse(x) and np.ndim(x) == 0
 
@@ -163,7 +141,7 @@ def _is_number(x: Any) -> bool:
 def _plus(f: Callable, reflected: bool = False) -> Callable:
     def body(self: Any, other: Any) -> Any:
         if is_sparse(other):
-            return combined(f, self, other)
+            return _added(f, self, other)
         if _is_number(other):
             if other == 0:
                 return _zero_plus(f, self, reflected)
@@ -172,6 +150,14 @@ def _plus(f: Callable, reflected: bool = False) -> Callable:
         return f(other, dense(self)) if reflected else f(dense(self), other)
 
     return body
+
+
+def _added(f: Callable, x: Any, y: Any) -> Any:
+    add = f is np.add
+    operation = operator.add if add else operator.sub
+    if x.format == y.format == "dia":
+        return combined_slots(f, x, y, operation, 0.0)
+    return combined(f, x, y, form_of(operation, x, y, (1.0, 1.0 if add else -1.0)))
 
 
 def _zero_plus(f: Callable, x: Any, reflected: bool) -> Any:
@@ -192,51 +178,35 @@ def scaled(x: Any, factor: Any) -> Any:
 def times(x: Any, y: Any) -> Any:
     """Return the product by element of a sparse array and anything."""
     if is_sparse(y):
-        if x.shape != y.shape:
-            return _broadcast_times(x, y)
-        return _intersected(np.multiply, x, y)
+        if x.format == y.format == "dia" and x.shape == y.shape:
+            return combined_slots(np.multiply, x, y, _multiplied, 1.0)
+        return combined(np.multiply, x, y, form_of(_multiplied, x, y))
     if _is_number(y):
         return scaled(x, y)
     y = np.asarray(y)
-    shape = np.broadcast_shapes(x.shape, np.shape(y))
-    if shape != x.shape:
-        return times(_spread(x, shape), y)
-    return at_places(np.multiply, x, y)
+    if x.ndim <= 2 and (np.size(y) == 1 or x.shape in ((1,), (1, 1)) or np.ndim(y) > 2):
+        return _times_few(x, y)
+    if x.ndim <= 2 and x.format == "coo":
+        x = as_format(x, "csr")  # as SciPy does: what is stored twice is added up
+    made = followed(lambda plain: plain.multiply(np.broadcast_to(1, np.shape(y))), x)
+    if made.format == "coo":
+        factors = np.broadcast_to(y, made.shape)[made.coords]
+    else:  # DIA stores products outside of the array, too
+        numbers = np.arange(1, 1 + np.size(y)).reshape(np.shape(y))
+        numbers = natively(_multiplied, pattern_of(x), numbers)
+        factors = picked(np.reshape(y, (-1,)), entries_of(numbers))
+    return with_entries(made, entries_of(made) * factors)
 
 
-def at_places(f: Callable, x: Any, y: Any) -> Any:
-    """Return ``f`` of the entries of a sparse array and of the elements of an array there."""
-    x = as_format(x, "coo")
-    there = np.broadcast_to(y, x.shape)[places_of(x)]
-    return with_entries(x, f(vector_of(x), there))
+def _times_few(x: Any, y: Any) -> Any:
+    """Return the product with an array where one of the two has one element, or is dense."""
+    if np.size(y) != 1:
+        return np.multiply(x.toarray(), y)
+    return scaled(x, y.flat[0]).reshape(np.broadcast_shapes(x.shape, np.shape(y)))
 
 
-def _broadcast_times(x: Any, y: Any) -> Any:
-    shape = np.broadcast_shapes(x.shape, y.shape)
-    return _intersected(np.multiply, _spread(x, shape), _spread(y, shape))
-
-
-def _spread(x: Any, shape: tuple) -> Any:
-    """Return a sparse array broadcast to a shape."""
-    if x.shape == shape:
-        return x
-    x = as_format(x, "csr" if x.ndim <= 2 else "coo")
-    numbers = np.zeros(x.shape, int)
-    coo = as_format(x, "coo")
-    numbers[places_of(coo)] = np.arange(1, 1 + np.size(vector_of(coo)))
-    numbers = np.broadcast_to(numbers, shape)
-    places = np.nonzero(numbers)
-    made = from_places(vector_of(coo)[numbers[places] - 1], places, shape)
-    return like_class(made, x)
-
-
-def _intersected(f: Callable, x: Any, y: Any) -> Any:
-    a, b = as_format(x, "coo"), as_format(y, "coo")
-    linear = [np.ravel_multi_index(places_of(s), s.shape) for s in (a, b)]
-    both, at_a, at_b = np.intersect1d(*linear, assume_unique=True, return_indices=True)
-    entries = f(vector_of(a)[at_a], vector_of(b)[at_b])
-    made = like_class(from_places(entries, np.unravel_index(both, x.shape), x.shape), x)
-    return made if x.format in ("csr", "csc", "bsr", "coo") else as_format(made, "csr")
+def _multiplied(x: Any, y: Any) -> Any:
+    return x.multiply(y)
 
 
 def _multiply(self: Any, other: Any) -> Any:
@@ -253,12 +223,12 @@ def _divided(self: Any, other: Any) -> Any:
             raise ValueError("inconsistent shapes")
         # Where neither stores anything, SciPy has 0/0.
         return dense(self) / dense(other)
-    if _is_number(other):
+    if not _is_number(other):
+        return times(self, np.divide(1, other))
+    if self.format in ("lil", "dok"):
         return with_new(self, entries_of(self) / other)
-    other = np.asarray(other)
-    if np.broadcast_shapes(self.shape, np.shape(other)) != self.shape:
-        return _divided(_spread(self, np.broadcast_shapes(self.shape, np.shape(other))), other)
-    return at_places(np.divide, self, other)
+    x = self.astype(float, copy=False) if np.can_cast(self.dtype, float) else self
+    return scaled(x, 1 / other)
 
 
 decompose_method("__truediv__ _divide", _divided)
@@ -293,14 +263,15 @@ decompose_method("__isub__", _changed_by(lambda x, y: x - y), LISTS)
 decompose_method("__itruediv__", _over_number)
 
 
-def _extreme(f: Callable) -> Callable:
+def _extreme(f: Callable, sign: float) -> Callable:
     def body(self: Any, other: Any) -> Any:
         if is_sparse(other):
-            return combined(f, self, other)
+            form = form_of(lambda x, y: getattr(x, f.__name__)(y), self, other, (sign, sign))
+            return without_zeros(combined(f, self, other, form))
         if not _is_number(other):
             return f(dense(self), np.asarray(other))
         if f(0, other) == 0:
-            return mapped(lambda v: f(v, other), self)
+            return _extreme_entries(f, self, other)
         whole = f(self.toarray(), other)
         places = np.nonzero(np.ones(self.shape))
         return like_class(from_places(whole[places], places, self.shape), self)
@@ -308,5 +279,12 @@ def _extreme(f: Callable) -> Callable:
     return body
 
 
-decompose_method("maximum", _extreme(np.maximum))
-decompose_method("minimum", _extreme(np.minimum))
+def _extreme_entries(f: Callable, x: Any, other: Any) -> Any:
+    if x.ndim > 2:
+        return _extreme_entries(f, x.reshape((1, -1)), other).tocoo().reshape(x.shape)
+    x = x if x.format in ("csr", "csc") else as_format(x, "csr")
+    return without_zeros(mapped(lambda v: f(v, other), x))
+
+
+decompose_method("maximum", _extreme(np.maximum, 1.0))
+decompose_method("minimum", _extreme(np.minimum, -1.0))

@@ -113,12 +113,12 @@ def gathered(numbers: Any, entries: Any, given: np.ndarray | None = None) -> Any
         numbers = np.asarray(numbers)
         if given is not None and natively(np.may_share_memory, numbers, given):
             return as_view(entries, given, numbers)  # a diagonal of an array in DIA is a view
-        return _picked(entries, numbers)
+        return picked(entries, numbers)
     places = entries_of(numbers)
     if given is not None and natively(share_memory, numbers, given):
         made = with_entries(numbers, as_view(entries, given, places))
     else:
-        made = with_entries(numbers, _picked(entries, places))
+        made = with_entries(numbers, picked(entries, places))
     if made.format == "dia":
         # Other formats leave out what stands in DIA for nothing; entries that are zero they keep.
         setattr(made, _FILL, places == 0)
@@ -155,7 +155,8 @@ def _layout(given: np.ndarray, made: np.ndarray) -> tuple[int, tuple, tuple | No
     return first, shape, None if in_order else tuple(map(int, np.argsort(order)))
 
 
-def _picked(entries: Any, numbers: np.ndarray) -> Any:
+def picked(entries: Any, numbers: np.ndarray) -> Any:
+    """Return the entries of these numbers, which count from 1 on; 0 for the number 0."""
     places, padded = natively(_places_in, numbers, np.size(entries))
     if padded:
         entries = np.concatenate([np.zeros(1, entries.dtype), entries])
@@ -257,7 +258,7 @@ def _take_over(x: Any, plain: Any, numbers: Numbers, entries: Any) -> Any:
     new = None if shared else gathered(plain, entries)
     if numbers.have_moved():
         own = np.arange(1, 1 + before.size).reshape(before.shape)
-        x.data[...] = _picked(entries, np.where(given == before, own, given))
+        x.data[...] = picked(entries, np.where(given == before, own, given))
     if shared:
         new = gathered(plain, vector_of(x), given)
     return become(x, new)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from chainrules.dropped import without
 from chainrules.scipy.sparse.entries import (
     CLASSES,
     as_view,
@@ -77,6 +78,28 @@ def _sum_places(self: Any) -> None:
     wanted = np.ravel_multi_index(places_of(plain), x.shape)
     order = np.argsort(stored)[np.searchsorted(np.sort(stored), wanted)]
     become(self, with_entries(plain, vector_of(x)[order]))
+
+
+def without_zeros(self: Any, lost: str = "") -> Any:
+    """Take entries that are zero out of a sparse array in place, as SciPy does, and return it.
+
+    Parameters
+    ----------
+    self : sparse array
+        The array.
+    lost : str
+        The error where entries that are taken out depend on what is differentiated by. By default
+        their derivatives are zero.
+    """
+    plain = numbered(self)
+    stays = np.asarray(ignore_derivatives(entries_of(self)) != 0)
+    if self.format == "bsr":
+        stays = np.broadcast_to(stays.any(axis=(1, 2), keepdims=True), stays.shape)
+    vector, zeros = vector_of(self), np.flatnonzero(~stays)
+    if len(zeros) and lost:
+        vector = without(vector, vector[zeros], why=lost)
+    entries_of(plain)[~stays] = 0
+    return changed(self, method("eliminate_zeros"), vector, plain)
 
 
 def deduplicated(x: Any) -> Any:

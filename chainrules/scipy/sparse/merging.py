@@ -21,7 +21,7 @@ def in_order(x: Any, name: str = "csr") -> Any:
         x = copy.copy(x)
         x.has_canonical_format = True  # else SciPy adds up what stands in the same place
     if x.ndim < 2:
-        x = x.tocsr()
+        x = x.tocsr().copy()  # tocsr may share the places, which are then sorted
         x.sort_indices()
         return x
     return x.tocsr().tocsc() if name == "csc" else x.tocsc().tocsr()

@@ -7,6 +7,7 @@ their entries that belong to one element of it: bilinear, as its adjoints are, b
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,21 +15,21 @@ import scipy.sparse as sp
 
 from chainrules.scipy.sparse.elementwise import scaled
 from chainrules.scipy.sparse.entries import (
-    ARRAYS,
     MATRICES,
     as_format,
     from_places,
     is_matrix,
     is_sparse,
-    like_class,
-    places_of,
+    numbered,
+    picked,
     refused,
     vector_of,
 )
 from chainrules.scipy.sparse.in_place import decompose_method
 from chainrules.scipy.sparse.merging import begins_of, in_order, merged
+from chainrules.scipy.sparse.storage import form_of, pattern_of, stored_in
 from chainrules_core import decompose, linear_rule, natively, primitive
-from chainrules_core.authoring import is_foreign, with_entries
+from chainrules_core.authoring import entries_of, is_foreign, with_entries
 
 
 class Pattern:
@@ -206,17 +207,12 @@ def matmul(x: Any, y: Any) -> Any:
             )
     if is_sparse(x) and is_sparse(y):
         if x.ndim == 1 and y.ndim == 1:
-            return np.sum(vector_of(x * y))
-        row, column = x.ndim == 1, y.ndim == 1
-        left = _as_2d(x)
-        right = y.reshape((-1, 1)) if column else y
-        made = by_sparse(left, right)
-        if row or column:
-            size = made.shape[1] if row else made.shape[0]
-            places = places_of(made)[1 if row else 0]
-            return as_format(from_places(vector_of(made), (places,), (size,)), "csr")
-        name = x.format if x.format in ("csr", "csc", "bsr") else "csr"
-        return as_format(like_class(made, _interface(x, name)), name)
+            return np.asarray(np.sum(vector_of(x * y)))
+        made = by_sparse(_as_2d(x), y.reshape((-1, 1)) if y.ndim == 1 else y)
+        form = form_of(operator.matmul, x, y)
+        if len(form.shape) == 1:
+            made = made.reshape(form.shape)
+        return stored_in(form, made)
     if is_sparse(x):
         b = y if np.ndim(y) else np.asarray(y)
         if np.ndim(b) == 0:
@@ -224,11 +220,6 @@ def matmul(x: Any, y: Any) -> Any:
         made = by_dense(_as_2d(x), b)
         return made if x.ndim == 2 else made[0]
     return _turned(matmul(y.T if y.ndim == 2 else y, np.transpose(np.asarray(x))))
-
-
-def _interface(x: Any, name: str) -> Any:
-    make = getattr(sp, f"{name}_{'matrix' if is_matrix(x) else 'array'}")
-    return make((1, 1))
 
 
 def _turned(y: Any) -> Any:
@@ -266,35 +257,39 @@ decompose_method("__rmul__", _rtimes, MATRICES)
 @decompose(sp.kron)
 def kron(A: Any, B: Any, format: Any = None) -> Any:
     """Return the Kronecker product: every entry of `A` times every one of `B`."""
-    matrices = is_matrix(A) or is_matrix(B)
-    as_array = not matrices or isinstance(A, ARRAYS) or isinstance(B, ARRAYS)
-    a, b = coo_of(A), coo_of(B)
-    n, m = np.size(vector_of(a)), np.size(vector_of(b))
-    from_a, from_b = np.repeat(np.arange(n), m), np.tile(np.arange(m), n)
-    places = tuple(
-        [
-            np.asarray(p, int)[from_a] * size + q[from_b]
-            for p, q, size in zip(places_of(a), places_of(b), b.shape, strict=True)
-        ]
-    )
-    shape = tuple([i * j for i, j in zip(a.shape, b.shape, strict=True)])
-    made = from_places(vector_of(a)[from_a] * vector_of(b)[from_b], places, shape, as_array)
-    return as_format(made, format or "coo")
+    a, b = [x if is_sparse(x) else coo_of(x, is_array=False) for x in (A, B)]
+    plain = natively(_kron_of, pattern_of(a), pattern_of(b), format)
+    if plain.format == "bsr" and format != "coo":
+        a = as_format(a, "csr") if a.format == "coo" else a.tocsr(copy=True)
+        blocks = np.reshape(entries_of(a), (-1, 1, 1)) * b.toarray()
+        return type(plain)((blocks, a.indices, a.indptr), shape=plain.shape)
+    # In COO an element is stored as often as in the factors.
+    numbers = natively(_kron_of, numbered(a), pattern_of(b), "coo")
+    from_b = natively(_kron_of, pattern_of(a), numbered(b), "coo")
+    sides = [picked(vector_of(x), entries_of(n)) for x, n in ((a, numbers), (b, from_b))]
+    made = with_entries(numbers, sides[0] * sides[1])
+    return made if format is None else as_format(made, format)
 
 
-def coo_of(x: Any) -> Any:
+def _kron_of(a: Any, b: Any, format: Any) -> Any:
+    return sp.kron(a, b, format=format)
+
+
+def coo_of(x: Any, is_array: bool = True) -> Any:
     """Return an array or sparse array in COO, each element stored once."""
     if is_sparse(x):
         return as_format(x, "coo")
     x = np.atleast_2d(np.asarray(x))
     places = np.nonzero(x)
-    return from_places(x[places], places, np.shape(x))
+    return from_places(x[places], places, np.shape(x), is_array)
 
 
 @decompose(sp.kronsum)
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     """Return the sum of Kronecker products with identities."""
     make = sp.eye_array if not (is_matrix(A) and is_matrix(B)) else sp.eye
-    left = kron(make(np.shape(B)[0]), A)
-    right = kron(B, make(np.shape(A)[0]))
-    return as_format(left + right, format or "csr")
+    a, b = coo_of(A), coo_of(B)
+    dtype = np.result_type(a.dtype, b.dtype)
+    left = kron(make(np.shape(B)[0], dtype=dtype), A, "coo")
+    right = kron(B, make(np.shape(A)[0], dtype=dtype), "coo")
+    return (left + right).asformat(format)

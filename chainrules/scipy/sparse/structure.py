@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from chainrules.dropped import without
 from chainrules.reductions.fast_extrema import placed
 from chainrules.scipy.sparse.entries import (
     CLASSES,
@@ -22,15 +21,18 @@ from chainrules.scipy.sparse.entries import (
     is_sparse,
     method,
     numbered,
-    places_of,
     refused,
     vector_of,
     with_new,
 )
-from chainrules.scipy.sparse.in_place import change_in_place, decompose_method, sum_duplicates
+from chainrules.scipy.sparse.in_place import (
+    change_in_place,
+    decompose_method,
+    sum_duplicates,
+    without_zeros,
+)
 from chainrules_core import (
     decompose,
-    ignore_derivatives,
     natively,
     non_differentiable,
     primitive,
@@ -144,16 +146,7 @@ _LOST = (
 
 
 def _eliminate_zeros(self: Any) -> None:
-    entries = entries_of(self)
-    plain = numbered(self)
-    stays = np.asarray(ignore_derivatives(entries) != 0)
-    if self.format == "bsr":
-        stays = np.broadcast_to(stays.any(axis=(1, 2), keepdims=True), stays.shape)
-    vector, lost = vector_of(self), np.flatnonzero(~stays)
-    if len(lost):
-        vector = without(vector, vector[lost], why=_LOST)
-    entries_of(plain)[~stays] = 0
-    changed(self, method("eliminate_zeros"), vector, plain)
+    without_zeros(self, lost=_LOST)
 
 
 decompose_method("resize", _resize)
@@ -217,14 +210,6 @@ def _iterated(self: Any) -> Any:
 decompose_method("__iter__", _iterated)
 
 
-def _nonzero(self: Any) -> Any:
-    x = as_format(self, "coo")
-    kept = np.nonzero(vector_of(x))[0]
-    return tuple([a[kept] for a in places_of(x)])
-
-
-decompose_method("nonzero", _nonzero)
-
 decompose_method("getH", lambda self: self.conjugate().transpose())
 
 # Classes share what they inherit.
@@ -258,6 +243,6 @@ def _asking(name: str) -> Callable:
 
 for _name in (
     "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__", "argmax", "argmin",
-    "count_nonzero",
+    "count_nonzero", "nonzero",
 ):  # fmt: skip
     decompose_method(_name, _asking(_name))
