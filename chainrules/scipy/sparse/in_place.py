@@ -20,6 +20,7 @@ from chainrules.scipy.sparse.entries import (
     become,
     canonical,
     changed,
+    is_sparse,
     method,
     numbered,
     places_of,
@@ -129,17 +130,14 @@ _SIMPLE = frozenset(
 )
 
 
-def _changes_in_place(x: Any, name: str, args: list, kwargs: dict) -> str:
+def _changes_in_place(x: Any, call: Callable) -> str:
     """Return the method by which SciPy puts the entries of an array in order in place, or nothing.
 
-    It does so in many methods, as the first step. An array of numbers that answers instead tells.
+    It does so in many calls, as the first step. An array of numbers that answers instead tells.
     """
-    if not _are_simple((*args, *kwargs.values())):
-        return ""
     probe = with_new(x, entries_of(numbered(x)))
-    call = functools.partial(getattr(probe, name), *args, **kwargs)
     try:
-        return change_in_place(probe, call)
+        return change_in_place(probe, functools.partial(call, probe))
     except Exception:
         return ""
 
@@ -174,20 +172,25 @@ def _are_simple(values: tuple) -> bool:
     return all(_are_simple(v) if type(v) is tuple else type(v) in _SIMPLE for v in values)
 
 
+def _put_in_order(x: Any, call: Callable) -> None:
+    """Do to a sparse array in place what SciPy does to it in a call, ``call(x)``."""
+    change = natively(_changes_in_place, x, call)
+    if change == "sort_indices":
+        changed(x, method("sort_indices"))
+        change = natively(_changes_in_place, x, call)
+    if change == "sum_duplicates":
+        sum_duplicates(x)
+
+
 def _in_order_first(name: str, body: Callable) -> Callable:
     """Return the body of a method, before which is done in place what SciPy does in place."""
 
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
         if name in ("sort_indices", "sum_duplicates") or natively(_is_in_order, self):
             return body(self, *args, **kwargs)
-        given = [ignore_derivatives(a) for a in args]
-        named = {key: ignore_derivatives(a) for key, a in kwargs.items()}
-        change = natively(_changes_in_place, self, name, given, named)
-        if change == "sort_indices":
-            changed(self, method("sort_indices"))
-            change = natively(_changes_in_place, self, name, given, named)
-        if change == "sum_duplicates":
-            sum_duplicates(self)
+        given, named = ignore_derivatives(args), ignore_derivatives(kwargs)
+        if _are_simple((*given, *named.values())):
+            _put_in_order(self, lambda probe: getattr(probe, name)(*given, **named))
         return body(self, *args, **kwargs)
 
     return called
@@ -202,3 +205,23 @@ def decompose_method(names: str, body: Callable, classes: tuple = CLASSES) -> No
             if callable(method) and method not in done:
                 done.append(method)
                 decompose(method)(_in_order_first(name, body))
+
+
+def decompose_function(f: Callable, *types: Any) -> Callable[[Callable], Callable]:
+    """Return a decorator: have a body differentiated in place of a function of sparse arrays.
+
+    What SciPy puts in order in place in its first argument is put in order first.
+    """
+
+    def add(body: Callable) -> Callable:
+        @functools.wraps(body)
+        def called(x: Any, *args: Any, **kwargs: Any) -> Any:
+            if is_sparse(x) and not natively(_is_in_order, x):
+                given, named = ignore_derivatives(args), ignore_derivatives(kwargs)
+                _put_in_order(x, lambda probe: f(probe, *given, **named))
+            return body(x, *args, **kwargs)
+
+        decompose(f, *types)(called)
+        return body
+
+    return add

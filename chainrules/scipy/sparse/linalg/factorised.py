@@ -14,12 +14,12 @@ import scipy.sparse.linalg as spl
 from chainrules.refused import refuse
 from chainrules.scipy.linalg.factors.lu import lu_adjoint, lu_tangent
 from chainrules.scipy.sparse.entries import as_format, from_places
+from chainrules.scipy.sparse.in_place import decompose_function
 from chainrules.scipy.sparse.linalg.solving import System
 from chainrules_core import (
     Array,
     NoTangent,
     Tangent,
-    decompose,
     frule,
     ignore_derivatives,
     natively,
@@ -120,7 +120,7 @@ def unpivoted_rule(matrix: Any, *, known: tuple) -> Any:
     return (lower, upper), unpivoted_pushforward, unpivoted_pullback
 
 
-@decompose(spl.splu)
+@decompose_function(spl.splu)
 def splu(
     A: Any,
     permc_spec: Any = None,
@@ -143,7 +143,7 @@ def splu(
     return factorisation
 
 
-@decompose(spl.factorized)
+@decompose_function(spl.factorized)
 def factorized(A: Any) -> Callable:
     """Return what solves systems with a sparse matrix."""
     return splu(A).solve

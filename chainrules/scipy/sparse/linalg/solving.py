@@ -22,12 +22,11 @@ from chainrules.scipy.sparse.entries import (
     is_sparse,
     vector_of,
 )
-from chainrules.scipy.sparse.in_place import deduplicated
+from chainrules.scipy.sparse.in_place import decompose_function
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator
 from chainrules.scipy.sparse.products import Pattern, outer_entries, product
 from chainrules_core import (
     AbstractZero,
-    decompose,
     ignore_derivatives,
     natively,
     pair_rule,
@@ -183,11 +182,9 @@ def may_depend(pattern: Pattern, b: Any = None) -> np.ndarray:
     return factors.solve(right) > 0.0
 
 
-@decompose(spl.spsolve)
+@decompose_function(spl.spsolve)
 def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> Any:
     """Return the solution of A x = b; sparse where `b` is sparse and no vector."""
-    if is_sparse(A) and A.format in ("csr", "csc"):
-        deduplicated(A)  # as SciPy does
     system = System(A, permc_spec=permc_spec)
     if not is_sparse(b):
         b = np.asarray(b)
@@ -205,7 +202,7 @@ def spsolve(A: Any, b: Any, permc_spec: Any = None, use_umfpack: Any = True) -> 
     return gathered(numbers, entries)
 
 
-@decompose(spl.spsolve_triangular)
+@decompose_function(spl.spsolve_triangular)
 def spsolve_triangular(
     A: Any,
     b: Any,
@@ -225,7 +222,7 @@ def spsolve_triangular(
     return System(x, permc_spec="NATURAL", diag_pivot_thresh=0.0).solve(b)
 
 
-@decompose(spl.inv)
+@decompose_function(spl.inv)
 def inv(A: Any) -> Any:
     """Return the inverse, sparse as SciPy has it."""
     if not is_sparse(A):

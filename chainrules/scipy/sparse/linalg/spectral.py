@@ -26,9 +26,10 @@ from chainrules.scipy.sparse.entries import (
     refused,
     vector_of,
 )
+from chainrules.scipy.sparse.in_place import decompose_function
 from chainrules.scipy.sparse.linalg.operators import dense_of, is_operator, plain
 from chainrules.scipy.sparse.linalg.solving import System
-from chainrules_core import decompose, ignore_derivatives, natively
+from chainrules_core import ignore_derivatives, natively
 
 
 def array_of(x: Any) -> Any:
@@ -133,11 +134,11 @@ def _order(wanted: Any, values: Any) -> Any:
     return np.array([int(np.argmin(np.abs(values - w))) for w in wanted])
 
 
-decompose(spl.eigsh)(_eigen(spl.eigsh, True))
-decompose(spl.eigs)(_eigen(spl.eigs, False))
+decompose_function(spl.eigsh)(_eigen(spl.eigsh, True))
+decompose_function(spl.eigs)(_eigen(spl.eigs, False))
 
 
-@decompose(spl.svds)
+@decompose_function(spl.svds)
 def svds(A: Any, k: Any = 6, *args: Any, **kwargs: Any) -> Any:
     """Return the largest or smallest singular values, and their vectors."""
     named = {n: plain(v) for n, v in kwargs.items()}
@@ -162,7 +163,7 @@ def svds(A: Any, k: Any = 6, *args: Any, **kwargs: Any) -> Any:
     return (None if wanted == "vh" else u), w, (None if wanted == "u" else vh)
 
 
-@decompose(spl.lobpcg)
+@decompose_function(spl.lobpcg)
 def lobpcg(A: Any, X: Any, B: Any = None, *args: Any, **kwargs: Any) -> Any:
     """Return the extreme eigenvalues and their vectors."""
     named = {n: plain(v) for n, v in kwargs.items()}

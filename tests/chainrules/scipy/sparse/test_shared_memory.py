@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import scipy.sparse.linalg as spl
 
 import autodiff
 from chainrules_core import NotImplementedTangentError
@@ -224,6 +225,33 @@ def test_functions_of_the_module_operator(form, change):
     assert value == pytest.approx(f(X), rel=1e-13)
     expected = [(f(X + step) - f(X - step)) / 2e-5 for step in 1e-5 * np.eye(4)]
     np.testing.assert_allclose(bar, expected, rtol=1e-6, atol=1e-7)
+
+
+FUNCTIONS = {
+    "expm": lambda a: spl.expm(a).sum(),
+    "norm": lambda a: spl.norm(a),
+    "norm by columns": lambda a: spl.norm(a, 1),
+    "splu": lambda a: spl.splu(a).solve(np.arange(1.0, 4.0)).sum(),
+    "spsolve": lambda a: spl.spsolve(a, np.arange(1.0, 4.0)).sum(),
+    "inv": lambda a: spl.inv(a).sum(),
+    "expm_multiply": lambda a: spl.expm_multiply(a, np.arange(1.0, 4.0)).sum(),
+}
+
+
+@pytest.mark.parametrize("kind", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_what_functions_put_in_order_in_place(name, kind):
+    """Entries of the argument are moved and added up where SciPy does so, and not elsewhere."""
+
+    def f(x):
+        a = kind((x, np.array([1, 0, 1, 1, 2, 0]), np.array([0, 2, 4, 6])), shape=(3, 3))
+        return FUNCTIONS[name](a) + x @ np.arange(1.0, 7.0)
+
+    x = np.array([0.3, 2.0, 1.5, 0.6, 1.1, 0.4])
+    value, found = autodiff.value_and_gradient(f, x.copy())
+    np.testing.assert_allclose(value, f(x.copy()), rtol=1e-12)
+    steps = [f(x + 1e-6 * e) - f(x - 1e-6 * e) for e in np.eye(6)]
+    np.testing.assert_allclose(found, np.array(steps) / 2e-6, rtol=1e-6, atol=1e-6)
 
 
 REDUCTIONS = {
