@@ -140,7 +140,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None) -> Any:
     """Return a norm of a sparse array, or of its rows or columns."""
     if not is_sparse(x):
         raise TypeError("input is not sparse. use numpy.linalg.norm")
-    x = canonical(x.tocsr())
+    x = canonical(x.copy())  # whose entries may be put in order
     if axis is None or (isinstance(axis, tuple) and len(axis) == 2):
         first, second = (0, 1) if axis is None else [int(a) % 2 for a in axis]
         if first == second:
