@@ -135,7 +135,7 @@ def _changes_in_place(x: Any, call: Callable) -> str:
 
     It does so in many calls, as the first step. An array of numbers that answers instead tells.
     """
-    probe = with_new(x, entries_of(numbered(x)))
+    probe = with_new(x, entries_of(numbered(x)).astype(x.dtype))
     try:
         return change_in_place(probe, functools.partial(call, probe))
     except Exception:
