@@ -21,7 +21,7 @@ from autodiff.trace.pytree import parts_of
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import untraced
-from chainrules_core.interpreter.places import codes_in
+from chainrules_core.interpreter.places import codes_in, is_ours
 from chainrules_core.rules import name_of
 
 _MOST_VISITED = 20_000
@@ -172,7 +172,7 @@ def _reached(root: Any) -> Iterator[Any]:
         yield x
         if isinstance(x, FUNCTIONS):
             waiting.extend(parts_of_function(x))
-            if type(x) is types.FunctionType:
+            if type(x) is types.FunctionType and not is_ours(x.__module__):
                 waiting.extend(_globals_of(x))
         elif isinstance(x, type):
             waiting.extend([v for v in vars(x).values() if isinstance(v, _IN_CLASSES)])

@@ -173,9 +173,22 @@ class OuterSum:
         n = self.count
         if n:
             left, right = self.left[:n, self.rows], self.right[:n, self.columns]
-            self.target[self.rows, self.columns] += left.T @ right
+            _add_product(self.target[self.rows, self.columns], left, right)
             left[...] = right[...] = 0.0
             self.count = 0
+
+
+def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
+    """Add the transpose of a matrix times another to a matrix, in one pass if it lies in a row."""
+    if y.flags.c_contiguous and y.flags.aligned:
+        from scipy.linalg.blas import dgemm  # when it is needed: this takes a while
+
+        made = dgemm(1.0, right.T, left.T, 1.0, y.T, trans_b=1, overwrite_c=1)
+        if np.shares_memory(made, y):
+            return
+        y[...] = made.T
+    else:
+        y += left.T @ right
 
 
 _MOST = 32  # the most outer products that are added at once

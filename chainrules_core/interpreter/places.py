@@ -8,6 +8,7 @@ import sys
 import sysconfig
 import types
 from collections.abc import Iterator
+from typing import Any
 
 _OURS = frozenset({"chainrules", "chainrules_core", "numpy", "multipledispatch"})
 _ENTRIES: tuple[str, ...] = ()
@@ -67,9 +68,14 @@ def _running() -> Iterator[types.FrameType]:
         frame = frame.f_back
 
 
+def is_ours(module: Any) -> bool:
+    """Whether a module of this name is an engine's, or one of the rules' or NumPy's."""
+    return type(module) is str and module.partition(".")[0] in _OURS
+
+
 def _is_ours(frame: types.FrameType) -> bool:
-    package = (frame.f_globals.get("__name__") or "").partition(".")[0]
-    return package in _OURS or frame.f_code.co_filename.startswith(MADE_HERE)
+    is_written = frame.f_code.co_filename.startswith(MADE_HERE)
+    return is_written or is_ours(frame.f_globals.get("__name__"))
 
 
 def user_line(inner: types.TracebackType | None = None) -> str:

@@ -32,12 +32,15 @@ from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _FEWEST = 8
+# Two outer products of rules are summed by one product of matrices from so many elements on.
+_LARGE = 4096
 
 
 def gathered(program: Program) -> Program:
     """Return a program in which such steps are batched."""
-    arrays = sum(1 for s in program.steps if s.out >= 0 and program.metas[s.out].shape)
-    if arrays < _FEWEST:
+    metas = [program.metas[s.out] for s in program.steps if s.out >= 0]
+    arrays = [meta.size for meta in metas if meta.shape]
+    if len(arrays) < _FEWEST and max(arrays, default=0) < _LARGE:
         return program
     gathering = _Gathering(program)
     gathering.run()
@@ -155,17 +158,23 @@ class _Gathering:
                 else:
                     leaves.append(x)
             inner.update(middle)  # a part of a sum gains nothing where the whole does not
-            if len(leaves) >= _FEWEST and self._gains(leaves, self.metas[step.out]):
+            if len(leaves) >= 2 and self._gains(leaves, self.metas[step.out]):
                 self.sums[step.out] = leaves
 
     def _gains(self, leaves: list, meta: Meta) -> bool:
         if meta.dtype != FLOAT64:
             return False
         outer = sum(self._outer(x) is not None for x in leaves)
+        if meta.size >= _LARGE and sum(self._is_of_rule(x) for x in leaves) >= 2:
+            return True
         vectors = len(meta.shape or ()) == 1 and all(
             type(x) is Ref and self.metas[x.i].shape == meta.shape for x in leaves
         )
         return outer >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
+
+    def _is_of_rule(self, x: Any) -> bool:
+        """Whether a matrix is an outer product that a rule, not the user, has written."""
+        return self._outer(x) is not None and self.origin[x.i].f is np.einsum
 
     def _outer(self, x: Any) -> tuple[Ref, Ref] | None:
         """Return the two vectors of which a matrix is the outer product."""

@@ -142,6 +142,13 @@ class _Cutting:
         large = [m for m in counted if self._work(m) >= LARGE]
         if len(large) < 2 or length_of(group.members, group.n, self.metas) is None:
             return False
+        whole = [m for m in large if not self.metas[m.step.out].is_scalar]
+        if (
+            len(whole) == 1
+            and whole[0].step.f in MATRIX_PRODUCTS
+            and whole[0] in self._kept(group.members)
+        ):
+            return False  # to copy a product out of its tiles takes longer than to read it again
         for m in large:
             meta = self.metas[m.step.out]
             if m.axis is not None and (meta.shape != shape or meta.dtype != FLOAT64):
@@ -188,6 +195,11 @@ class _Cutting:
                 return None
         return _Group(members, before, after, rules.n)
 
+    def _kept(self, members: list[Member]) -> list[Member]:
+        """Return the members that steps outside of the group read."""
+        inside = reads_of([m.step for m in members])
+        return [m for m in members if self.reads.get(m.step.out, 0) > inside.get(m.step.out, 0)]
+
     def _tiled(self, group: _Group) -> tuple[list[Step], list[Step]]:
         """Return the step that does a group, with those that take its results.
 
@@ -195,7 +207,7 @@ class _Cutting:
         """
         members = group.members
         inside = reads_of([m.step for m in members])
-        results = [m for m in members if self.reads.get(m.step.out, 0) > inside.get(m.step.out, 0)]
+        results = self._kept(members)
         again = self._again(members, results)
         for step in again:  # it is another value now than that of the group
             self.reads[step.out] -= inside.get(step.out, 0)

@@ -10,13 +10,11 @@ from autodiff.structured.form.ir import (
     WITHOUT_VALUES,
     WRITES,
     Block,
-    For,
     Memory,
     Op,
     Program,
     Slot,
     Value,
-    While,
     blocks_of,
     flat,
 )
@@ -186,12 +184,12 @@ def check_conversions(program: Program) -> None:
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
-def adds_alone(memory: Memory, loop: For | While) -> bool:
-    """Whether the sweep of a loop only adds to the shadows of arrays in this memory.
+def adds_alone(memory: Memory, nodes: list) -> bool:
+    """Whether the sweep of a loop or a body only adds to the shadows of arrays in this memory.
 
-    It is so if the loop neither writes into them nor makes such arrays.
+    It is so if the nodes neither write into them nor make such arrays.
     """
-    for block in blocks_of([loop]):
+    for block in blocks_of(nodes):
         for op in block.ops:
             x = op.args[0] if op.code in WRITES else op.out
             if x is None or x.memory is None or x.memory.root() is not memory:

@@ -122,7 +122,8 @@ class Emitter:
         self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
         self.enclosing: list[For | While] = []  # loops, the outermost first
-        self.sums: dict[For | While, list[str]] = {}  # of outer products, added when a loop ends
+        # Of outer products, added when a loop or, for None, the function ends.
+        self.sums: dict[For | While | None, dict[Any, str]] = {}
         self.number = 0
         self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}
@@ -665,7 +666,9 @@ class Emitter:
                 name = self._initial_shadow(slot)
                 source.add(f"if seeds[{n}] is not None: {name} += seeds[{n}]")
             n += 1
+        first = len(source.lines)
         self._backward_nodes(self.program.body)
+        self._add_sums(None, first)
         results = []
         for slot in self.program.parameters:
             if self.has_shadow(slot):
@@ -725,25 +728,31 @@ class Emitter:
                 self._indented(node.otherwise)
             if isinstance(node, (For, While)):
                 self.enclosing.pop()
-                for name in self.sums.get(node, ()):
-                    out.lines.insert(first, "    " * out.depth + f"{name} = OuterSum()")
-                    out.add(f"{name}.add_all()")
+                self._add_sums(node, first)
             self.backward_spans[node] = first, len(out.lines)
 
-    def outer_sum(self, v: Value) -> str | None:
-        """Return what collects outer products for the shadow of an array until a loop ends.
+    def _add_sums(self, node: For | While | None, first: int) -> None:
+        """Add what was collected in lines from the first on."""
+        for name in self.sums.get(node, {}).values():
+            self.out.lines.insert(first, "    " * self.out.depth + f"{name} = OuterSum()")
+            self.out.add(f"{name}.add_all()")
 
-        In that loop nothing but sums goes into the shadow: what is in it is not read before.
+    def outer_sum(self, v: Value) -> str | None:
+        """Return what collects outer products for the shadow of an array.
+
+        It does so until a loop ends or, outside of loops, the function. There nothing but sums
+        goes into the shadow: what is in it is not read before.
         """
         if self.for_machine or self.is_strong or v.kind.dtype != np.float64:
             return None
         memory = v.memory.root()  # type: ignore[union-attr] # an array has one
-        node = next((loop for loop in self.enclosing if adds_alone(memory, loop)), None)
-        if node is None:
+        node = next((loop for loop in self.enclosing if adds_alone(memory, [loop])), None)
+        if node is None and (self.enclosing or not adds_alone(memory, self.program.body)):
             return None
-        names = self.sums.setdefault(node, [])
-        names.append(f"o{sum(map(len, self.sums.values()))}_")
-        return names[-1]
+        names = self.sums.setdefault(node, {})
+        of_parameter = memory in {s.memory.root() for s in self.program.parameters if s.memory}
+        key = memory if of_parameter else v.op  # else these may be several arrays in turn
+        return names.setdefault(key, f"o{sum(map(len, self.sums.values()))}_")
 
     def _sweep_of(self, node: For | While) -> list[str]:
         """Return the sweep of the body of a loop, as it is written inside two others."""

@@ -69,8 +69,17 @@ def vectors_that_are_overwritten(w: Any, u: Any, x: Any) -> Any:
     return y @ u @ y
 
 
-KERNELS = (recurrent, parts_of_a_matrix, rows_of_stacks, written_in_the_loop, bound_anew,
-           vectors_that_are_overwritten)  # fmt: skip
+def outside_of_a_loop(w: Any, u: Any, x: Any) -> Any:
+    y = w @ x + (x @ w) * (u @ x)
+    for i in range(3):
+        y[i] = y[i + 1] * x[i]
+    z = w[1:, :3] @ y[:3] if y[0] > -9.0 else u @ y
+    u *= 0.5
+    return y @ (w @ y) + z @ z + np.sum(u @ y)
+
+
+KERNELS = (recurrent, outside_of_a_loop, parts_of_a_matrix, rows_of_stacks, written_in_the_loop,
+           bound_anew, vectors_that_are_overwritten)  # fmt: skip
 
 
 def _arguments(dtype: Any = float) -> tuple:
@@ -100,9 +109,15 @@ def test_sums(
     assert kernel.__name__ in runs
 
 
-@pytest.mark.parametrize("kernel, depths", [(recurrent, [4]), (written_in_the_loop, [4, 8])])
+@pytest.mark.parametrize(
+    "kernel, depths", [(recurrent, [4]), (written_in_the_loop, [4, 8]), (outside_of_a_loop, [4])]
+)
 def test_only_loops_that_add_alone_collect(kernel: Callable, depths: list[int]) -> None:
-    """The matrix that the outer loop writes into is collected for the inner one."""
+    """The matrix that the outer loop writes into is collected for the inner one.
+
+    Outside of loops, products with one matrix are collected together, those with parts of it too,
+    but not those with one that is written into.
+    """
     program = Structured(kernel, (None,) * 3, _arguments(), (0, 1, 2))
     lines = [x for x in program.source.splitlines() if "OuterSum()" in x]
     assert [len(x) - len(x.lstrip()) for x in lines] == depths
@@ -120,6 +135,19 @@ def test_a_product_that_is_not_finite_is_left_to_the_rules(traced: Callable) -> 
         found, expected = gradient(kernel, w, x), traced(kernel, w, x)
     for a, b in zip(found, expected, strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("rows", [slice(None), slice(2, 7), slice(None, None, 2)])
+@pytest.mark.parametrize("columns", [slice(None), slice(1, 4)])
+def test_products_are_added_in_place(order: Any, rows: slice, columns: slice) -> None:
+    whole = np.ones((9, 5), order=order)
+    expected = whole.copy()
+    y = whole[rows, columns]
+    left, right = np.cos(np.arange(2.0 * len(y))).reshape(2, -1), np.ones((2, y.shape[1]))
+    expected[rows, columns] += left.T @ right
+    runtime_calls._add_product(y, left, right)
+    np.testing.assert_allclose(whole, expected, rtol=1e-15)
 
 
 @pytest.mark.parametrize("name", ["loops", "lists"])
