@@ -40,10 +40,7 @@ class OuterProducts(AbstractThunk):
     def _value_now(self) -> np.ndarray:
         left, right = self.left, self.right
         if left:
-            if len(left) == 1:
-                total = np.multiply.outer(left[0], right[0])
-            else:
-                total = np.dot(np.array(left).T, np.array(right))
+            total = np.dot(np.array(left).T, np.array(right))  # also one: BLAS is quicker
             self.base = total if self.base is None else np.add(self.base, total, out=self.base)
             self.left, self.right = [], []
         return self.base

@@ -19,6 +19,7 @@ import numpy as np
 
 from autodiff.errors import LeakedTracerError, wrong_cotangent
 from autodiff.mutation.held_arrays import Holding
+from autodiff.trace.outer_products import OuterProducts
 from autodiff.trace.unimplemented_cotangents import unknown
 from chainrules_core import (
     AbstractZero,
@@ -422,9 +423,10 @@ class Cotangents:
         """Return the cotangents of the leaves, copied if somebody else may hold them."""
         values = self.values[:leaves]
         for i, bar in enumerate(values):
+            is_own = self.owned[i] or type(bar) is OuterProducts
             if type(bar) not in FORCED:
                 bar = values[i] = unthunk(bar)
-            if type(bar) is _ndarray and not self.owned[i]:
+            if type(bar) is _ndarray and not is_own:
                 values[i] = bar.copy()
             elif self.nested:
                 values[i] = copy.copy(bar)
