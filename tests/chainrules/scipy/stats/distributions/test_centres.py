@@ -33,6 +33,20 @@ def test_distribution_functions_at_their_centre(dist, shapes, x, name):
     check(lambda x, loc, *s: getattr(dist, name)(x, *s, loc=loc, scale=1.7), x, 0.0, *shapes)
 
 
+@pytest.mark.parametrize(
+    "dist, shape",
+    [(stats.gennorm, 2.0), (stats.gennorm, 3.0), (stats.dgamma, 3.0), (stats.dweibull, 3.0)],
+)
+@pytest.mark.parametrize("x", [0.0, -0.0, 0.4])
+def test_curvature_of_densities(dist, shape, x):
+    def slope(x):
+        return gradient(lambda x: dist.pdf(x, shape), x)
+
+    h = 1e-4
+    check(lambda x, shape: dist.pdf(x, shape), x, shape)
+    assert gradient(slope, x) == pytest.approx((slope(x + h) - slope(x - h)) / (2 * h), abs=1e-3)
+
+
 @pytest.mark.parametrize("x", [0.0, 0.7, -0.7])
 def test_generalised_logistic_density(x):
     check(lambda x, c: stats.genlogistic.pdf(x, c), x, 0.4)
