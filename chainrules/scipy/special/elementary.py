@@ -39,7 +39,7 @@ SERIES = [k / math.factorial(k + 1) for k in range(1, 14)]
 
 def exprel_slope(y: Any, x: Any) -> Any:
     """Return the derivative of (eˣ - 1)/x."""
-    return near_zero(x, SERIES, lambda x: (np.exp(x) - y) / x, NEAR)
+    return near_zero(x, SERIES, lambda x: (np.exp(x) - y) / x, NEAR, cancels=True)
 
 
 scalar_rule(special.exprel, exprel_slope)

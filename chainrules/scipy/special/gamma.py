@@ -27,6 +27,7 @@ from chainrules.scipy.special.series import (
     zeta_slope_by_series,
 )
 from chainrules_core import NoTangent, primitive, scalar_rule
+from chainrules_core.authoring import is_foreign
 
 zeta = Private("special._ufuncs")._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
 
@@ -41,9 +42,9 @@ NEAR_POLE = 0.25
 
 
 def rgamma_slope(y: Any, x: Any) -> Any:
-    """Return the derivative of 1/Γ(x)."""
+    """Return the derivative of 1/Γ(x), by reflection at poles; around them if that is traced."""
     n = np.rint(np.real(x))
-    near = (n <= 0) & (np.abs(x - n) < NEAR_POLE)
+    near = (n <= 0) & (np.abs(x - n) <= NEAR_POLE if is_foreign(x) else x == n)
     if not np.any(near):
         return -y * digamma(x)
     angle = math.pi * np.where(near, x - n, 0.5)
@@ -123,7 +124,8 @@ scalar_rule((special.polygamma, polygamma), NoTangent(), lambda y, n, x: polygam
 
 def is_pole(x: Any) -> Any:
     """Return whether Γ has a pole at x."""
-    return (x <= 0) & (x == np.rint(x))
+    pole = x <= 0
+    return pole & (x == np.rint(x)) if np.any(pole) else pole
 
 
 def rise(a: Any, b: Any) -> Any:
@@ -185,42 +187,49 @@ def poch_slope(y: Any, z: Any, m: Any) -> Any:
     )
 
 
-def binom_by_n(y: Any, n: Any, k: Any) -> Any:
+def binom_setup(y: Any, n: Any, k: Any) -> Any:
+    """Return ψ(n-k+1), and something finite at its poles."""
+    rest = n - k + 1
+    pole = is_pole(rest)
+    return digamma_beside(np.where(pole, 1.0, rest) if np.any(pole) else rest)
+
+
+def binom_by_n(y: Any, n: Any, k: Any, psi: Any) -> Any:
     """Return the derivative of Γ(n+1) / Γ(k+1) Γ(n-k+1) by n."""
-    zero = is_pole(n - k + 1) & ~is_pole(n + 1)
     return with_zeros(
-        zero,
-        lambda y, n, k: y * (special.digamma(n + 1) - digamma_beside(n - k + 1)),
-        lambda y, n, k: special.rgamma(k + 1) * quotient_slope(n + 1, n - k + 1),
+        is_pole(n - k + 1) & ~is_pole(n + 1),
+        lambda y, n, k, psi: y * (special.digamma(n + 1) - psi),
+        lambda y, n, k, psi: special.rgamma(k + 1) * quotient_slope(n + 1, n - k + 1),
         y,
         n,
         k,
+        psi,
     )
 
 
-def binom_by_k(y: Any, n: Any, k: Any) -> Any:
+def binom_by_k(y: Any, n: Any, k: Any, psi: Any) -> Any:
     """Return its derivative by k."""
-    zero = (is_pole(k + 1) | is_pole(n - k + 1)) & ~is_pole(n + 1)
 
-    def at_zero(y: Any, n: Any, k: Any) -> Any:
+    def at_zero(y: Any, n: Any, k: Any, psi: Any) -> Any:
         below, rest = special.rgamma(k + 1), special.rgamma(n - k + 1)
         slope = rgamma_slope(below, k + 1) * rest - below * rgamma_slope(rest, n - k + 1)
         return special.gamma(n + 1) * slope
 
     return with_zeros(
-        zero,
-        lambda y, n, k: y * (digamma_beside(n - k + 1) - special.digamma(k + 1)),
+        (is_pole(k + 1) | is_pole(n - k + 1)) & ~is_pole(n + 1),
+        lambda y, n, k, psi: y * (psi - special.digamma(k + 1)),
         at_zero,
         y,
         n,
         k,
+        psi,
     )
 
 
 scalar_rule(special.beta, beta_slope, lambda y, a, b: beta_slope(y, b, a))
 scalar_rule(special.betaln, lambda y, a, b: rise(a, a + b), lambda y, a, b: rise(b, a + b))
 scalar_rule(special.poch, poch_slope, lambda y, z, m: y * special.digamma(z + m))
-scalar_rule(special.binom, binom_by_n, binom_by_k)
+scalar_rule(special.binom, binom_by_n, binom_by_k, setup=binom_setup)
 
 # log Γ_d(a) = log(π) d(d-1)/4 + Σ log Γ(a - j/2)
 multigammaln = primitive(special.multigammaln)

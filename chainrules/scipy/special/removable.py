@@ -2,7 +2,8 @@
 
 A limit that is filled in as a constant has the derivative 0, so the next derivative of a rule would
 be wrong there without an error. And near 0 the quotient loses digits with each derivative. So
-around 0 its Taylor series takes its place, which can be differentiated as often as one likes.
+around 0 its Taylor series takes its place, which can be differentiated as often as one likes. Where
+nobody differentiates the quotient, and it loses no digits, the series is for 0 alone.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from chainrules_core.authoring import is_foreign
 
-def near_zero(x: Any, series: Sequence[complex], quotient: Callable, radius: float) -> Any:
+
+def near_zero(
+    x: Any, series: Sequence[complex], quotient: Callable, radius: float, cancels: bool = False
+) -> Any:
     """Return a quotient of x, from its Taylor series where x is small.
 
     Parameters
@@ -25,9 +30,11 @@ def near_zero(x: Any, series: Sequence[complex], quotient: Callable, radius: flo
     quotient : callable
         Returns the quotient elsewhere. It gets 1 in place of what is small.
     radius : float
-        Below this size a number is small.
+        Up to this size a number is small.
+    cancels : bool
+        Whether the quotient itself loses digits near 0.
     """
-    small = np.abs(x) < radius
+    small = np.abs(x) <= radius if cancels or is_foreign(x) else x == 0
     if not np.any(small):
         return quotient(x)
     t = np.where(small, x, 0.0)

@@ -39,7 +39,7 @@ def over(y: Any, x: Any, series: list[complex]) -> Any:
 
 def i1e_over(y: Any, x: Any) -> Any:
     """Return e^-|x| I₁(x)/x."""
-    scale = np.exp(-np.minimum(np.abs(x), 1.0))
+    scale = np.exp(-np.minimum(np.abs(x), 2.0))  # constant where the series is not used
     return scale * over(y / scale, x, I1_PER_X)
 
 
@@ -164,12 +164,12 @@ scalar_rule(special.itj0y0, (lambda y, x: special.j0(x),), (lambda y, x: special
 scalar_rule(special.iti0k0, (lambda y, x: special.i0(x),), (lambda y, x: special.k0(x),))
 scalar_rule(
     special.it2j0y0,
-    (lambda y, x: near_zero(x, J0_FALL, lambda x: (1 - special.j0(x)) / x, 1.0),),
+    (lambda y, x: near_zero(x, J0_FALL, lambda x: (1 - special.j0(x)) / x, 1.0, cancels=True),),
     (lambda y, x: -special.y0(x) / x,),
 )
 scalar_rule(
     special.it2i0k0,
-    (lambda y, x: near_zero(x, I0_RISE, lambda x: (special.i0(x) - 1) / x, 1.0),),
+    (lambda y, x: near_zero(x, I0_RISE, lambda x: (special.i0(x) - 1) / x, 1.0, cancels=True),),
     (lambda y, x: -special.k0(x) / x,),
 )
 

@@ -11,9 +11,9 @@ from autodiff import derivative, gradient, jacobian
 
 LIMITS = [
     (special.rgamma, (0.0, -1.0, -3.0, 1e-9, -2.1), ()),
-    (special.j1, (0.0, 1e-7, 0.9), ()),
+    (special.j1, (0.0, 1e-7, 0.9, 1.0), ()),
     (special.i1, (0.0, 1e-7, 0.9), ()),
-    (special.i1e, (0.1, 0.9, 1.1), ()),
+    (special.i1e, (0.1, 0.9, 1.0, -1.0, 1.1, 2.0), ()),
     (special.berp, (0.0, 1e-7, 0.9), ()),
     (special.beip, (0.0, 1e-7, 0.9), ()),
     (special.struve, (0.0,), (0,)),
@@ -33,7 +33,7 @@ LIMITS = [
     (special.diric, (0.0, 1e-9, 2 * math.pi, -2 * math.pi, 0.4), ("after", 1)),
     (special.diric, (0.0, 1e-9, 2 * math.pi, -2 * math.pi, 0.4), ("after", 4)),
     (special.diric, (0.0, 1e-9, 2 * math.pi, -2 * math.pi, 0.4), ("after", 5.0)),
-    (lambda x: special.sici(x)[0], (0.0, 1e-7, 0.9, 1.1), ()),
+    (lambda x: special.sici(x)[0], (0.0, 1e-7, 0.9, 1.0, 1.1), ()),
     (lambda x: special.shichi(x)[0], (0.0, 1e-7, 0.9, 1.1), ()),
     (lambda x: special.it2j0y0(x)[0], (1e-7, 0.9), ()),
     (lambda x: special.kelvin(x)[2].imag, (1e-7, 0.9), ()),
