@@ -124,8 +124,8 @@ scalar_rule((special.polygamma, polygamma), NoTangent(), lambda y, n, x: polygam
 
 def is_pole(x: Any) -> Any:
     """Return whether Γ has a pole at x."""
-    pole = x <= 0
-    return pole & (x == np.rint(x)) if np.any(pole) else pole
+    pole = np.less_equal(x, 0)
+    return pole & np.equal(x, np.rint(x)) if np.any(pole) else pole
 
 
 def rise(a: Any, b: Any) -> Any:
