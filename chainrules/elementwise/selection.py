@@ -158,8 +158,9 @@ def strictly_inside(a: np.ndarray, low: Any, high: Any) -> np.ndarray | None:
             return None
     inside = a > low
     inside &= a < high
-    n = np.count_nonzero(a >= low) + np.count_nonzero(a <= high)
-    return inside if low < high and n == a.size + np.count_nonzero(inside) else None
+    on_one = a == low
+    on_one |= a == high
+    return inside if low < high and not np.any(on_one) else None
 
 
 @rrule.register(np.clip, lists=True, shaped_by=(0, 1, 2, 3, 4))

@@ -10,12 +10,13 @@ from __future__ import annotations
 from types import ModuleType
 
 import numpy as np
-from scipy import linalg
+from scipy import linalg, spatial
 from scipy.spatial import transform
 
 from chainrules.refused import refuse
+from chainrules.scipy.found import with_value
 from chainrules.scipy.private import Private
-from chainrules_core import decompose, non_differentiable
+from chainrules_core import decompose, ignore_derivatives, non_differentiable
 
 
 def found(name: str) -> ModuleType | None:
@@ -40,7 +41,9 @@ for _kind in ("rotation", "rigid_transform"):
         if (is_own or (_name == "inv" and _kind != "rotation")) and callable(_target):
             decompose(_target)(_body)
 
-for _module in (found("_rotation_cy"), found("_rotation_xp")):
+_python = found("_rotation_xp")
+
+for _module in (found("_rotation_cy"), _python):
     if hasattr(_module, "inv"):
 
         @decompose(_module.inv)
@@ -48,7 +51,54 @@ for _module in (found("_rotation_cy"), found("_rotation_xp")):
             return quat * np.array([-1.0, -1.0, -1.0, 1.0])  # SciPy writes into a copy
 
 
-if hasattr(_python := found("_rotation_xp"), FROM_MATRIX):
+SMALL = 1e-6
+"""Below this square of an angle, SciPy takes series in it. So do these, but of the square itself:
+by its root, second derivatives at the identity would be lost."""
+
+
+def squared(vector):
+    return np.sum(vector * vector, axis=-1, keepdims=True)
+
+
+def from_rotvec_body(rotvec, degrees=False):
+    rotvec = np.deg2rad(rotvec) if degrees else rotvec
+    square = squared(rotvec)
+    small = square <= SMALL
+    half = np.sqrt(np.where(small, 1.0, square)) / 2
+    t = np.where(small, square, 0.0)
+    sine = np.where(small, 0.5 - t / 48 + t * t / 3840, np.sin(half) / (2 * half))
+    cosine = np.where(small, 1 - t / 8 + t * t / 384, np.cos(half))
+    return np.concatenate([rotvec * sine, cosine], axis=-1)
+
+
+def as_rotvec_body(quat, degrees=False):
+    quat = _python._quat_canonical(quat)
+    vector, real = quat[..., :3], quat[..., 3:]
+    square = squared(vector)
+    small = 4 * square <= SMALL * real * real
+    t = np.where(small, square, 0.0) / np.where(small, real * real, 1.0)
+    half = np.arctan2(np.sqrt(np.where(small, 1.0, square)), real)
+    scale = np.where(small, 2 + t / 3 - 11 * t * t / 60, 2 * half / np.sin(half))
+    return vector * (np.rad2deg(scale) if degrees else scale)
+
+
+def pow_body(quat, n):
+    # SciPy has no powers to compute for the exponents 0, 1 and -1, but the slope is that of others.
+    n = np.reshape(n, ())
+    power = from_rotvec_body(n * as_rotvec_body(quat))
+    known = _python.pow(ignore_derivatives(quat), ignore_derivatives(n))
+    turned = np.sum(ignore_derivatives(power) * known, axis=-1, keepdims=True) < 0
+    return with_value(known, np.where(turned, -power, power))
+
+
+for _body in (from_rotvec_body, as_rotvec_body, pow_body):
+    for _module in (found("_rotation_cy"), found("_rotation_xp")):
+        _name = _body.__name__.removesuffix("_body")
+        if hasattr(_module, _name) and hasattr(_python, "_quat_canonical"):
+            decompose(getattr(_module, _name))(_body)
+
+
+if hasattr(_python, FROM_MATRIX):
 
     @non_differentiable
     def checked(matrix):
@@ -72,6 +122,23 @@ if hasattr(found("_rotation_xp"), "reduce"):
         # For a group that is not given, SciPy takes four ones, which also rotate.
         left = IDENTITY if left is None else left
         return _python.reduce(quat, left, IDENTITY if right is None else right)
+
+
+_slerp = Private("spatial._geometric_slerp")._geometric_slerp
+
+
+@decompose(spatial.geometric_slerp)
+def geometric_slerp_body(start, end, t, tol=1e-7):
+    known = spatial.geometric_slerp(*map(ignore_derivatives, (start, end, t)), tol)
+    start, end = np.asarray(start, dtype=float), np.asarray(end, dtype=float)
+    t = np.asarray(t, dtype=float)[..., None]
+    if not np.array_equal(start, end):
+        return np.reshape(_slerp(start, end, np.reshape(t, -1)), np.shape(known))
+    # SciPy computes nothing where both are the same. With the square w of the angle between them,
+    # sin(tω)/sin ω = t (1 + (1-t²) w/6 + ...).
+    rest, w = 1 - t, squared(end - start)
+    y = rest * (1 + (1 - rest * rest) * w / 6) * start + t * (1 + (1 - t * t) * w / 6) * end
+    return with_value(known, np.reshape(y, np.shape(known)))
 
 
 if found("_rotation_xp") is None:  # constructors made in C say themselves that a value is lost

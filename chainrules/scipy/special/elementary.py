@@ -1,7 +1,8 @@
 """Elementary functions of scipy.special: exponentials, roots, functions of degrees, transforms.
 
 ``exprel``(x) = (eˣ - 1)/x has the derivative (eˣ - exprel(x))/x, in which everything cancels near
-0; there the Taylor series Σ k xᵏ⁻¹/(k+1)! takes its place.
+0; there the Taylor series Σ k xᵏ⁻¹/(k+1)! takes its place. Dirichlet's kernel is
+U_(n-1)(cos x/2)/n, whose derivative U' = 2 C⁽²⁾ has no gaps where SciPy fills in its limits.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ import numpy as np
 from scipy import special
 
 from chainrules.elementwise.arithmetic import power_by_base, power_by_exponent
-from chainrules_core import scalar_rule
+from chainrules.scipy.special.removable import near_zero
+from chainrules_core import NoTangent, primitive, scalar_rule
 
 LN2 = math.log(2)
 LN10 = math.log(10)
@@ -37,18 +39,21 @@ SERIES = [k / math.factorial(k + 1) for k in range(1, 14)]
 
 def exprel_slope(y: Any, x: Any) -> Any:
     """Return the derivative of (eˣ - 1)/x."""
-    near = np.abs(x) < NEAR
-    if not np.any(near):
-        return (np.exp(x) - y) / x
-    t = np.where(near, x, 0.0)
-    series: Any = 0.0
-    for coefficient in reversed(SERIES):
-        series = series * t + coefficient
-    far = np.where(near, 1.0, x)
-    return np.where(near, series, (np.exp(far) - y) / far)
+    return near_zero(x, SERIES, lambda x: (np.exp(x) - y) / x, NEAR, cancels=True)
 
 
 scalar_rule(special.exprel, exprel_slope)
+
+
+def diric_slope(y: Any, x: Any, n: Any) -> Any:
+    """Return the derivative of sin(nx/2) / n sin(x/2) = U_(n-1)(cos x/2) / n."""
+    degree = np.where(np.isnan(y), 0, n).astype(int) - 2
+    slope = special.eval_gegenbauer(degree, 2.0, np.cos(x / 2))
+    return np.where(np.isnan(y), np.nan, -np.sin(x / 2) / n * slope)
+
+
+diric = primitive(special.diric)
+scalar_rule((special.diric, diric), diric_slope, NoTangent())
 scalar_rule(
     special.powm1,
     lambda y, x, p: power_by_base(x, p),

@@ -4,12 +4,14 @@ With ψ = Γ'/Γ (digamma): Γ' = Γ ψ, (log Γ)' = ψ, and ψ⁽ⁿ⁾(x) = (-
 zeta function, for which ∂ζ(s, q)/∂q = -s ζ(s+1, q). (DLMF 5.2, 5.15, 25.11.) By s, ζ comes from
 its sum where that is quick (`series`), else from interpolation (`parameters`).
 
-1/Γ has zeros where Γ has poles, at x = -n; there (1/Γ)' = (-1)ⁿ n! (DLMF 5.2.1).
+1/Γ has zeros where Γ has poles, at x = -n. Around them it is reflected (DLMF 5.5.3), so that its
+derivatives of all orders are right: 1/Γ(x) = (-1)ⁿ Γ(1-x) sin(π(x+n))/π.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,7 @@ from chainrules.scipy.special.series import (
     zeta_slope_by_series,
 )
 from chainrules_core import NoTangent, primitive, scalar_rule
+from chainrules_core.authoring import is_foreign
 
 zeta = Private("special._ufuncs")._zeta  # zeta(s, q) itself, a ufunc; scipy.special.zeta calls it
 
@@ -35,14 +38,22 @@ scalar_rule(special.digamma, lambda y, x: trigamma(x))
 scalar_rule(special.rgamma, lambda y, x: rgamma_slope(y, x))
 
 
+NEAR_POLE = 0.25
+
+
 def rgamma_slope(y: Any, x: Any) -> Any:
-    """Return the derivative of 1/Γ(x)."""
-    pole = (np.real(x) <= 0) & (x == np.round(np.real(x)))
-    if not np.any(pole):
+    """Return the derivative of 1/Γ(x), by reflection at poles; around them if that is traced."""
+    n = np.rint(np.real(x))
+    near = (n <= 0) & (np.abs(x - n) <= NEAR_POLE if is_foreign(x) else x == n)
+    if not np.any(near):
         return -y * digamma(x)
-    n = np.where(pole, -np.real(x), 0.0)
-    at_pole = np.cos(math.pi * n) * special.gamma(n + 1)
-    return np.where(pole, at_pole, -y * special.digamma(np.where(pole, 1.0, x)))
+    angle = math.pi * np.where(near, x - n, 0.5)
+    mirror = np.where(near, 1 - x, 1.0)
+    sign = 1 - 2 * np.remainder(n, 2)
+    turned = np.cos(angle) - np.sin(angle) * digamma(mirror) / math.pi
+    return np.where(
+        near, sign * special.gamma(mirror) * turned, -y * digamma(np.where(near, 1.0, x))
+    )
 
 
 def digamma(x: Any) -> Any:
@@ -111,9 +122,35 @@ scalar_rule((special.polygamma, polygamma), NoTangent(), lambda y, n, x: polygam
 # --------------------------------------------------------------------- ratios of gamma functions
 
 
+def is_pole(x: Any) -> Any:
+    """Return whether Γ has a pole at x."""
+    pole = np.less_equal(x, 0)
+    return pole & np.equal(x, np.rint(x)) if np.any(pole) else pole
+
+
 def rise(a: Any, b: Any) -> Any:
-    """Return ψ(a) - ψ(b)."""
+    """Return ψ(a) - ψ(b), which is finite if both are poles: ψ(x) = ψ(1-x) - π cot πx."""
+    both = is_pole(a) & is_pole(b)
+    if np.any(both):
+        a, b = np.where(both, 1 - a, a), np.where(both, 1 - b, b)
     return digamma(a) - digamma(b)
+
+
+def with_zeros(zero: Any, slope: Callable, at_zero: Callable, *args: Any) -> Any:
+    """Return ``slope(*args)``, and where a ratio is 0 because Γ has a pole below, ``at_zero``.
+
+    There slopes like y ψ are 0 · ∞. Each function gets harmless arguments in the other's places.
+    """
+    if not np.any(zero):
+        return slope(*args)
+    here = at_zero(*(np.where(zero, a, 1.0) for a in args))
+    return np.where(zero, here, slope(*(np.where(zero, 1.0, a) for a in args)))
+
+
+def quotient_slope(a: Any, b: Any) -> Any:
+    """Return the derivative of Γ(a)/Γ(b) if both grow, also where b is a pole."""
+    inverse = special.rgamma(b)
+    return special.gamma(a) * (special.digamma(a) * inverse + rgamma_slope(inverse, b))
 
 
 def digamma_beside(x: Any) -> Any:
@@ -124,17 +161,75 @@ def digamma_beside(x: Any) -> Any:
     return special.digamma(np.where(left, x + 1, x)) - np.where(left, 1 / np.where(left, x, 1), 0)
 
 
-scalar_rule(special.beta, lambda y, a, b: y * rise(a, a + b), lambda y, a, b: y * rise(b, a + b))
+def beta_slope(y: Any, a: Any, b: Any) -> Any:
+    """Return the derivative of B(a, b) = Γ(a) Γ(b) / Γ(a+b) by a."""
+    zero = is_pole(a + b) & ~is_pole(a) & ~is_pole(b)
+    return with_zeros(
+        zero,
+        lambda y, a, b: y * rise(a, a + b),
+        lambda y, a, b: special.gamma(b) * quotient_slope(a, a + b),
+        y,
+        a,
+        b,
+    )
+
+
+def poch_slope(y: Any, z: Any, m: Any) -> Any:
+    """Return the derivative of Γ(z+m)/Γ(z) by z."""
+    zero = is_pole(z) & ~is_pole(z + m)
+    return with_zeros(
+        zero,
+        lambda y, z, m: y * rise(z + m, z),
+        lambda y, z, m: quotient_slope(z + m, z),
+        y,
+        z,
+        m,
+    )
+
+
+def binom_setup(y: Any, n: Any, k: Any) -> Any:
+    """Return ψ(n-k+1), and something finite at its poles."""
+    rest = n - k + 1
+    pole = is_pole(rest)
+    return digamma_beside(np.where(pole, 1.0, rest) if np.any(pole) else rest)
+
+
+def binom_by_n(y: Any, n: Any, k: Any, psi: Any) -> Any:
+    """Return the derivative of Γ(n+1) / Γ(k+1) Γ(n-k+1) by n."""
+    return with_zeros(
+        is_pole(n - k + 1) & ~is_pole(n + 1),
+        lambda y, n, k, psi: y * (special.digamma(n + 1) - psi),
+        lambda y, n, k, psi: special.rgamma(k + 1) * quotient_slope(n + 1, n - k + 1),
+        y,
+        n,
+        k,
+        psi,
+    )
+
+
+def binom_by_k(y: Any, n: Any, k: Any, psi: Any) -> Any:
+    """Return its derivative by k."""
+
+    def at_zero(y: Any, n: Any, k: Any, psi: Any) -> Any:
+        below, rest = special.rgamma(k + 1), special.rgamma(n - k + 1)
+        slope = rgamma_slope(below, k + 1) * rest - below * rgamma_slope(rest, n - k + 1)
+        return special.gamma(n + 1) * slope
+
+    return with_zeros(
+        (is_pole(k + 1) | is_pole(n - k + 1)) & ~is_pole(n + 1),
+        lambda y, n, k, psi: y * (psi - special.digamma(k + 1)),
+        at_zero,
+        y,
+        n,
+        k,
+        psi,
+    )
+
+
+scalar_rule(special.beta, beta_slope, lambda y, a, b: beta_slope(y, b, a))
 scalar_rule(special.betaln, lambda y, a, b: rise(a, a + b), lambda y, a, b: rise(b, a + b))
-scalar_rule(
-    special.poch, lambda y, z, m: y * rise(z + m, z), lambda y, z, m: y * special.digamma(z + m)
-)
-scalar_rule(
-    special.binom,
-    lambda y, n, k, rest: y * (special.digamma(n + 1) - rest),
-    lambda y, n, k, rest: y * (rest - special.digamma(k + 1)),
-    setup=lambda y, n, k: digamma_beside(n - k + 1),
-)
+scalar_rule(special.poch, poch_slope, lambda y, z, m: y * special.digamma(z + m))
+scalar_rule(special.binom, binom_by_n, binom_by_k, setup=binom_setup)
 
 # log Γ_d(a) = log(π) d(d-1)/4 + Σ log Γ(a - j/2)
 multigammaln = primitive(special.multigammaln)

@@ -1,7 +1,7 @@
 """Exponential, trigonometric and Fresnel integrals, the dilogarithm, Voigt's profile.
 
 The derivative of an integral is its integrand. Where that has the form sin z/z or log z/(1-z), the
-limits at 0 and 1 are filled in.
+limits at 0 and 1 come from Taylor series.
 
 Modified Fresnel integrals F± = ∫_x^∞ e^±it² dt, K± = e^∓i(x²+π/4) F±/√π:
 K±' = ∓2ix K± - e^∓iπ/4/√π.
@@ -19,26 +19,30 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from chainrules.scipy.special.removable import in_powers, near_zero
 from chainrules_core import NoTangent, scalar_rule
 
 ROOT_PI = math.sqrt(math.pi)
 TURN = cmath.exp(0.25j * math.pi) / ROOT_PI
 
 
-def per(f: Any, z: Any, bend: float = 0.0) -> Any:
-    """Return f(z)/z, at z = 0 its limit 1; `bend` is the slope there, for second derivatives."""
-    zero = z == 0
-    if not np.any(zero):
-        return f(z) / z
-    safe = np.where(zero, 1.0, z)
-    return np.where(zero, 1.0 + bend * z, f(safe) / safe)
+SINE = in_powers(2, *[(-1) ** k / math.factorial(2 * k + 1) for k in range(10)])
+SINH = np.abs(SINE).tolist()
+LOGARITHM = [(-1) ** k / (k + 1) for k in range(20)]
+
+
+def per(f: Any, z: Any, series: list[complex], radius: float) -> Any:
+    """Return f(z)/z."""
+    return near_zero(z, series, lambda z: f(z) / z, radius)
 
 
 scalar_rule(special.exp1, lambda y, z: -np.exp(-z) / z)
 scalar_rule(special.expi, lambda y, z: np.exp(z) / z)
-scalar_rule(special.sici, (lambda y, z: per(np.sin, z),), (lambda y, z: np.cos(z) / z,))
-scalar_rule(special.shichi, (lambda y, z: per(np.sinh, z),), (lambda y, z: np.cosh(z) / z,))
-scalar_rule(special.spence, lambda y, z: -per(np.log1p, z - 1, -0.5))
+scalar_rule(special.sici, (lambda y, z: per(np.sin, z, SINE, 1.0),), (lambda y, z: np.cos(z) / z,))
+scalar_rule(
+    special.shichi, (lambda y, z: per(np.sinh, z, SINH, 1.0),), (lambda y, z: np.cosh(z) / z,)
+)
+scalar_rule(special.spence, lambda y, z: -per(np.log1p, z - 1, LOGARITHM, 0.1))
 
 
 def expn_slope(y: Any, n: Any, x: Any) -> Any:

@@ -126,14 +126,26 @@ class Nodes:
                 narrow = np.abs(last - first) < 1e-3 * (self.scale + width)
                 self.jumps = self.jumps or bool(np.any(narrow & change))
         self.c, self.weight = (np.concatenate(part) for part in zip(*parts, strict=True))
+        order = np.argsort(self.c)
+        self.c, self.weight = self.c[order], self.weight[order]
         self.from_low = np.full(np.shape(self.c), bool(self.low))
         return self
 
-    def keep(self, size: Any) -> None:
-        """Leave out what counts for nothing; `size` is that of each term."""
-        size = np.where(np.isfinite(size), size, 0.0)
-        counts = size > COUNTS * np.max(size, axis=0, initial=0.0)
-        best = np.expand_dims(np.argmax(size, axis=0), 0)
+    def keep(self, size: Any, density: Any, inside: Any) -> None:
+        """Leave out the ends, which count for nothing, and terms that are not finite.
+
+        Nodes at a limit, by rounding, are left out too: a derivative may be infinite there.
+
+        A term counts if it is large, or if the density is. A zero between terms that count must
+        stay, since its derivative need not be 0.
+        """
+        finite = np.isfinite(size) & np.isfinite(density) & inside
+        size, density = np.where(finite, size, 0.0), np.where(finite, density, 0.0)
+        large = [z > COUNTS * np.max(z, axis=0, initial=0.0) for z in (size, density)]
+        counts = between(large[0] | large[1]) & finite
+        best = np.expand_dims(
+            np.argmax(np.where(np.any(size > 0, axis=0), size, density), axis=0), 0
+        )
         rows = np.flatnonzero(np.any(counts, axis=tuple(range(1, np.ndim(counts)))))
         rows = rows if rows.size else np.array([len(size) // 2])
         shape = np.shape(size)
@@ -144,6 +156,12 @@ class Nodes:
 
         self.c, self.from_low = taken(self.c), taken(self.from_low)
         self.weight = np.where(counts, self.weight, 0.0)[rows]
+
+
+def between(counts: Any) -> Any:
+    """Return which terms count, or lie between those that do."""
+    before, after = np.logical_or.accumulate(counts), np.logical_or.accumulate(counts[::-1])
+    return before & after[::-1]
 
 
 def _panel() -> tuple:
@@ -175,7 +193,15 @@ def _finite(x: Any) -> Any:
 
 
 def find_nodes(
-    f: Callable, tested: Any, a: Any, b: Any, known: Any, log: bool, name: str, place: tuple
+    f: Callable,
+    density: Any,
+    tested: Any,
+    a: Any,
+    b: Any,
+    known: Any,
+    log: bool,
+    name: str,
+    place: tuple,
 ) -> Nodes:
     """Return nodes that give the known integral, with a step half as long as would do.
 
@@ -184,6 +210,17 @@ def find_nodes(
     nodes = Nodes(a, b, place)
     before: Any = np.inf
     good = False
+    before_mass: Any = np.inf
+
+    def keep(nodes: Nodes, y: Any, masses: Any) -> Nodes:
+        x = nodes.points(a, b)
+        nodes.keep(np.abs(y) * nodes.weight, masses, (x != a) & (x != b))
+        return nodes
+
+    def mass(nodes: Nodes, y: Any) -> Any:
+        """Return the terms of the integral over the density; without one, those of `y`."""
+        terms = np.abs(y if density is None else density(nodes.points(a, b)))
+        return terms * nodes.weight
 
     def sum_over(nodes: Nodes) -> tuple:
         y = f(nodes.points(a, b))
@@ -202,16 +239,18 @@ def find_nodes(
             y, found, size, expected = sum_over(nodes.doubly_exponential(h))
             near = (np.abs(found - expected) <= AGREE * size) | ~np.isfinite(expected)
             moved = np.abs(found - before)
+            masses = mass(nodes, y)
+            whole = np.sum(masses, axis=0)
+            near = near & ((density is None) | (np.abs(whole - before_mass) <= SETTLED * whole))
             change = AGREE / 10 if h == STEPS[-1] else SETTLED
             if good or np.all(near & (moved <= change * size)):
-                nodes.keep(np.abs(y) * nodes.weight)
-                return nodes
+                return keep(nodes, y, masses)
             good, before = bool(np.all(near & (moved <= SETTLED * size))), found
+            before_mass = whole
         if np.ndim(a) == 0 and not log:
             y, found, size, expected = sum_over(nodes.panels(f, a, b, tested))
             if np.abs(found - expected) <= AGREE * size:
-                nodes.keep(np.abs(y) * nodes.weight)
-                return nodes
+                return keep(nodes, y, mass(nodes, y))
     raise QuadratureError(
         f"the derivative of {name} could not be computed: it is an integral over a function that "
         "is not smooth enough, or falls too slowly. Use finite limits in place of infinite ones, "
@@ -231,6 +270,7 @@ def quadrature(
     log: bool = False,
     name: str = "",
     place: tuple = (0.0, 1.0),
+    density: Any = None,
     tested: Any = None,
 ) -> Any:
     """Return the integral over an elementwise function, whose value is known.
@@ -249,12 +289,15 @@ def quadrature(
         What is integrated, for errors.
     place : tuple
         Centre and scale of the integrand, plain numbers.
+    density : callable, optional
+        A factor of the integrand. Where it is large a term counts even if the other factor is 0,
+        since the derivative of that need not be.
     tested : callable, optional
         A factor of the integrand that must not jump, since the nodes may move over a jump.
     """
     a, b = np.broadcast_arrays(a, b)
     known = plain(known)
-    nodes = find_nodes(f, tested, a, b, known, log, name, place)
+    nodes = find_nodes(f, density, tested, a, b, known, log, name, place)
     if nodes.jumps:
         raise JumpError(
             f"the derivative of {name} could not be computed: it is an integral over a function "

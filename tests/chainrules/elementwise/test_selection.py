@@ -259,3 +259,14 @@ def test_both_cotangents_of_a_quotient_where_the_divisor_is_zero():
 )
 def test_clip_of_lists(f, check_modes):
     check_modes(f, np.array([0.7, -1.3, 2.1]))
+
+
+@pytest.mark.parametrize("size", [4, 4000])
+def test_a_nan_does_not_change_what_others_get_from_clip(size):
+    x = np.full(size, 0.3)
+    x[:3] = -1.0, 2.0, 0.7
+    alone = autodiff.gradient(lambda x: np.sum(np.clip(x, -1, 1)), x)
+    x[3] = np.nan
+    beside = autodiff.gradient(lambda x: np.sum(np.clip(x, -1, 1)), x)
+    np.testing.assert_array_equal(beside[:3], alone[:3])
+    np.testing.assert_array_equal(beside[:4], [0.5, 0.0, 1.0, 0.0])

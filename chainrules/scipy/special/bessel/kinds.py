@@ -13,6 +13,7 @@ z̄ = conj(g) Re(conj(y) ȳ). The scales of kve, hankel1e and hankel2e, e^z and 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -20,28 +21,40 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, of_power
+from chainrules.scipy.special.removable import in_powers, near_zero
 from chainrules_core import NoTangent, ZeroTangent, pair_rule, scalar_rule, thunk
 from chainrules_core.authoring import conjugate, fit, precise, strong_product
 
+# J₁(x)/x = Σ_k (-x²/4)^k / 2 k! (k+1)!, and I₁(x)/x without the signs.
+I1_PER_X = in_powers(
+    2, *[0.5 / (4**k * math.factorial(k) * math.factorial(k + 1)) for k in range(11)]
+)
+J1_PER_X = [(-1) ** (k // 2) * c for k, c in enumerate(I1_PER_X)]
 
-def over(y: Any, x: Any) -> Any:
-    """Return y/x, and its limit 1/2 at x = 0, for J₁ and I₁."""
-    zero = x == 0
-    return np.where(zero, 0.5, y / (x + zero)) if np.any(zero) else y / x
+
+def over(y: Any, x: Any, series: list[complex]) -> Any:
+    """Return y/x."""
+    return near_zero(x, series, lambda x: y / x, 1.0)
+
+
+def i1e_over(y: Any, x: Any) -> Any:
+    """Return e^-|x| I₁(x)/x."""
+    scale = np.exp(-np.minimum(np.abs(x), 2.0))  # constant where the series is not used
+    return scale * over(y / scale, x, I1_PER_X)
 
 
 scalar_rule(special.j0, lambda y, x: -special.j1(x))
-scalar_rule(special.j1, lambda y, x: special.j0(x) - over(y, x))
+scalar_rule(special.j1, lambda y, x: special.j0(x) - over(y, x, J1_PER_X))
 scalar_rule(special.y0, lambda y, x: -special.y1(x))
 scalar_rule(special.y1, lambda y, x: special.y0(x) - y / x)
 scalar_rule(special.i0, lambda y, x: special.i1(x))
-scalar_rule(special.i1, lambda y, x: special.i0(x) - over(y, x))
+scalar_rule(special.i1, lambda y, x: special.i0(x) - over(y, x, I1_PER_X))
 scalar_rule(special.k0, lambda y, x: -special.k1(x))
 scalar_rule(special.k1, lambda y, x: -special.k0(x) - y / x)
 
 # Scaled: e^(-|x|) I and e^x K.
 scalar_rule(special.i0e, lambda y, x: special.i1e(x) - np.sign(x) * y)
-scalar_rule(special.i1e, lambda y, x: special.i0e(x) - over(y, x) - np.sign(x) * y)
+scalar_rule(special.i1e, lambda y, x: special.i0e(x) - i1e_over(y, x) - np.sign(x) * y)
 scalar_rule(special.k0e, lambda y, x: y - special.k1e(x))
 scalar_rule(special.k1e, lambda y, x: y - special.k0e(x) - y / x)
 
@@ -143,28 +156,20 @@ scaled_rule(special.ive, mean, growing)
 # ------------------------------------------------------------------------------------ integrals
 
 
-def near_zero(x: Any, sign: float, difference: Any) -> Any:
-    """Return difference/x; near 0, where it cancels, x/4 Σ_{k>0} (±x²/4)^(k-1) / k!²."""
-    small = np.abs(x) < 1
-    if not np.any(small):
-        return difference / x
-    t = np.where(small, x, 0.0)
-    series: Any = 1.0
-    for k in range(9, 1, -1):
-        series = 1.0 + sign * t * t / (4 * k * k) * series
-    return np.where(small, t / 4 * series, difference / np.where(small, 1.0, x))
-
+# (I₀(x) - 1)/x = Σ_{k>0} (x/2)^2k / k!² x, and (1 - J₀(x))/x with alternating signs.
+I0_RISE = in_powers(2, *[4.0**-k / math.factorial(k) ** 2 for k in range(1, 11)], first=1)
+J0_FALL = [(-1) ** (k // 2) * c for k, c in enumerate(I0_RISE)]
 
 scalar_rule(special.itj0y0, (lambda y, x: special.j0(x),), (lambda y, x: special.y0(x),))
 scalar_rule(special.iti0k0, (lambda y, x: special.i0(x),), (lambda y, x: special.k0(x),))
 scalar_rule(
     special.it2j0y0,
-    (lambda y, x: near_zero(x, -1.0, 1 - special.j0(x)),),
+    (lambda y, x: near_zero(x, J0_FALL, lambda x: (1 - special.j0(x)) / x, 1.0, cancels=True),),
     (lambda y, x: -special.y0(x) / x,),
 )
 scalar_rule(
     special.it2i0k0,
-    (lambda y, x: near_zero(x, 1.0, special.i0(x) - 1),),
+    (lambda y, x: near_zero(x, I0_RISE, lambda x: (special.i0(x) - 1) / x, 1.0, cancels=True),),
     (lambda y, x: -special.k0(x) / x,),
 )
 

@@ -13,7 +13,6 @@ x = cos θ, T_n = cos nθ and U_n = sin (n+1)θ / sin θ, for x > 1 with θ = i 
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -103,8 +102,11 @@ def by_shape(f: Callable, position: int, edge: float = -1.0) -> Callable:
 
 
 def jacobi_slope(n: Any, a: Any, b: Any, x: Any) -> Any:
-    """Return the derivative of P_n^(a,b) at x."""
-    return (n + a + b + 1) / 2 * special.eval_jacobi(n - 1, a + 1.0, b + 1.0, x)
+    """Return the derivative of P_n^(a,b) at x; SciPy has no P_(-1), which is 0, at x = -1."""
+    none = np.equal(n, 0) & (x == -1)
+    lower = np.where(none, 0, n - 1) if np.any(none) else n - 1
+    slope = (n + a + b + 1) / 2 * special.eval_jacobi(lower, a + 1.0, b + 1.0, x)
+    return np.where(none, 0.0, slope) if np.any(none) else slope
 
 
 scalar_rule(
@@ -172,14 +174,15 @@ scalar_rule(
 
 
 def legendre_slope(y: Any, m: Any, v: Any, x: Any) -> Any:
-    """Return the derivative of P_v^m; for m = 0 also at x = ±1."""
+    """Return the derivative of P_v^m; for m = 0 also at x = ±1, where it is that of P_v^(0,0)."""
     square = (1 - x) * (1 + x)
-    slope = ((v + m) * special.lpmv(m, v - 1, x) - v * x * y) / np.where(square == 0, 1.0, square)
-    at_end = (square == 0) & (np.equal(m, 0))
-    if not np.any(square == 0):
-        return slope
-    end = v * (v + 1) / 2 * np.where(x > 0, 1.0, -np.cos(math.pi * v))
-    return np.where(at_end, end, np.where(square == 0, np.nan, slope))
+    at_end = square == 0
+    if not np.any(at_end):
+        return ((v + m) * special.lpmv(m, v - 1, x) - v * x * y) / square
+    safe = np.where(at_end, 0.0, x)
+    slope = ((v + m) * special.lpmv(m, v - 1, safe) - v * safe * y) / np.where(at_end, 1.0, square)
+    end = jacobi_slope(v, 0.0, 0.0, np.where(at_end, x, 0.0))
+    return np.where(at_end, np.where(np.equal(m, 0), end, np.nan), slope)
 
 
 scalar_rule(

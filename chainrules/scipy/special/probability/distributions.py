@@ -79,7 +79,8 @@ def inverse(
 
     def solution(y: Any, args: tuple) -> tuple[list, Any]:
         """Return the arguments of F, and where they solve nothing."""
-        none = (np.abs(y) >= 1e10) | ((y <= 1e-100) & positive)
+        size = np.abs(y)
+        none = (size >= 1e10) | ((size <= 1e-100) & positive)
         given = [a for i, a in enumerate(args) if i != value]
         given.insert(solved, np.where(none, 1.0, y) if np.any(none) else y)
         return given, none

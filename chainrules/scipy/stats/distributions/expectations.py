@@ -114,11 +114,17 @@ def expect(
     def at_z(z: Any) -> Any:
         return values(loc + scale * z)
 
+    def density(z: Any) -> Any:
+        return self._pdf(z, *args)
+
     def in_z(z: Any) -> Any:
-        return at_z(z) * self._pdf(z, *args)
+        return at_z(z) * density(z)
+
+    def density_in_x(x: Any) -> Any:
+        return self.pdf(x, *args, **shifted)
 
     def in_x(x: Any) -> Any:
-        return values(x) * self.pdf(x, *args, **shifted)
+        return values(x) * density_in_x(x)
 
     name = f"scipy.stats.{self.name}.expect"
     width = inner[1] - inner[0] if inner[1] > inner[0] else 1.0
@@ -131,12 +137,13 @@ def expect(
         for a, b in itertools.pairwise(ends)
     ]
     try:
-        y = sum_of(in_z, edges, known, name=name, place=(0.0, width), tested=at_z)
+        y = sum_of(in_z, edges, known, name=name, place=(0.0, width), density=density, tested=at_z)
     except JumpError as error:
         if not on_line or breaks:
             raise
         forgive(error)
-        y = sum_of(in_x, ends, known, name=name, place=plain((loc, width * scale)))
+        place = plain((loc, width * scale))
+        y = sum_of(in_x, ends, known, name=name, place=place, density=density_in_x)
     if not conditional:
         return y
     return y / (self.cdf(z_high, *args) - self.cdf(z_low, *args))

@@ -21,7 +21,7 @@ import numpy as np
 from chainrules.refused import refuse
 from chainrules.scipy.found import with_value
 from chainrules.scipy.private import Private
-from chainrules.scipy.stats.quadrature import as_found, plain, quadrature
+from chainrules.scipy.stats.quadrature import as_found, between, plain, quadrature
 from chainrules_core import ChainRulesError, decompose, non_differentiable
 
 base = Private("stats._distribution_infrastructure")
@@ -85,7 +85,7 @@ def summed(f: Callable, a: Any, b: Any, known: Any, log: bool, name: str) -> Any
         y = plain(f(np.where(inside, k, a)))
     size = np.where(inside, np.abs(np.exp(y) if log else y), 0.0)
     size = np.where(np.isfinite(size), size, 0.0)
-    counts = size > 1e-20 * np.max(size, axis=0, initial=0.0)
+    counts = between(size > 1e-20 * np.max(size, axis=0, initial=0.0))
     rows = np.flatnonzero(np.any(counts, axis=tuple(range(1, np.ndim(counts)))))
     rows = rows if rows.size else np.array([0])
     best = a + np.argmax(size, axis=0)

@@ -1,4 +1,6 @@
-"""Moments for which SciPy has other formulas where a shape has a special value.
+"""Moments for which SciPy has other formulas where a parameter has a special value.
+
+    any distribution       E (l + s x)ⁿ = Σ_k binom(n, k) l^(n-k) s^k E x^k, also for l = 0
 
     generalised Pareto     E xⁿ = Π_k k/(1 - kc),  k = 1 … n
     truncated Pareto       E xⁿ = b cⁿ ((c^(b-n) - 1)/(b-n)) / (c^b - 1)
@@ -10,12 +12,14 @@ E = exp(t - e^(-t)), for which the trapezoidal rule in t converges exponentially
 
 from __future__ import annotations
 
+from math import comb
 from typing import Any
 
 import numpy as np
 from scipy import special, stats
 
 from chainrules.scipy.found import with_value
+from chainrules.scipy.private import Private
 from chainrules.scipy.stats.distributions.continuous import in_place_of
 from chainrules.scipy.stats.quadrature import as_found, plain
 
@@ -25,10 +29,34 @@ _t = np.arange(-4.5, 5.0, STEP)
 NODES = np.exp(_t - np.exp(-_t))
 WEIGHTS = STEP * NODES * (1 + np.exp(-_t)) * np.exp(-NODES)
 
+infrastructure = Private("stats._distn_infrastructure")
+generic = infrastructure.rv_generic
+MOMENT = generic.moment
 genpareto, genextreme = type(stats.genpareto), type(stats.genextreme)
 truncpareto = type(stats.truncpareto)
 POWERS, TRUNCATED_POWERS = genpareto._munp, truncpareto._munp
 MOMENTS = genextreme._stats
+
+
+def standard_moment(self: Any, n: int, shapes: list) -> Any:
+    """Return E xⁿ of the standard form, as SciPy finds it."""
+    central: Any = (None,) * 4
+    if 0 < n < 5:
+        chosen = {"moments": ("m", "v", "vs", "mvsk")[n - 1]} if self._stats_has_moments else {}
+        central = self._stats(*shapes, **chosen)
+    return infrastructure._moment_from_stats(n, *central, self._munp, shapes)
+
+
+@in_place_of(generic, "moment")
+def moment(self: Any, order: Any, *args: Any, **kwds: Any) -> Any:
+    known = as_found(MOMENT, self, order, *args, **kwds)
+    parsed, loc, scale = self._parse_args(*args, **kwds)
+    *shapes, loc, scale = map(np.ravel, np.broadcast_arrays(*parsed, loc, scale))
+    y: Any = 0.0
+    for k in range(int(order) + 1):
+        factor = comb(int(order), k) * loc ** (order - k) if k < order else 1.0
+        y = y + factor * scale**k * standard_moment(self, k, shapes)
+    return with_value(known, np.reshape(y, np.shape(known)))
 
 
 @in_place_of(genpareto, "_munp")

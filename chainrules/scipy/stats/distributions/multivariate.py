@@ -34,7 +34,7 @@ def log_density(x: Any, mean: Any, cov: Any) -> Any:
     deviation = with_components(x, mean) - mean
     root = np.sum(np.square(cov.whiten(deviation)), axis=-1)
     y = -0.5 * (cov._rank * LOG_2PI + cov._log_pdet + root)
-    if cov._allow_singular:
+    if np.any(cov.rank < np.shape(deviation)[-1]):
         y = np.where(cov._support_mask(deviation), y, -np.inf)
     return y[()] if np.ndim(y) == 0 else np.squeeze(y)
 

@@ -151,3 +151,39 @@ def test_moments_on_one_period():
     np.testing.assert_allclose(found, expected, rtol=1e-6)
     _, push = autodiff.pushforward(lambda k: stats.vonmises.moment(2, k), kappa)
     np.testing.assert_allclose(push(1.0), expected, rtol=1e-6)
+
+
+def central(f, *args, h=1e-4):
+    steps = h * np.eye(len(args))
+    return [(f(*np.add(args, step)) - f(*np.subtract(args, step))) / (2 * h) for step in steps]
+
+
+@pytest.mark.parametrize("x", [0.0, 0.5])
+def test_a_factor_that_is_zero_everywhere(x):
+    """The integrand is 0 at each node, and its derivative is not."""
+
+    def whole(x, loc):
+        return stats.norm.expect(lambda t: t * x, loc=loc)
+
+    def part(x, loc):
+        return stats.norm.expect(lambda t: t * x, loc=loc, lb=-1, ub=x + 1.1, conditional=True)
+
+    for f in (whole, part):
+        np.testing.assert_allclose(autodiff.gradient(f, x, 1.0), central(f, x, 1.0), atol=1e-6)
+
+
+@pytest.mark.skipif(not hasattr(stats, "truncate"), reason="SciPy 1.15 has it")
+@pytest.mark.parametrize("mean, high", [(0.0, 1.0), (0.3, 1.0), (0.3, 1.5)])
+def test_an_integrand_that_is_zero_in_the_middle(mean, high):
+    """X f(x) is 0 at the middle of [-1, 1], where it moves with the limit."""
+
+    def f(mean, high):
+        return stats.truncate(stats.Normal(mu=mean), -1, high).mean()
+
+    np.testing.assert_allclose(autodiff.gradient(f, mean, high), central(f, mean, high), atol=1e-6)
+
+
+def test_a_derivative_that_is_infinite_at_a_limit():
+    slope = autodiff.gradient(lambda b: stats.beta.expect(args=(1.0, b)), 1.0)
+    assert slope == pytest.approx(-0.25)
+    assert autodiff.gradient(lambda c: stats.rdist.entropy(c), 2.0) == pytest.approx(0, abs=1e-9)

@@ -258,3 +258,18 @@ def test_a_draw_by_its_covariance(check_modes):
         return stats.multivariate_normal.rvs(None, cov, size=3, random_state=1)
 
     check_modes(draw, ALPHA)
+
+
+def test_points_off_the_support_of_a_singular_matrix():
+    singular = np.ones((2, 2))
+
+    def f(x):
+        return stats.multivariate_normal.logpdf(x, [0.0, 0.0], singular, allow_singular=True)
+
+    def density(x):
+        return stats.multivariate_normal.pdf(x, [0.0, 0.0], singular, allow_singular=True)
+
+    for x in (np.array([0.0, 1.0]), np.array([1.0, 1.0])):
+        assert autodiff.value_and_gradient(f, x)[0] == f(x)
+        assert autodiff.value_and_gradient(density, x)[0] == pytest.approx(density(x), rel=1e-12)
+    assert f(np.array([0.0, 1.0])) == -np.inf
