@@ -29,9 +29,16 @@ from chainrules.scipy.sparse.entries import (
     with_new,
 )
 from chainrules.scipy.sparse.in_place import decompose_method, deduplicated, without_zeros
-from chainrules.scipy.sparse.storage import combined, combined_slots, form_of, pattern_of
-from chainrules_core import decompose, natively
-from chainrules_core.authoring import entries_of, with_entries
+from chainrules.scipy.sparse.storage import (
+    as_dtype,
+    combined,
+    combined_slots,
+    form_of,
+    pattern_of,
+    with_stored,
+)
+from chainrules_core import decompose, ignore_derivatives, natively
+from chainrules_core.authoring import entries_of, is_foreign, with_entries
 
 
 def mapped(f: Callable, x: Any) -> Any:
@@ -155,9 +162,10 @@ def _plus(f: Callable, reflected: bool = False) -> Callable:
 def _added(f: Callable, x: Any, y: Any) -> Any:
     add = f is np.add
     operation = operator.add if add else operator.sub
-    if x.format == y.format == "dia":
+    form = form_of(operation, x, y, (1.0, 1.0 if add else -1.0))
+    if x.format == y.format == form.numbers.format == "dia":
         return combined_slots(f, x, y, operation, 0.0)
-    return combined(f, x, y, form_of(operation, x, y, (1.0, 1.0 if add else -1.0)))
+    return combined(f, x, y, form)
 
 
 def _zero_plus(f: Callable, x: Any, reflected: bool) -> Any:
@@ -178,9 +186,10 @@ def scaled(x: Any, factor: Any) -> Any:
 def times(x: Any, y: Any) -> Any:
     """Return the product by element of a sparse array and anything."""
     if is_sparse(y):
-        if x.format == y.format == "dia" and x.shape == y.shape:
+        form = form_of(_multiplied, x, y)
+        if x.format == y.format == form.numbers.format == "dia":
             return combined_slots(np.multiply, x, y, _multiplied, 1.0)
-        return combined(np.multiply, x, y, form_of(_multiplied, x, y))
+        return combined(np.multiply, x, y, form)
     if _is_number(y):
         return scaled(x, y)
     y = np.asarray(y)
@@ -266,12 +275,11 @@ decompose_method("__itruediv__", _over_number)
 def _extreme(f: Callable, sign: float) -> Callable:
     def body(self: Any, other: Any) -> Any:
         if is_sparse(other):
-            form = form_of(lambda x, y: getattr(x, f.__name__)(y), self, other, (sign, sign))
-            return without_zeros(combined(f, self, other, form))
+            return _extreme_of_two(f, self, other, sign)
         if not _is_number(other):
             return f(dense(self), np.asarray(other))
         if f(0, other) == 0:
-            return _extreme_entries(f, self, other)
+            return _extreme_entries(f, self, other, sign)
         whole = f(self.toarray(), other)
         places = np.nonzero(np.ones(self.shape))
         return like_class(from_places(whole[places], places, self.shape), self)
@@ -279,11 +287,35 @@ def _extreme(f: Callable, sign: float) -> Callable:
     return body
 
 
-def _extreme_entries(f: Callable, x: Any, other: Any) -> Any:
+# SciPy does not store extrema that are zero. Such a one is taken out if it is the zero of elements
+# that are not stored, which have no derivative; the zero of an entry stays.
+
+
+def _extreme_of_two(f: Callable, x: Any, y: Any, sign: float) -> Any:
+    form = form_of(lambda x, y: getattr(x, f.__name__)(y), x, y, (sign, sign))
+    (a, in_a), (b, in_b) = with_stored(x, form), with_stored(y, form)
+    made = f(a, b)
+    plain_a, plain_b, plain = map(ignore_derivatives, (a, b, made))
+    others = np.where(in_a, plain_a, plain_b) != 0
+    zeros = np.asarray((plain == 0) & others & ~(in_a & in_b))
+    return without_zeros(form.filled(made), natively(form.in_slots, zeros, True))
+
+
+def _extreme_entries(f: Callable, x: Any, other: Any, sign: float) -> Any:
     if x.ndim > 2:
-        return _extreme_entries(f, x.reshape((1, -1)), other).tocoo().reshape(x.shape)
-    x = x if x.format in ("csr", "csc") else as_format(x, "csr")
-    return without_zeros(mapped(lambda v: f(v, other), x))
+        return _extreme_entries(f, x.reshape((1, -1)), other, sign).tocoo().reshape(x.shape)
+    plain = natively(_extreme_of_pattern, f.__name__, x, ignore_derivatives(other), sign)
+    x = deduplicated(x if x.format == plain.format else as_format(x, plain.format))
+    entries = entries_of(x)
+    made = with_new(x, as_dtype(f(entries, other), plain.dtype))
+    if is_foreign(other):  # its zero has a derivative
+        return made
+    zeros = (ignore_derivatives(entries_of(made)) == 0) & (ignore_derivatives(entries) != 0)
+    return without_zeros(made, np.asarray(zeros))
+
+
+def _extreme_of_pattern(name: str, x: Any, other: Any, sign: float) -> Any:
+    return getattr(pattern_of(x, sign), name)(other)
 
 
 decompose_method("maximum", _extreme(np.maximum, 1.0))

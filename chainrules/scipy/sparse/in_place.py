@@ -81,25 +81,26 @@ def _sum_places(self: Any) -> None:
     become(self, with_entries(plain, vector_of(x)[order]))
 
 
-def without_zeros(self: Any, lost: str = "") -> Any:
+def without_zeros(self: Any, zeros: Any, lost: str = "") -> Any:
     """Take entries that are zero out of a sparse array in place, as SciPy does, and return it.
 
     Parameters
     ----------
     self : sparse array
         The array.
+    zeros : array of bool
+        Which entries are taken out.
     lost : str
-        The error where entries that are taken out depend on what is differentiated by. By default
-        their derivatives are zero.
+        The error where they depend on what is differentiated by. By default their derivatives are
+        known to be zero.
     """
     plain = numbered(self)
-    stays = np.asarray(ignore_derivatives(entries_of(self)) != 0)
     if self.format == "bsr":
-        stays = np.broadcast_to(stays.any(axis=(1, 2), keepdims=True), stays.shape)
-    vector, zeros = vector_of(self), np.flatnonzero(~stays)
-    if len(zeros) and lost:
-        vector = without(vector, vector[zeros], why=lost)
-    entries_of(plain)[~stays] = 0
+        zeros = np.broadcast_to(zeros.all(axis=(1, 2), keepdims=True), zeros.shape)
+    vector, places = vector_of(self), np.flatnonzero(zeros)
+    if len(places) and lost:
+        vector = without(vector, vector[places], why=lost)
+    entries_of(plain)[zeros] = 0
     return changed(self, method("eliminate_zeros"), vector, plain)
 
 

@@ -17,11 +17,15 @@ from chainrules.scipy.sparse.entries import (
     from_places,
     is_matrix,
     places_of,
+    pruned,
     refused,
     summed,
     vector_of,
 )
 from chainrules.scipy.sparse.in_place import decompose_method
+from chainrules.scipy.sparse.storage import pattern_of
+from chainrules_core import natively
+from chainrules_core.authoring import entries_of
 
 
 def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
@@ -36,10 +40,20 @@ def axes_of(axis: Any, ndim: int) -> tuple[int, ...] | None:
 
 
 def _in_memory(x: Any) -> Any:
-    """Return the entries that SciPy reduces over all axes: all that memory holds (see `pruned`)."""
-    if x.format in ("csr", "csc", "bsr") and x.nnz:
-        return vector_of(x)
-    return vector_of(as_format(x, "coo"))
+    """Return the entries that SciPy reduces over all axes.
+
+    Since version 1.17 they are all that memory holds (see `pruned`). Its own sum of ones tells.
+    """
+    if x.format not in ("csr", "csc", "bsr"):
+        return vector_of(as_format(x, "coo"))
+    short = pruned(x)
+    if short is x or natively(_count, x) == np.size(entries_of(short)):
+        return vector_of(short)
+    return vector_of(x)
+
+
+def _count(x: Any) -> Any:
+    return pattern_of(x).sum()
 
 
 def _sum(self: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:

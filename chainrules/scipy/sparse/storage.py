@@ -52,6 +52,10 @@ class Form:
         """Return the sparse array that holds these elements, of SciPy's dtype."""
         return gathered(self.numbers, as_dtype(elements, self.dtype))
 
+    def in_slots(self, truths: np.ndarray, beside: bool) -> np.ndarray:
+        """Return a truth for each entry: that of its element, or that of what stands beside."""
+        return np.append(beside, truths)[entries_of(self.numbers)]
+
 
 def as_dtype(x: Any, dtype: Any) -> Any:
     """Return an array in a dtype; the array itself if it has it."""
@@ -93,8 +97,14 @@ def _pattern_of(x: Any, value: float) -> Any:
 
 def elements_at(x: Any, form: Form) -> Any:
     """Return the elements of a sparse array at the places of a form; its shape is broadcast."""
+    return with_stored(x, form)[0]
+
+
+def with_stored(x: Any, form: Form) -> tuple[Any, np.ndarray]:
+    """Return these elements, and which of them the array stores."""
     x = as_format(x, "coo")
-    return picked(vector_of(x), natively(_numbers_at, places_of(x), x.shape, form.places))
+    numbers = natively(_numbers_at, places_of(x), x.shape, form.places)
+    return picked(vector_of(x), numbers), numbers > 0
 
 
 def _numbers_at(places: tuple, shape: tuple, wanted: tuple) -> np.ndarray:

@@ -33,6 +33,7 @@ from chainrules.scipy.sparse.in_place import (
 )
 from chainrules_core import (
     decompose,
+    ignore_derivatives,
     natively,
     non_differentiable,
     primitive,
@@ -146,7 +147,8 @@ _LOST = (
 
 
 def _eliminate_zeros(self: Any) -> None:
-    without_zeros(self, lost=_LOST)
+    zeros = np.asarray(ignore_derivatives(entries_of(self)) == 0)
+    without_zeros(self, zeros, lost=_LOST)
 
 
 decompose_method("resize", _resize)

@@ -95,4 +95,5 @@ def test_binomial_coefficients_by_the_lower_number(n, k):
 def test_inverse_of_the_gamma_distribution_for_negative_arguments():
     h = 1e-5
     expected = (special.gdtria(0.3, 2.0, -1 + h) - special.gdtria(0.3, 2.0, -1 - h)) / (2 * h)
-    assert derivative(lambda x: special.gdtria(0.3, 2.0, x), -1.0) == pytest.approx(expected)
+    found = derivative(lambda x: special.gdtria(0.3, 2.0, x), -1.0)
+    assert found == pytest.approx(expected, nan_ok=True)  # old versions of SciPy give NaN
