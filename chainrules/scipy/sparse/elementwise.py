@@ -162,7 +162,8 @@ def _plus(f: Callable, reflected: bool = False) -> Callable:
 def _added(f: Callable, x: Any, y: Any) -> Any:
     add = f is np.add
     operation = operator.add if add else operator.sub
-    form = form_of(operation, x, y, (1.0, 1.0 if add else -1.0))
+    # Of truths, -1 is True: 2 - 1 is not zero either.
+    form = form_of(operation, x, y, (1.0, 1.0) if add else (2.0, -1.0))
     if x.format == y.format == form.numbers.format == "dia":
         return combined_slots(f, x, y, operation, 0.0)
     return combined(f, x, y, form)
