@@ -213,8 +213,11 @@ class RuleTable:
         if waits:
             load_rules_of(key)
         entry = self._entries.get(key)
-        if entry is None and load_imported():
-            entry = self._entries.get(key)
+        if entry is None:
+            load_imported()
+            if is_waited_for(key):
+                load_rules_of(key)
+            entry = self._entries.get(key)  # also if another thread has loaded it meanwhile
         return entry
 
     def resolve(
