@@ -23,4 +23,5 @@ def test_another_thread_loads_the_rules_during_a_lookup(monkeypatch: pytest.Monk
         calls = iter([loaded_by_another])
         patch.setattr(rules, "load_imported", lambda: next(calls, lambda: False)())
         entry = rrule.entry(f)
-    assert entry is not None and len(entry.rules) == 1
+    assert entry is not None
+    assert len(entry.rules) == 1
