@@ -172,7 +172,7 @@ def _reached(root: Any) -> Iterator[Any]:
         yield x
         if isinstance(x, FUNCTIONS):
             waiting.extend(parts_of_function(x))
-            if type(x) is types.FunctionType and not is_ours(x.__module__):
+            if type(x) is types.FunctionType and not is_ours(x.__globals__.get("__name__")):
                 waiting.extend(_globals_of(x))
         elif isinstance(x, type):
             waiting.extend([v for v in vars(x).values() if isinstance(v, _IN_CLASSES)])

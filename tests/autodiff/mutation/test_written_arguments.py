@@ -312,3 +312,12 @@ def test_what_the_engine_itself_refers_to_is_not_looked_at():
         return gradient(lambda y: y @ y, x) @ x
 
     assert len(list(written_arguments._reached(loss))) < 100
+
+
+def test_a_function_of_the_user_that_says_it_is_numpys_is_looked_at():
+    state = np.ones(3)
+    space = {"np": np, "functools": functools, "state": state}
+    code = "@functools.wraps(np.sum)\ndef total(x):\n    x[0] = 5.0\n    return x @ state\n"
+    exec(code, space)
+    assert space["total"].__module__ == "numpy"
+    assert written_arguments.known_twice(space["total"], (state,), [state]) is state
