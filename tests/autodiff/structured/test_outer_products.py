@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import checkpoint_loops, gradient
 from autodiff.structured import calls, runtime_calls
 from autodiff.structured.runtime import Structured
 from tools.fuzz import generators, judge
