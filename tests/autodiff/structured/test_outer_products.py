@@ -109,6 +109,16 @@ def test_sums(
     assert kernel.__name__ in runs
 
 
+@pytest.mark.parametrize("kernel", KERNELS)
+def test_sums_in_checkpointed_loops(
+    kernel: Callable, traced: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runtime_calls, "_LEAST", 0)
+    found = gradient(_loss(checkpoint_loops(kernel)), *_arguments())
+    for x, y in zip(found, traced(_loss(kernel), *_arguments()), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
+
+
 @pytest.mark.parametrize(
     "kernel, depths", [(recurrent, [4]), (written_in_the_loop, [4, 8]), (outside_of_a_loop, [4])]
 )
