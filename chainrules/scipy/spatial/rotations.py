@@ -26,6 +26,8 @@ def found(name: str) -> ModuleType | None:
 
 
 FROM_MATRIX = "_from_matrix_orthogonal"
+CANONICAL = "_quat_canonical"
+POWERS = ("from_rotvec", "as_rotvec", "pow")
 
 for _kind in ("rotation", "rigid_transform"):
     _compiled, _python = found(f"_{_kind}_cy"), found(f"_{_kind}_xp")
@@ -36,7 +38,8 @@ for _kind in ("rotation", "rigid_transform"):
         _target = getattr(_compiled, _name, None)
         is_own = getattr(_body, "__module__", "") == _python.__name__ and _name != "inv"
         is_from_matrix = _name == "from_matrix" and hasattr(_python, FROM_MATRIX)
-        if _kind == "rotation" and (is_from_matrix or _name == "reduce"):
+        is_power = _name in POWERS and hasattr(_python, CANONICAL)
+        if _kind == "rotation" and (is_from_matrix or is_power or _name == "reduce"):
             continue  # below
         if (is_own or (_name == "inv" and _kind != "rotation")) and callable(_target):
             decompose(_target)(_body)
@@ -91,10 +94,9 @@ def pow_body(quat, n):
     return with_value(known, np.where(turned, -power, power))
 
 
-for _body in (from_rotvec_body, as_rotvec_body, pow_body):
+for _name, _body in zip(POWERS, (from_rotvec_body, as_rotvec_body, pow_body), strict=True):
     for _module in (found("_rotation_cy"), found("_rotation_xp")):
-        _name = _body.__name__.removesuffix("_body")
-        if hasattr(_module, _name) and hasattr(_python, "_quat_canonical"):
+        if hasattr(_module, _name) and hasattr(_python, CANONICAL):
             decompose(getattr(_module, _name))(_body)
 
 

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 from scipy import special
 
@@ -44,6 +45,11 @@ def test_boxcox_near_the_logarithm(f, lmbda):
 
 def test_radian():
     check_rule(special.radian, 3.0, REAL.draw(2), 1.0)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 7, np.array([2, 5, 4])], ids=str)
+def test_kernel_of_dirichlet(n):
+    check_rule(special.diric, REAL.draw(3), n)
 
 
 @pytest.mark.parametrize("f, domain", UNARY)
