@@ -118,18 +118,17 @@ def _somebody_may_have_rules() -> bool:
     return any(name not in _WITHOUT and name[0] != "_" for name in names)
 
 
-def load_imported() -> bool:
-    """Load the pending rules of packages that are imported by now; say whether there were any."""
+def load_imported() -> None:
+    """Load the pending rules of packages that are imported by now."""
     if len(sys.modules) == _looked_at[0]:
-        return False
+        return
     # The rules' own registrations come here again, and must not load what imports their module.
     if _this_thread.loads or _this_thread.loads_imported:
-        return False
+        return
     if not _nothing_half_imported():
-        return False
+        return
     if _unread and _somebody_may_have_rules():
         read_entry_points()
-    loaded = False
     _this_thread.loads_imported = True
     try:
         while True:
@@ -149,13 +148,11 @@ def load_imported() -> bool:
                             f"distribution {_named_by[entry]} (group {ENTRY_POINTS})."
                         )
                     raise
-                loaded = True
                 with contextlib.suppress(ValueError):  # another thread may have been here
                     _pending.remove(entry)
     finally:
         _this_thread.loads_imported = False
     _looked_at[0] = seen
-    return loaded
 
 
 def _load(rules: str) -> bool:

@@ -299,7 +299,7 @@ def _extreme_of_two(f: Callable, x: Any, y: Any, sign: float) -> Any:
     plain_a, plain_b, plain = map(ignore_derivatives, (a, b, made))
     others = np.where(in_a, plain_a, plain_b) != 0
     zeros = np.asarray((plain == 0) & others & ~(in_a & in_b))
-    return without_zeros(form.filled(made), natively(form.in_slots, zeros, True))
+    return without_zeros(form.filled(made), natively(form.in_slots, zeros))
 
 
 def _extreme_entries(f: Callable, x: Any, other: Any, sign: float) -> Any:

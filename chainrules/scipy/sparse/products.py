@@ -288,8 +288,7 @@ def coo_of(x: Any, is_array: bool = True) -> Any:
 def kronsum(A: Any, B: Any, format: Any = None) -> Any:
     """Return the sum of Kronecker products with identities."""
     make = sp.eye_array if not (is_matrix(A) and is_matrix(B)) else sp.eye
-    a, b = coo_of(A), coo_of(B)
-    dtype = np.result_type(a.dtype, b.dtype)
+    dtype = np.result_type(*[(x if is_sparse(x) else np.asarray(x)).dtype for x in (A, B)])
     left = kron(make(np.shape(B)[0], dtype=dtype), A, "coo")
     right = kron(B, make(np.shape(A)[0], dtype=dtype), "coo")
     return (left + right).asformat(format)

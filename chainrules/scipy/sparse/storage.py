@@ -52,9 +52,9 @@ class Form:
         """Return the sparse array that holds these elements, of SciPy's dtype."""
         return gathered(self.numbers, as_dtype(elements, self.dtype))
 
-    def in_slots(self, truths: np.ndarray, beside: bool) -> np.ndarray:
-        """Return a truth for each entry: that of its element, or that of what stands beside."""
-        return np.append(beside, truths)[entries_of(self.numbers)]
+    def in_slots(self, truths: np.ndarray) -> np.ndarray:
+        """Return a truth for each entry: that of its element; true beside the elements."""
+        return np.append(True, truths)[entries_of(self.numbers)]
 
 
 def as_dtype(x: Any, dtype: Any) -> Any:

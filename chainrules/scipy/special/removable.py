@@ -44,6 +44,11 @@ def near_zero(
     return np.where(small, total, quotient(np.where(small, 1.0, x)))
 
 
+def over(y: Any, x: Any, series: Sequence[complex]) -> Any:
+    """Return y/x, for a value y of a function that is 0 at x = 0."""
+    return near_zero(x, series, lambda x: y / x, 1.0)
+
+
 def in_powers(step: int, *coefficients: complex, first: int = 0) -> list[complex]:
     """Return the coefficients of a series in x^first, x^(first+step), x^(first+2 step), ..."""
     series: list[complex] = [0.0] * (first + step * len(coefficients))

@@ -13,15 +13,14 @@ def test_another_thread_loads_the_rules_during_a_lookup(monkeypatch: pytest.Monk
     def f(x: float) -> float:
         return x
 
-    def loaded_by_another() -> bool:
+    def loaded_by_another() -> None:
         rrule.register(f)(lambda x: (x, lambda y_bar: y_bar))
-        return False
 
     found = rrule.entry(f)
     assert found is None
     with monkeypatch.context() as patch:
         calls = iter([loaded_by_another])
-        patch.setattr(rules, "load_imported", lambda: next(calls, lambda: False)())
+        patch.setattr(rules, "load_imported", lambda: next(calls, lambda: None)())
         entry = rrule.entry(f)
     assert entry is not None
     assert len(entry.rules) == 1

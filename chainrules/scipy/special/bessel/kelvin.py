@@ -15,7 +15,7 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, of_power
-from chainrules.scipy.special.removable import in_powers, near_zero
+from chainrules.scipy.special.removable import in_powers, over
 from chainrules_core import scalar_rule
 
 # berp(x)/x, beip(x)/x and H₀(x)/x (DLMF 10.65.1, 11.2.1).
@@ -29,11 +29,6 @@ BEIP_PER_X = in_powers(
 )
 STRUVE_PER_X = in_powers(2, *[(-1) ** k / (2 * 4**k * math.gamma(k + 1.5) ** 2) for k in range(12)])
 W_PER_X = [a + 1j * b for a, b in itertools.zip_longest(BERP_PER_X, BEIP_PER_X, fillvalue=0.0)]
-
-
-def over(y: Any, x: Any, series: list[complex]) -> Any:
-    """Return y/x."""
-    return near_zero(x, series, lambda x: y / x, 1.0)
 
 
 scalar_rule(special.ber, lambda y, x: special.berp(x))

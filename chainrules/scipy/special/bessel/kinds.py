@@ -21,7 +21,7 @@ import numpy as np
 from scipy import special
 
 from chainrules.scipy.special.parameters import by_parameter, of_power
-from chainrules.scipy.special.removable import in_powers, near_zero
+from chainrules.scipy.special.removable import in_powers, near_zero, over
 from chainrules_core import NoTangent, ZeroTangent, pair_rule, scalar_rule, thunk
 from chainrules_core.authoring import conjugate, fit, precise, strong_product
 
@@ -30,11 +30,6 @@ I1_PER_X = in_powers(
     2, *[0.5 / (4**k * math.factorial(k) * math.factorial(k + 1)) for k in range(11)]
 )
 J1_PER_X = [(-1) ** (k // 2) * c for k, c in enumerate(I1_PER_X)]
-
-
-def over(y: Any, x: Any, series: list[complex]) -> Any:
-    """Return y/x."""
-    return near_zero(x, series, lambda x: y / x, 1.0)
 
 
 def i1e_over(y: Any, x: Any) -> Any:
