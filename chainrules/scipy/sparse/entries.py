@@ -315,8 +315,20 @@ def canonical(x: Any) -> Any:
 def _is_canonical(x: Any) -> bool:
     if x.format in ("dia", "lil", "dok") or not np.size(entries_of(x)):
         return True
-    # For CSR, CSC and BSR found out by SciPy, and remembered.
-    return bool(x.has_canonical_format)
+    return is_in_order(x)
+
+
+def is_in_order(x: Any) -> bool:
+    """Whether the entries of an array in COO, CSR, CSC or BSR are in order, each stored once.
+
+    SciPy remembers what it finds out when it is asked first. What it would not have remembered in a
+    program is forgotten, since the program may change the indices later.
+    """
+    before = set(vars(x))
+    found = bool(x.has_canonical_format)
+    for name in set(vars(x)) - before:
+        del vars(x)[name]
+    return found
 
 
 def _canonical_by_places(x: Any) -> Any:

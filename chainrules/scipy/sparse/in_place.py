@@ -20,6 +20,7 @@ from chainrules.scipy.sparse.entries import (
     become,
     canonical,
     changed,
+    is_in_order,
     is_sparse,
     method,
     numbered,
@@ -131,12 +132,13 @@ _SIMPLE = frozenset(
 )
 
 
-def _changes_in_place(x: Any, call: Callable) -> str:
+def _changes_in_place(x: Any, entries: np.ndarray, call: Callable) -> str:
     """Return the method by which SciPy puts the entries of an array in order in place, or nothing.
 
-    It does so in many calls, as the first step. An array of numbers that answers instead tells.
+    It does so in many calls, mostly as the first step. A copy that answers instead tells. It has the
+    same entries, since `expm` computes in another way if they are large.
     """
-    probe = with_new(x, entries_of(numbered(x)).astype(x.dtype))
+    probe = with_new(x, entries.copy())
     try:
         return change_in_place(probe, functools.partial(call, probe))
     except Exception:
@@ -166,7 +168,7 @@ def change_in_place(probe: Any, call: Callable) -> str:
 
 
 def _is_in_order(x: Any) -> bool:
-    return x.format in ("dia", "lil", "dok") or bool(x.has_canonical_format)
+    return x.format in ("dia", "lil", "dok") or is_in_order(x)
 
 
 def _are_simple(values: tuple) -> bool:
@@ -175,10 +177,10 @@ def _are_simple(values: tuple) -> bool:
 
 def _put_in_order(x: Any, call: Callable) -> None:
     """Do to a sparse array in place what SciPy does to it in a call, ``call(x)``."""
-    change = natively(_changes_in_place, x, call)
+    change = natively(_changes_in_place, x, ignore_derivatives(entries_of(x)), call)
     if change == "sort_indices":
         changed(x, method("sort_indices"))
-        change = natively(_changes_in_place, x, call)
+        change = natively(_changes_in_place, x, ignore_derivatives(entries_of(x)), call)
     if change == "sum_duplicates":
         sum_duplicates(x)
 
