@@ -80,8 +80,8 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         if found.module.startswith("scipy.optimize") or drawn:
             return True
     if package == "autodiff" and found.module.startswith("scipy.linalg.blas"):
-        # Large outer products are added up in place, which NumPy does not offer.
-        return found.late and path.name == "runtime_calls.py"
+        # Products are added to arrays in one pass, which NumPy does not offer.
+        return path.name == "blas_sums.py"
     if package == "autodiff" and (path.stem, found.top) in READ_LATE:
         return found.late and path.parent.name == "distributed"
     if package == "autodiff" and found.top == "pandas":

@@ -132,6 +132,14 @@ class Value:
         self.is_active = False
         self.uses = 0
 
+    @property
+    def is_complex(self) -> bool:
+        """Whether it may be complex, or hold complex numbers."""
+        if not self.kind.is_list:
+            return self.kind.is_complex
+        items = self.memory.root().items  # type: ignore[union-attr] # a list has one
+        return items is not None and items.is_complex
+
     def __repr__(self) -> str:
         return self.name
 

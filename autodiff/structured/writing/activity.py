@@ -199,6 +199,18 @@ def adds_alone(memory: Memory, nodes: list) -> bool:
     return True
 
 
+def is_left_alone(write: Op, made: Op, ops: list[Op]) -> bool:
+    """Whether the sweep of a block leaves a shadow alone between two of its operations.
+
+    It is the shadow of what is written into, and the other operation makes what is written. It is
+    left alone by the operations between them, and by what the second adds to its arguments.
+    """
+    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+    passed = [op for op in ops[ops.index(made) + 1 : ops.index(write)] if op.code != "view"]
+    near = [write.args[1], *made.args, *[v for op in passed for v in (op.out, *op.args)]]
+    return not any(v and v.memory and is_active(v) and v.memory.root() is memory for v in near)
+
+
 def compares(program: Program) -> bool:
     """Whether what has no derivative is made of values that depend on the variables.
 

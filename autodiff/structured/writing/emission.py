@@ -238,6 +238,13 @@ class Emitter:
         named = [f"{name}={text(v)}" for name, v in op.options.items()]
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
 
+    def blas(self, name: str) -> str:
+        """Return the name of a function of `blas_sums`, which is imported when it is needed."""
+        from autodiff.structured import blas_sums
+
+        self.constants.scope.update(blas_sums.SCOPE)
+        return name
+
     def place_of(self, op: Op, array: str) -> str:
         """Return where an operation reads or writes in an array: in its memoryview, if it can."""
         return f"{array}_m" if op in self.plain.elements else array
@@ -734,7 +741,9 @@ class Emitter:
     def _add_sums(self, node: For | While | None, first: int) -> None:
         """Add what was collected in lines from the first on."""
         for name in self.sums.get(node, {}).values():
-            self.out.lines.insert(first, "    " * self.out.depth + f"{name} = OuterSum()")
+            self.out.lines.insert(
+                first, "    " * self.out.depth + f"{name} = {self.blas('OuterSum')}()"
+            )
             self.out.add(f"{name}.add_all()")
 
     def outer_sum(self, v: Value) -> str | None:

@@ -135,8 +135,8 @@ _SIMPLE = frozenset(
 def _changes_in_place(x: Any, entries: np.ndarray, call: Callable) -> str:
     """Return the method by which SciPy puts the entries of an array in order in place, or nothing.
 
-    It does so in many calls, mostly as the first step. A copy that answers instead tells. It has the
-    same entries, since `expm` computes in another way if they are large.
+    It does so in many calls, mostly as the first step. A copy that answers instead tells. It has
+    the same entries, since `expm` computes in another way if they are large.
     """
     probe = with_new(x, entries.copy())
     try:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from autodiff import checkpoint_loops, gradient
-from autodiff.structured import calls, runtime_calls
+from autodiff.structured import blas_sums, calls
 from autodiff.structured.runtime import Structured
 from tools.fuzz import generators, judge
 
@@ -97,8 +97,8 @@ def _loss(kernel: Callable) -> Callable:
 def test_sums(
     kernel: Callable, most: int, traced: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime_calls, "_LEAST", 0)
-    monkeypatch.setattr(runtime_calls, "_MOST", most)
+    monkeypatch.setattr(blas_sums, "_LEAST", 0)
+    monkeypatch.setattr(blas_sums, "_MOST", most)
     monkeypatch.setattr(calls.Run, "cotangents", calls.Run.swept)
     for dtype, tolerance in ((float, 1e-11), (np.float32, 1e-4)):
         found = gradient(_loss(kernel), *_arguments(dtype))
@@ -113,7 +113,7 @@ def test_sums(
 def test_sums_in_checkpointed_loops(
     kernel: Callable, traced: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime_calls, "_LEAST", 0)
+    monkeypatch.setattr(blas_sums, "_LEAST", 0)
     found = gradient(_loss(checkpoint_loops(kernel)), *_arguments())
     for x, y in zip(found, traced(_loss(kernel), *_arguments()), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
@@ -156,7 +156,7 @@ def test_products_are_added_in_place(order: Any, rows: slice, columns: slice) ->
     y = whole[rows, columns]
     left, right = np.cos(np.arange(2.0 * len(y))).reshape(2, -1), np.ones((2, y.shape[1]))
     expected[rows, columns] += left.T @ right
-    runtime_calls._add_product(y, left, right)
+    blas_sums._add_product(y, left, right)
     np.testing.assert_allclose(whole, expected, rtol=1e-15)
 
 
@@ -164,8 +164,8 @@ def test_products_are_added_in_place(order: Any, rows: slice, columns: slice) ->
 def test_generated(
     name: str, traced: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(runtime_calls, "_LEAST", 0)
-    monkeypatch.setattr(runtime_calls, "_MOST", 3)
+    monkeypatch.setattr(blas_sums, "_LEAST", 0)
+    monkeypatch.setattr(blas_sums, "_MOST", 3)
     for seed in range(500, 540):
         f, arguments = judge.load(generators.write(name, seed))
         with np.errstate(all="ignore"):

@@ -82,7 +82,7 @@ def _drop_zeros(y, a, b):
 def _exchange_indices(y, a, b):
     b.indices[:2] = b.indices[1::-1].copy()
     a.sum()
-    b != 0.1
+    _ = b != 0.1
 
 
 WRITES = [_scale, _scale_by_traced, _write_entries, _write_data, _write_element, _order, _add_up,

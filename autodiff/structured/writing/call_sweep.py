@@ -1,0 +1,237 @@
+"""Writing the reverse sweep of a call: by its rule or, for sums and displays, without one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.ir import Op, Value
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.writing import contractions
+from autodiff.structured.writing.activity import is_active
+from autodiff.structured.writing.bound_rules import Bound, is_elementwise
+from autodiff.structured.writing.calls_without_rules import is_copy, is_display, summed_axes
+from autodiff.structured.writing.partial_source import partial_source
+from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core.define.scalar import constant_product, strong_product
+
+
+def sweep_call(s: Any, op: Op, g: str) -> None:
+    """Pull the cotangent of a result back by the rule."""
+    if is_display(op):
+        _display(s, op.args[0], g, ())
+        return
+    if is_copy(op):
+        s.add_to(op.args[0], g)
+        return
+    summed = summed_axes(op)
+    if summed is not None:
+        _summed(s, op, g, *summed)
+        return
+    bound = op.rule
+    if bound is None or isinstance(bound.rule, DecomposeRule):
+        raise UnsupportedError(f"{op.f} without a rule that records")
+    rule = bound.rule
+    if any(isinstance(v, Value) and is_active(v) for v in bound.options.values()):
+        raise UnsupportedError("an option that depends on the variables")
+    if is_elementwise(op):
+        _scalar_rule(s, op, bound, g)
+    elif isinstance(rule, LinearRule) and _is_plain(bound):
+        _linear_rule(s, op, bound, g)
+    else:
+        _recorded(s, op, bound, g)
+
+
+def _display(s: Any, parts: Value, g: str, at: tuple[int, ...]) -> None:
+    """Hand the elements of a cotangent on to the numbers that an array was made of."""
+    for i, part in enumerate(parts.op.args):
+        place = (*at, i)
+        if part.op.code == "tuple":
+            _display(s, part, g, place)
+        elif is_active(part):
+            s.add_to(part, f"{g}[{', '.join(map(str, place))}]")
+
+
+def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:
+    """Hand the cotangent of a sum or mean on to all that was added."""
+    a = op.args[0]
+    if function_of(op.f) is np.mean:
+        shape = s.e.shape_of(a)
+        g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
+    if not keepdims and len(axes) < a.kind.ndim:
+        g += f"[{', '.join('None' if k in axes else ':' for k in range(a.kind.ndim))}]"
+    if s.e.has_shadow(a):
+        s.add_to(a, g)
+        return
+    lasts = not op.out.kind.is_array  # type: ignore[union-attr] # a call makes a value
+    dtype = s.e.const(a.kind.dtype)
+    s.add_to(a, f"spread({g}, {s.e.shape_of(a)}, {dtype})", lasts)
+
+
+def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
+    """Multiply by the partial derivatives."""
+    e = s.e
+    rule = bound.rule
+    out: Any = op.out
+    wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
+    terms = []
+    ndim = out.kind.ndim if out.kind.is_array else 0
+    for j in wanted:
+        partial = rule.partials[0][j]
+
+        def text(i: int) -> str:
+            v = out if i == 0 else bound.args[i - 1]
+            return e.need(v) if isinstance(v, Value) else e.const(v)
+
+        read = [out if i == 0 else bound.args[i - 1] for i in partial.reads]
+        arrays = [x for x in read if (x.kind if isinstance(x, Value) else np.asarray(x)).ndim]
+
+        d = partial_source(partial, text, rule.n + 1, e.constants)
+        v = bound.args[j]
+        if d is None:
+            raise UnsupportedError("a partial derivative that is not a number")
+        if d == "0":
+            continue
+        conjugate = f"({d}).conjugate()" if s.is_complex else d
+        n, factor = ndim, ""
+        if d in ("1", "-1"):
+            term = g if d == "1" else f"(-{g})"
+            if d == "1" and out in s.lent and v.kind.is_array and not e.has_shadow(v):
+                term = f"{g}.copy()"  # it outlives what was lent
+        elif e.is_strong and not d.isidentifier():  # a value by itself is finite
+            varying = {0, *[k + 1 for k in wanted]}
+            is_constant = varying.isdisjoint(partial.reads)
+            product = e.constants.name(constant_product if is_constant else strong_product)
+            term = f"{product}({conjugate}, {g})"
+        elif ndim and not v.kind.is_array:
+            is_vector = arrays and s.is_for_blas(out, *arrays)
+            inner = e.blas("inner_product") if is_vector else "inner"
+            term, n = f"{inner}({d}, {g})", 0
+        elif not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
+            term, factor = g, conjugate
+        else:
+            term = f"{g} * {conjugate}"
+        terms.append((v, term, n, factor))
+    if len(terms) > 1 and s.e.has_shadow(out):
+        # All are computed before any is added: a shadow may be what `g` is a view of.
+        named = []
+        for k, (v, term, n, factor) in enumerate(terms):
+            if term != g or factor:
+                s.out.add(f"p{k} = {term}" + (f" * {factor}" if factor else ""))
+                term = f"p{k}"
+            elif v.kind.is_array and (g == "g" or g in e.views.values()):
+                s.out.add(f"p{k} = {g}.copy()")
+                term = f"p{k}"
+            named.append((v, term, n, ""))
+        terms = named
+    lasts = not ndim and all(a.kind.is_scalar for a in bound.args if isinstance(a, Value))
+    for v, term, n, factor in terms:
+        # The cotangent of an array that has no shadow is nowhere written into.
+        is_name = term == g and not s.e.has_shadow(out) and not s.e.has_shadow(v)
+        s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor)
+
+
+def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
+    """Apply the adjoints."""
+    e = s.e
+    rule = bound.rule
+    if _product(s, bound, g):
+        return
+    terms = []
+    for j, a in enumerate(bound.args):
+        if not (isinstance(a, Value) and is_active(a)):
+            continue
+        if j not in rule.argnums:
+            raise UnsupportedError("an argument that a rule does not differentiate")
+        made = rule.adjoints[rule.argnums.index(j)]
+        adjoint = e.constants.name(made)
+        e.adjoints[id(made)] = op.f, j
+        texts = [g]
+        for i, b in enumerate(bound.args):
+            is_space = i == j or (rule.joint and i in rule.argnums)
+            if isinstance(b, Value):
+                texts.append(e.need(b, contents=not is_space))
+            else:
+                texts.append(e.const(b))
+        for name, b in bound.options.items():
+            texts.append(f"{name}={e.need(b) if isinstance(b, Value) else e.const(b)}")
+        terms.append((a, f"{adjoint}({', '.join(texts)})"))
+    for k, (_, term) in enumerate(terms):
+        s.out.add(f"p{k} = {term}")
+    for k, (a, _) in enumerate(terms):
+        _gather(s, a, f"p{k}")
+
+
+def _product(s: Any, bound: Bound, g: str) -> bool:
+    """Write the adjoints of a product of vectors and matrices, if its rule says how."""
+    e = s.e
+    if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
+        return False
+    subscripts = bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
+    if subscripts is None:
+        return False
+    terms = []
+    for j, v in enumerate(bound.args):
+        if not is_active(v):
+            continue
+        y, ys, mine = contractions.adjoint_of(subscripts, j)
+        other = e.need(bound.args[1 - j])
+        if s.is_complex:
+            other += ".conj()"
+        if contractions.is_outer(y, ys) and e.has_shadow(v) and not s.is_complex:
+            name = e.outer_sum(v)
+            if name is not None:
+                pair = (g, other) if mine == y + ys else (other, g)
+                s.out.add(f"{name}.append({e.shadow(v)}, {', '.join(pair)})")
+                continue
+        if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
+            s.add_to(v, other, factor=g)
+            continue
+        term = contractions.product(g, y, other, ys, mine)
+        if term is None:
+            raise UnsupportedError("a product with these subscripts")
+        terms.append((v, term))
+    for k, (_, term) in enumerate(terms[:-1]):  # before anything is added
+        s.out.add(f"p{k} = {term}")
+        terms[k] = terms[k][0], f"p{k}"
+    for v, term in terms:
+        s.add_to(v, term)
+    return True
+
+
+def _gather(s: Any, v: Value, text: str) -> None:
+    """Add what a rule has returned for a value: it may be a thunk, a zero, or broadcast."""
+    if v.op.code == "tuple":
+        for i, part in enumerate(v.op.args):
+            if is_active(part):
+                _gather(s, part, f"part({text}, {i})")
+        return
+    if s.is_complex and not v.is_complex:
+        text = f"real_part({text})"
+    if s.e.has_shadow(v):
+        s.out.add(f"gather({s.e.shadow(v)}, {text})")
+    elif v.kind.is_array:
+        s.add_to(v, f"settled({text}, {s.e.shape_of(v)})")
+    else:
+        s.add_to(v, f"number({text})")
+
+
+def _recorded(s: Any, op: Op, bound: Bound, g: str) -> None:
+    """Call the pullback that the forward function has pushed."""
+    e = s.e
+    out: Any = op.out
+    wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
+    for v in (*bound.args, *bound.options.values(), out):
+        if isinstance(v, Value):
+            e.reads(v)  # the pullback may hold it
+    pull = f"{out.name}_pull"
+    e.pushing[pull] = pull
+    s.out.add(f"q = {pull}({g})")
+    for k, v in enumerate(wanted):
+        _gather(s, v, f"q[{k}]")
+
+
+def _is_plain(bound: Bound) -> bool:
+    return bound.rule.add_into is None
