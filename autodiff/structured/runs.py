@@ -56,8 +56,11 @@ class Run:
         except (ValueError, ArithmeticError) as error:
             # Arrays were broadcast against each other, or Python's floats divided by zero: that
             # takes other code.
-            is_zero = isinstance(error, ArithmeticError)
-            if not (program.with_numpy_floats if is_zero else program.with_broadcasting)():
+            if isinstance(error, ArithmeticError):
+                is_other = program.with_numpy_floats()
+            else:
+                is_other = program.with_broadcasting(self.values)
+            if not is_other:
                 raise
             _, _, state = program.run(self.values)
             return program.sweep(state, bars)

@@ -20,7 +20,6 @@ from autodiff.structured.reading.lowering import lower
 from autodiff.structured.reading.scopes import is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
     SCOPE,
-    BroadcastError,
     ChangedError,
     SteppedAsideError,
     is_finite,
@@ -102,7 +101,8 @@ class Structured:
         remove_unread(program)
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
-        self.broadcasts = False
+        self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
+        self.compares_all = False
         self.is_strong = False
         self.has_checkpoints = has_checkpoints
         self.has_plain_floats = not (has_checkpoints or program.catches)
@@ -112,8 +112,9 @@ class Structured:
     def _write(self) -> None:
         program = self.program
         emitter = self.emitter = Emitter(
-            program, self.broadcasts, self.is_strong, has_checkpoints=self.has_checkpoints,
-            has_plain_floats=self.has_plain_floats,
+            program, frozenset(self.broadcasts), self.is_strong,
+            has_checkpoints=self.has_checkpoints, has_plain_floats=self.has_plain_floats,
+            compares_all=self.compares_all,
         )  # fmt: skip
         self.source, scope = emitter.emit()
         self.has_plain_floats = bool(emitter.plain.loose)
@@ -147,7 +148,7 @@ class Structured:
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-        namespace = {**SCOPE, **loop_states.SCOPE, **scope}
+        namespace = {**SCOPE, **loop_states.SCOPE, **scope, "broadcast": self.broadcasts.add}
         exec(compile(source, name, "exec"), namespace)
         forward = namespace["forward"]
         if self.program.has_errstates:  # an exception may leave one
@@ -163,7 +164,7 @@ class Structured:
 
         self.why = "it could not be compiled"  # once is enough
         try:
-            emitter = Emitter(self.program, self.broadcasts, for_machine=True)
+            emitter = Emitter(self.program, frozenset(self.broadcasts), for_machine=True)
             emitter.emit()
             native = Native(emitter)
         except UnsupportedError as error:
@@ -207,13 +208,21 @@ class Structured:
             raise UnsupportedError("a result that is a view, or holds integers")
         return None
 
-    def with_broadcasting(self) -> bool:
-        """Write the code anew, for arrays that are broadcast; False if it was written so."""
-        if self.broadcasts:
-            return False
-        self.broadcasts = True
+    def with_broadcasting(self, args: tuple) -> bool:
+        """Write the code anew after a sweep has met an array of another shape than expected.
+
+        A run in which all shapes are compared finds where arrays are broadcast. False if it finds
+        nothing new.
+        """
+        known = len(self.broadcasts)
+        self.compares_all = True
         self._write()
-        return True
+        try:
+            self._run_forward([args[i] for i in self.positions])
+        finally:
+            self.compares_all = False
+            self._write()
+        return len(self.broadcasts) > known
 
     def with_strong_products(self) -> bool:
         """Write the code anew, with products in which a zero wins over an infinite slope.
@@ -277,18 +286,20 @@ class Structured:
         if self.has_plain_floats and not _NO_ERRORS.issuperset(np.geterr().values()):
             self.with_numpy_floats()
         while True:
+            known = len(self.emitter.broadcasts)
             forward, backward = self.code
             try:
                 found = forward(*values)
-            except BroadcastError:
-                self.with_broadcasting()
             except ArithmeticError:
                 if not self.with_numpy_floats():
                     raise
             else:
-                if not self.has_plain_floats or all(map(is_finite, found[0])):
+                if len(self.broadcasts) > known:
+                    self._write()
+                elif not self.has_plain_floats or all(map(is_finite, found[0])):
                     return found, backward
-                self.with_numpy_floats()
+                else:
+                    self.with_numpy_floats()
 
     def nest(self, outs: Iterable) -> Any:
         """Return numbers and arrays in the nest that the function returns."""

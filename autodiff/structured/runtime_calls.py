@@ -20,10 +20,6 @@ class ChangedError(Exception):
     """A value is of another kind than the program was made for."""
 
 
-class BroadcastError(Exception):
-    """Arrays were broadcast against each other, which the code was not written for."""
-
-
 def is_finite(x: Any) -> bool:
     """Whether a number or array has neither Inf nor NaN in it; nothing has none."""
     if x is None:
@@ -158,7 +154,7 @@ SCOPE = {
     "may_share": np.may_share_memory,
     "array": np.array,
     "Changed": ChangedError,
-    "Broadcast": BroadcastError,
+    "Broadcast": SteppedAsideError,
     "__name__": "autodiff.structured.generated",
 }
 """What generated code finds by name."""

@@ -284,12 +284,13 @@ class BlockSweep:
         into a shadow by BLAS comes with a factor, which is a number.
         """
         product = f"{text} * {factor}" if factor else text
+        is_broadcast = self.e.shapes.is_broadcast(self.e.current)
         mine = v.kind.ndim if v.kind.is_array else 0
         if ndim == 0:
             self.add_to(v, text, lasts)
         elif mine == 0:
             self.add_to(v, f"total({text})")
-        elif mine < ndim or self.e.broadcasts or not (fits or self.e.shapes.notices(v)):
+        elif mine < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
             self.add_to(v, f"fitted({product}, {self.e.shape_of(v)})")
         else:
             self.add_to(v, text, lasts, factor)

@@ -99,14 +99,16 @@ class Emitter:
     def __init__(
         self,
         program: Program,
-        broadcasts: bool,
+        broadcasts: frozenset[int],
         is_strong: bool = False,
         for_machine: bool = False,
         has_checkpoints: bool = False,
         has_plain_floats: bool = False,
+        compares_all: bool = False,
     ) -> None:
         self.program = program
-        self.broadcasts = broadcasts
+        self.broadcasts = broadcasts  # the numbers of operations in which arrays are broadcast
+        self.compares_all = compares_all  # also shapes that an error would tell of
         self.is_strong = is_strong  # cotangents that are 0 stay 0, however steep a function is
         self.for_machine = for_machine  # which has no variables for cotangents of arrays
         for slot in program.slots:
@@ -627,6 +629,7 @@ class Emitter:
         if op.code == "store" and _may_overlap(base, value):
             # NumPy writes along another direction in an order of its own, not as if it had copied.
             self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
+        self.shapes.compare_written(op, target, given)
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
         if op.data == ("known", Ellipsis) and op.code != "store":
             name = self.text(base)

@@ -1,14 +1,16 @@
 """Which arrays must have one shape, so that each cotangent has the shape of its value.
 
 The first code of a program is written for arrays that are not broadcast against each other. The
-forward function compares shapes where a cotangent with too many elements would do harm, and raises
-an error if they differ: then code is written that sums over the axes that were broadcast.
+forward function compares shapes where a cotangent with too many elements would do harm, and notes
+the operations in which they differ: then code is written that sums over the axes that were
+broadcast there.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.ir import Op, Value, blocks_of
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.bound_rules import is_elementwise
@@ -21,7 +23,7 @@ class Shapes:
         self.e = emitter
         blocks = list(blocks_of(emitter.program.body))
         ops = [op for block in blocks for op in block.ops]
-        self.places = {op.out: n for n, op in enumerate(ops)}  # in the order of the source
+        self.numbers = {op: n for n, op in enumerate(ops)}  # in the order of the source
         self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
         self.lasting.update(emitter.outputs)
         self.found: dict[Value, Value] = {}  # an earlier array that is known to have the same shape
@@ -35,12 +37,26 @@ class Shapes:
         compared = self.compared(op)
         texts = [self.text(v, v in self.e.inlined) for v in compared]
         for v, text in zip(compared[1:], texts[1:], strict=True):
-            self.e.out.add(f"if {texts[0]} != {text}: raise Broadcast")
+            self.e.out.add(f"if {texts[0]} != {text}: {self.noted(op)}")
             # The later one is led back to the earlier one, as results are to arguments: no circles.
             pair = {self._alike(v), self._alike(compared[0])}
-            first, *later = sorted(pair, key=self.places.__getitem__)
+            first, *later = sorted(pair, key=lambda v: self.numbers[v.op])
             self.found.update(dict.fromkeys(later, first))
         self.note(op)
+
+    def noted(self, op: Op) -> str:
+        """Return the statement that notes that arrays are broadcast in an operation."""
+        return "raise Broadcast" if self.e.for_machine else f"broadcast({self.numbers[op]})"
+
+    def is_broadcast(self, op: Op) -> bool:
+        """Whether arrays have been broadcast in an operation."""
+        return self.numbers[op] in self.e.broadcasts
+
+    def compare_written(self, op: Op, target: str, given: str) -> None:
+        """Write the comparison of what is written with where it goes, if all is compared."""
+        value, ndim = op.args[1], region_of(op).ndim
+        if self.e.compares_all and not self.is_broadcast(op) and ndim == value.kind.ndim > 0:
+            self.e.out.add(f"if {target}.shape != {given}.shape: {self.noted(op)}")
 
     def note(self, op: Op) -> None:
         """Note which shape an elementwise operation makes, if its arguments have one alone."""
@@ -59,11 +75,11 @@ class Shapes:
         the wrong one. What is known to have one shape is compared once.
         """
         n = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
-        if self.e.broadcasts or not n or not is_elementwise(op):
+        if not n or not is_elementwise(op) or self.is_broadcast(op):
             return []
         arrays = [v for v in op.rule.args if isinstance(v, Value) and v.kind.ndim]
         alike = [v for v in arrays if v.kind.ndim == n]
-        if len(arrays) < 2 or all(map(self.notices, alike)):
+        if len(arrays) < 2 or (all(map(self.notices, alike)) and not self.e.compares_all):
             return []
         if len(alike) < len(arrays):
             alike.append(op.out)  # type: ignore[arg-type]

@@ -12,6 +12,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
+from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from tests.autodiff.structured.kernels import (
     diagonal_after_writes,
@@ -253,6 +254,38 @@ def test_cotangents_have_the_shape_of_what_is_broadcast(kernel: Callable, runs: 
                 values.append(kernel(*moved))
             slope = (values[0] - values[1]) / (2 * h)
             np.testing.assert_allclose(found[k][at], slope, rtol=1e-5, atol=1e-8)
+
+
+def _noticed_by_the_forward_function(a, b, m):
+    y = np.sin(m)
+    for i in range(3):
+        row = np.cos(m[i : i + 1])
+        y = y * row + y * m
+    return np.sum(y)
+
+
+def _noticed_by_the_sweep(a, b, m):
+    y = np.zeros((6, 6))
+    for i in range(3):
+        y[:] = m[i : i + 1] * b[i]
+        y += m[:, i : i + 1] * m
+        y *= m
+    return np.sum(y * y)
+
+
+@pytest.mark.parametrize("kernel", [_noticed_by_the_forward_function, _noticed_by_the_sweep])
+def test_only_what_was_broadcast_is_summed(kernel: Callable, traced: Callable) -> None:
+    arguments = _arguments()
+    for found, expected in zip(
+        gradient(kernel, *arguments), traced(kernel, *arguments), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
+    program = Structured(kernel, (None,) * 3, tuple(arguments), (0, 1, 2))
+    Run(program, kernel, (None,) * 3, tuple(arguments)).swept([1.0])
+    sweep = program.source[program.source.index("def backward") :]
+    assert 0 < sweep.count("fitted(") <= 3
+    Run(program, kernel, (None,) * 3, tuple(arguments)).swept([1.0])
+    assert program.source.endswith(sweep)
 
 
 def _steps(a, b, n):
