@@ -324,6 +324,9 @@ class Builder:
             raise UnsupportedError(f"{f} has no rule")
         kinds = {name: v.kind for name, v in options.items()}
         kind = kind_of_result(f, [v.kind for v in args], kinds)
+        if f is np.flip and len(args) == 1 and not options and kind.ndim:
+            backwards = (("slice", None, None, 0),) * kind.ndim  # the step is the first part
+            return self.view(Op("view", [args[0], self.const(-1)], data=backwards), kind)
         if f in VIEWS and args[0].kind.is_array:
             return self.view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.made(Op("call", args, f=f, options=options), kind)
