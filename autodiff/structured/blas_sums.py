@@ -5,6 +5,7 @@ It is imported where the first program needs it, since SciPy's linear algebra ta
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,13 @@ from scipy.linalg.blas import daxpy, ddot, dgemm
 def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
     """Add a number times a vector to a vector, both of float64, in place."""
     n = len(x)
-    if a and 0 < n == len(y):  # BLAS leaves out a product with 0, even if it is NaN
+    if not 0 < n == len(y):
+        y += a * x
+    elif a:
         made = daxpy(x, y, n, a)
         if made is not y:  # it is a copy, if `y` does not lie in a row
             y[...] = made
-    else:
+    elif not math.isfinite(ddot(x, x, n)):  # else it adds nothing
         y += a * x
 
 
