@@ -18,8 +18,9 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.writing.activity import depends, is_active, is_left_alone
 from autodiff.structured.writing.bound_rules import is_elementwise
-from autodiff.structured.writing.call_sweep import sweep_call
+from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call
 from autodiff.structured.writing.calls_without_rules import is_display
+from autodiff.structured.writing.signs import added, is_operand, negative, total, without_sign
 
 _WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
 _LONGEST = 160  # characters of an expression that is not bound to a name
@@ -65,12 +66,12 @@ class BlockSweep:
                 self.out.add_all(self.lent[op.out])
         for op in self.block.ops:
             if op.code == "read" and op.out in self.terms:
-                slot, total = op.data, " + ".join(self.terms[op.out])
+                slot, terms = op.data, self.terms[op.out]
                 if slot in taken:
-                    taken[slot].append(total)
+                    taken[slot].append(total(terms))
                 else:
                     name = f"{slot.name}_b"  # an array may have other names: no `+=`
-                    self.out.add(f"{name} = {name} + {total}")
+                    self.out.add(f"{name} = {total([name, *terms])}")
         self._rebind(taken)
 
     def _rebind(self, taken: dict[Slot, list[str]]) -> None:
@@ -107,6 +108,10 @@ class BlockSweep:
                 self.out.add(f"s = {shadow}; {added('s', text)}")
             return
         terms = self.terms.setdefault(v, [])
+        is_negative, x = without_sign(text)
+        if is_negative and v.kind.is_array and not (terms or lasts or self.e.for_machine):
+            self.out.add(f"{v.name}_b = {x}")
+            text, lasts = f"(-{v.name}_b)", True
         terms.append(text)
         if not lasts or sum(map(len, terms)) > _LONGEST:
             self._name(v)
@@ -125,14 +130,14 @@ class BlockSweep:
         name = f"{v.name}_b"
         terms = self.terms[v]
         if terms != [name]:
-            self.out.add(f"{name} = {' + '.join(terms)}")
+            self.out.add(f"{name} = {total(terms)}")
             self.terms[v] = [name]
         return name
 
-    def bar(self, v: Value, once: bool) -> str | None:
+    def bar(self, v: Value, once: bool, is_signed: bool) -> str | None:
         """Return the cotangent of a value; None if it has none.
 
-        It is a name, unless it is read `once`.
+        It is a name, unless it is read `once`. It may be a negative name if `is_signed`.
         """
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
@@ -143,9 +148,13 @@ class BlockSweep:
         terms = self.terms.get(v)
         if terms is None:
             return None
-        if len(terms) == 1 and terms[0].isidentifier():
-            return terms[0]
-        return f"({' + '.join(terms)})" if once else self._name(v)
+        if len(terms) == 1:
+            is_negative, x = without_sign(terms[0])
+            if x.isidentifier() and (is_signed or not is_negative):
+                return terms[0]
+            if once and is_operand(terms[0]):
+                return terms[0]
+        return f"({total(terms)})" if once else self._name(v)
 
     # -- operations --------------------------------------------------------------------------------
 
@@ -169,7 +178,7 @@ class BlockSweep:
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
         once = op.code == "load" or (len(active) == 1 and not is_display(op))
-        g = self.bar(v, once)
+        g = self.bar(v, once, is_signed=op.code == "load" or is_by_partials(op))
         if g is None:
             return
         if op.code == "load":
@@ -237,8 +246,11 @@ class BlockSweep:
             return
         shadow = f"{e.place(op)}[{index}]"
         region = region_of(op)
-        is_lent = op.code in ("store", "add") and self.lends(op)
+        is_lent = self.lends(op)
         text = shadow + (".copy()" if region.is_array and not is_lent else "")
+        if op.code == "sub":
+            is_copied = is_lent or not (self.e.has_shadow(value) or self.e.for_machine)
+            text = negative(text if is_copied else shadow)
         if is_lent:
             self.lent[value] = [f"{shadow} = 0.0"] if op.code == "store" else []
             self.add_fitting(value, text, region.ndim)
@@ -253,7 +265,7 @@ class BlockSweep:
                 self.add_fitting(value, text, region.ndim)
                 self.out.add(f"{shadow} = 0.0")
         elif is_active(value):
-            self.add_fitting(value, f"(-{shadow})" if op.code == "sub" else text, region.ndim)
+            self.add_fitting(value, text, region.ndim)
 
     def lends(self, op: Op) -> bool:
         """Whether the sweep of what was written may read a part of the shadow, not a copy of it.
@@ -289,7 +301,8 @@ class BlockSweep:
         if ndim == 0:
             self.add_to(v, text, lasts)
         elif mine == 0:
-            self.add_to(v, f"total({text})")
+            is_negative, x = without_sign(text)
+            self.add_to(v, negative(f"total({x})") if is_negative else f"total({x})")
         elif mine < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
             self.add_to(v, f"fitted({product}, {self.e.shape_of(v)})")
         else:
@@ -302,26 +315,3 @@ class BlockSweep:
             if is_active(part) and part.kind.is_scalar:
                 repeated = f"sum({shadow}[{i}::{len(items)}])"
                 self.add_to(part, repeated if op.data else f"{shadow}[{i}]")
-
-
-def added(place: str, text: str) -> str:
-    """Return a statement that adds to a place, or subtracts what would be negated first."""
-    inner = text
-    while inner.startswith("(") and inner.endswith(")") and _closes(inner) == len(inner) - 1:
-        inner = inner[1:-1]
-        if inner.startswith("-"):
-            rest = inner[1:]
-            if rest.isidentifier() or (rest.startswith("(") and _closes(rest) == len(rest) - 1):
-                return f"{place} -= {rest}"
-            break
-    return f"{place} += {text}"
-
-
-def _closes(text: str) -> int:
-    """Return where the first bracket is closed."""
-    depth = 0
-    for i, c in enumerate(text):
-        depth += (c == "(") - (c == ")")
-        if not depth:
-            return i
-    return -1

@@ -14,8 +14,15 @@ from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.calls_without_rules import is_copy, is_display, summed_axes
 from autodiff.structured.writing.partial_source import partial_source
+from autodiff.structured.writing.signs import negative, product, without_sign
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
+
+
+def is_by_partials(op: Op) -> bool:
+    """Whether the cotangent of a result is multiplied by partial derivatives."""
+    is_other = op.code != "call" or is_display(op) or is_copy(op) or summed_axes(op) is not None
+    return not is_other and is_elementwise(op)
 
 
 def sweep_call(s: Any, op: Op, g: str) -> None:
@@ -73,48 +80,11 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
 def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     """Multiply by the partial derivatives."""
     e = s.e
-    rule = bound.rule
     out: Any = op.out
     wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
-    terms = []
-    ndim = out.kind.ndim if out.kind.is_array else 0
-    for j in wanted:
-        partial = rule.partials[0][j]
-
-        def text(i: int) -> str:
-            v = out if i == 0 else bound.args[i - 1]
-            return e.need(v) if isinstance(v, Value) else e.const(v)
-
-        read = [out if i == 0 else bound.args[i - 1] for i in partial.reads]
-        arrays = [x for x in read if (x.kind if isinstance(x, Value) else np.asarray(x)).ndim]
-
-        d = partial_source(partial, text, rule.n + 1, e.constants)
-        v = bound.args[j]
-        if d is None:
-            raise UnsupportedError("a partial derivative that is not a number")
-        if d == "0":
-            continue
-        conjugate = f"({d}).conjugate()" if s.is_complex else d
-        n, factor = ndim, ""
-        if d in ("1", "-1"):
-            term = g if d == "1" else f"(-{g})"
-            if d == "1" and out in s.lent and v.kind.is_array and not e.has_shadow(v):
-                term = f"{g}.copy()"  # it outlives what was lent
-        elif e.is_strong and not d.isidentifier():  # a value by itself is finite
-            varying = {0, *[k + 1 for k in wanted]}
-            is_constant = varying.isdisjoint(partial.reads)
-            product = e.constants.name(constant_product if is_constant else strong_product)
-            term = f"{product}({conjugate}, {g})"
-        elif ndim and not v.kind.is_array:
-            is_vector = arrays and s.is_for_blas(out, *arrays)
-            inner = e.blas("inner_product") if is_vector else "inner"
-            term, n = f"{inner}({d}, {g})", 0
-        elif not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
-            term, factor = g, conjugate
-        else:
-            term = f"{g} * {conjugate}"
-        terms.append((v, term, n, factor))
-    if len(terms) > 1 and s.e.has_shadow(out):
+    terms = [(bound.args[j], *_term(s, op, bound, j, g)) for j in wanted]
+    terms = [term for term in terms if term[1]]
+    if len(terms) > 1 and e.has_shadow(out):
         # All are computed before any is added: a shadow may be what `g` is a view of.
         named = []
         for k, (v, term, n, factor) in enumerate(terms):
@@ -126,11 +96,59 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
                 term = f"p{k}"
             named.append((v, term, n, ""))
         terms = named
-    lasts = not ndim and all(a.kind.is_scalar for a in bound.args if isinstance(a, Value))
+    lasts = not out.kind.is_array and all(
+        a.kind.is_scalar for a in bound.args if isinstance(a, Value)
+    )
     for v, term, n, factor in terms:
         # The cotangent of an array that has no shadow is nowhere written into.
-        is_name = term == g and not s.e.has_shadow(out) and not s.e.has_shadow(v)
+        is_name = term in (g, negative(g)) and not e.has_shadow(out) and not e.has_shadow(v)
         s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor)
+
+
+def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
+    """Return what an argument gets, its number of axes, and a factor if BLAS multiplies by it.
+
+    The first is empty if the partial derivative is zero.
+    """
+    e, rule, v = s.e, bound.rule, bound.args[j]
+    out: Any = op.out
+    partial = rule.partials[0][j]
+    ndim = out.kind.ndim if out.kind.is_array else 0
+    is_negative, x = without_sign(g)
+
+    def argument(i: int) -> Any:
+        return out if i == 0 else bound.args[i - 1]
+
+    def text(i: int) -> str:
+        a = argument(i)
+        return e.need(a) if isinstance(a, Value) else e.const(a)
+
+    d = partial_source(partial, text, rule.n + 1, e.constants)
+    if d is None:
+        raise UnsupportedError("a partial derivative that is not a number")
+    if d == "0":
+        return "", 0, ""
+    if d in ("1", "-1"):
+        # It must not change with the shadow that it is a part of.
+        is_part = out in s.lent or (d == "-1" and e.has_shadow(out))
+        is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
+        term = f"{x}.copy()" if is_copied else x
+        return negative(term) if is_negative == (d == "1") else term, ndim, ""
+    conjugate = f"({d}).conjugate()" if s.is_complex else d
+    if e.is_strong and not d.isidentifier():  # a value by itself is finite
+        actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
+        is_constant = ({0} | actives).isdisjoint(partial.reads)
+        product_of = constant_product if is_constant else strong_product
+        return f"{e.constants.name(product_of)}({conjugate}, {g})", ndim, ""
+    read = list(map(argument, partial.reads))
+    arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
+    if ndim and not v.kind.is_array:
+        inner = e.blas("inner_product") if arrays and s.is_for_blas(out, *arrays) else "inner"
+        term = f"{inner}({d}, {x})"
+        return negative(term) if is_negative else term, 0, ""
+    if not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
+        return x, ndim, negative(d) if is_negative else d
+    return product(g, conjugate), ndim, ""
 
 
 def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:

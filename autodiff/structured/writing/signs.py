@@ -1,0 +1,98 @@
+"""Signs of cotangents: what would be negated is subtracted instead, which spares an array.
+
+A negative expression is written ``(-x)``, where `x` is one operand: a name, a call, an element, or
+an expression in brackets.
+"""
+
+from __future__ import annotations
+
+
+def without_sign(text: str) -> tuple[bool, str]:
+    """Return whether an expression is a negative one, and the expression without its sign.
+
+    Examples
+    --------
+    >>> without_sign("(-x)"), without_sign("((-y) / x)"), without_sign("(-x) * y")
+    ((True, 'x'), (True, '(y / x)'), (False, '(-x) * y'))
+    """
+    if not (text.startswith("(") and _end(text) == len(text) - 1):
+        return False, text
+    inner = text[1:-1]
+    if inner.startswith("-") and is_operand(inner[1:]):
+        return True, inner[1:]
+    first = inner[: _end(inner) + 1]
+    rest = inner[len(first) :]
+    if rest.startswith(" / ") and is_operand(rest[3:]):
+        is_negative, first = without_sign(first)
+        if is_negative:
+            return True, f"({first}{rest})"
+    return False, text
+
+
+def negative(text: str) -> str:
+    """Return the negative of an expression."""
+    is_negative, x = without_sign(text)
+    if is_negative:
+        return x
+    return f"(-{x})" if is_operand(x) else f"(-({x}))"
+
+
+def product(x: str, y: str) -> str:
+    """Return the product of two expressions, with its sign in front.
+
+    Examples
+    --------
+    >>> product("(-x)", "y"), product("(-x)", "(-2.0)"), product("x", "(-2.0)")
+    ('(-(x * y))', 'x * 2.0', 'x * (-2.0)')
+    """
+    is_negative, a = without_sign(x)
+    other_is, b = without_sign(y)
+    if is_negative and other_is:
+        return f"{a} * {b}"
+    if is_negative:
+        return negative(f"{a} * {y}")
+    if other_is and b[0] not in "0123456789":
+        return negative(f"{x} * {b}")
+    return f"{x} * {y}"
+
+
+def total(terms: list[str]) -> str:
+    """Return the sum of expressions.
+
+    Examples
+    --------
+    >>> total(["(-x)", "y", "(-z)"])
+    'y - x - z'
+    """
+    signed = list(map(without_sign, terms))
+    added = [x for is_negative, x in signed if not is_negative]
+    subtracted = [x for is_negative, x in signed if is_negative]
+    if not added:
+        return " + ".join(terms)
+    return " - ".join([" + ".join(added), *subtracted])
+
+
+def added(place: str, text: str) -> str:
+    """Return a statement that adds to a place, or subtracts what would be negated first."""
+    is_negative, x = without_sign(text)
+    return f"{place} -= {x}" if is_negative else f"{place} += {text}"
+
+
+def _end(text: str) -> int:
+    """Return where the first bracket is closed; -1 if there is none in front."""
+    depth = 0
+    for i, c in enumerate(text):
+        depth += (c in "([") - (c in ")]")
+        if not depth:
+            return i if i else -1
+    return -1
+
+
+def is_operand(text: str) -> bool:
+    """Whether no operator stands outside of brackets."""
+    depth = 0
+    for c in text:
+        depth += (c in "([") - (c in ")]")
+        if not depth and not (c.isalnum() or c in "_.)]"):
+            return False
+    return bool(text)
