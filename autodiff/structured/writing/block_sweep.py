@@ -246,26 +246,19 @@ class BlockSweep:
             return
         shadow = f"{e.place(op)}[{index}]"
         region = region_of(op)
-        is_lent = self.lends(op)
-        text = shadow + (".copy()" if region.is_array and not is_lent else "")
-        if op.code == "sub":
-            is_copied = is_lent or not (self.e.has_shadow(value) or self.e.for_machine)
-            text = negative(text if is_copied else shadow)
-        if is_lent:
-            self.lent[value] = [f"{shadow} = 0.0"] if op.code == "store" else []
-            self.add_fitting(value, text, region.ndim)
-        elif op.code == "store":
-            if not is_active(value):
-                self.out.add(f"{shadow} = 0.0")
-            elif self.e.has_shadow(value):  # which may be the same
-                self.out.add(f"w = {text}")
-                self.out.add(f"{shadow} = 0.0")
-                self.add_fitting(value, "w", region.ndim)
-            else:
-                self.add_fitting(value, text, region.ndim)
-                self.out.add(f"{shadow} = 0.0")
-        elif is_active(value):
-            self.add_fitting(value, text, region.ndim)
+        text, ends = shadow, [f"{shadow} = 0.0"] if op.code == "store" else []
+        if self.lends(op):
+            self.lent[value] = ends
+            ends = []
+        elif region.is_array and not (e.has_shadow(value) or (e.for_machine and op.code == "sub")):
+            text += ".copy()"
+        if is_active(value):
+            is_same = e.has_shadow(value) and value.memory.root() is memory
+            if ends and is_same:  # what is set to zero may be what is added to
+                self.out.add_all([f"w = {text}.copy()", *ends])
+                text, ends = "w", []
+            self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
+        self.out.add_all(ends)
 
     def lends(self, op: Op) -> bool:
         """Whether the sweep of what was written may read a part of the shadow, not a copy of it.
