@@ -202,7 +202,7 @@ class Expressions:
         if isinstance(found, Known) and (found.x is None or found.x is Ellipsis):
             return found.x
         if isinstance(found, (Array, Tree)):
-            if found.kind.letter != "i":
+            if found.kind.letter not in "iu":
                 raise UnsupportedError("truth values as an index")
             return self.elementwise.at_hand(found)
         made = self.scalars.number(found)

@@ -253,7 +253,7 @@ class BlockSweep:
         elif region.is_array and not (e.has_shadow(value) or (e.for_machine and op.code == "sub")):
             text += ".copy()"
         if is_active(value):
-            is_same = e.has_shadow(value) and value.memory.root() is memory
+            is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
             if ends and is_same:  # what is set to zero may be what is added to
                 self.out.add_all([f"w = {text}.copy()", *ends])
                 text, ends = "w", []

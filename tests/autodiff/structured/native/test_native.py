@@ -431,3 +431,29 @@ def test_functions(f: np.ufunc, traced: Callable) -> None:
     x = np.array([0.3, 0.7, 0.45]) + (1.0 if f is np.arccosh else 0.0)
     found, expected = gradient(lambda v: applied(v), x), traced(lambda v: applied(v), x)
     np.testing.assert_allclose(found, expected, rtol=1e-13, atol=1e-14)
+
+
+def csr_product(starts, columns, values, x):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        y[i] = values[starts[i] : starts[i + 1]] @ x[columns[starts[i] : starts[i + 1]]]
+    return y
+
+
+@pytest.mark.parametrize("dtype", "int8 int16 int32 int64 uint8 uint16 uint32".split())
+def test_arrays_of_indices_of_any_class(
+    dtype: str, made: list[Structured], traced: Callable
+) -> None:
+    starts = np.array([0, 3, 3, 5, 9], dtype)
+    columns = np.array([4, 0, 4, 2, 3, 1, 1, 0, 2], dtype)
+    values, x, _ = _arguments()
+
+    def f(v, w):
+        return np.sum(np.sin(csr_product(starts, columns, v, w)))
+
+    for found, expected in zip(gradient(f, values, x), traced(f, values, x), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-12)
+    (program,) = [p for p in made if p.name == "csr_product"]
+    assert program.native is not None
+    assert not program.native.why
+    assert not program.asides
