@@ -440,7 +440,7 @@ def csr_product(starts, columns, values, x):
     return y
 
 
-@pytest.mark.parametrize("dtype", "int8 int16 int32 int64 uint8 uint16 uint32".split())
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32"])
 def test_arrays_of_indices_of_any_class(
     dtype: str, made: list[Structured], traced: Callable
 ) -> None:
