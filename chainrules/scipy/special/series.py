@@ -53,7 +53,7 @@ def digamma_by_series(z: Any) -> Any:
     value = -np.log(w) - w / 2 - series - total
     if not np.any(left):
         return value
-    return np.where(left, value - math.pi / np.tan(angle_from_pole(z, left)), value)
+    return np.where(left, value - math.pi / np.tan(angle_from_pole(z, left)), value)[()]
 
 
 def trigamma_by_series(z: Any) -> Any:
@@ -71,7 +71,7 @@ def trigamma_by_series(z: Any) -> Any:
     value = total + w * (1 + w / 2 + series)
     if not np.any(left):
         return value
-    return np.where(left, (math.pi / np.sin(angle_from_pole(z, left))) ** 2 - value, value)
+    return np.where(left, (math.pi / np.sin(angle_from_pole(z, left))) ** 2 - value, value)[()]
 
 
 # ------------------------------------------------------------------------------------- zeta

@@ -37,7 +37,7 @@ TERMS = 20
 def log1p_over(c: Any, x: Any) -> Any:
     """Return log(1+cx)/c, for c = 0 its limit x."""
     zero = c == 0
-    return np.where(zero, x, np.log1p(c * x) / np.where(zero, 1.0, c))
+    return np.where(zero, x, np.log1p(c * x) / np.where(zero, 1.0, c))[()]
 
 
 def log1p_over_by_c(y: Any, c: Any, x: Any) -> Any:
