@@ -54,6 +54,13 @@ def zeros_like(x: np.ndarray) -> np.ndarray:
     return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
 
 
+def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
+    """Return zeros like an array, whose axes lie in memory in this order, the slowest first."""
+    if not x.flags.c_contiguous:
+        return np.zeros_like(x)
+    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(np.argsort(axes))
+
+
 def fitted(x: Any, shape: tuple[int, ...]) -> Any:
     """Sum a cotangent back to the shape that was broadcast."""
     return x if x.shape == shape else unbroadcast(x, shape)
@@ -151,6 +158,7 @@ SCOPE = {
     "s_": np.s_,
     "errstate": np.errstate,
     "zeros_like": zeros_like,
+    "zeros_along": zeros_along,
     "may_share": np.may_share_memory,
     "array": np.array,
     "Changed": ChangedError,

@@ -49,6 +49,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.calls_without_rules import is_display
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
+from autodiff.structured.writing.layouts import layouts
 from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.plain_floats import PlainFloats
 from autodiff.structured.writing.shapes import Shapes
@@ -131,6 +132,7 @@ class Emitter:
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.shapes = Shapes(self)
+        self.layouts = {} if for_machine or has_checkpoints else layouts(program)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.viewed: set[str] = set()  # arrays that the sweep reads through a memoryview
         # The loops that keep some of their states.
@@ -307,7 +309,7 @@ class Emitter:
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
             if self.has_shadow(slot) and slot not in self.late:
-                source.add(f"{slot.name}_b = zeros_like({slot.name})")
+                source.add(f"{slot.name}_b = {self._zeros(slot)}")
                 if not slot.is_stable:
                     source.add(f"{slot.name}_b_in = {slot.name}_b")
             source.add_all(self._new_views(slot))
@@ -517,10 +519,17 @@ class Emitter:
             base = self._shadow_forward(op.args[0])
             return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
         if op.code != "list":
-            return f"zeros_like({op.out})"
+            return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
         if op.data:
             return f"[0.0] * len({op.out})"
         return f"[{', '.join(map(self._shadow_of_item, op.args))}]"
+
+    def _zeros(self, x: Value | Slot) -> str:
+        """Return a new shadow of an array as it is written."""
+        axes = self.layouts.get(x.memory.root())  # type: ignore[union-attr] # an array has one
+        if axes is None or x.kind is None or x.kind.ndim != len(axes):
+            return f"zeros_like({x})"
+        return f"zeros_along({x}, {axes})"
 
     def _shadow_of_item(self, v: Value) -> str:
         return self._shadow_forward(v) if v.kind.has_memory else "0.0"
@@ -682,7 +691,9 @@ class Emitter:
         results = []
         for slot in self.program.parameters:
             if self.has_shadow(slot):
-                results.append(self._initial_shadow(slot))
+                shadow = self._initial_shadow(slot)
+                is_other = slot.memory.root() in self.layouts  # type: ignore[union-attr]
+                results.append(f"array({shadow}, order='C')" if is_other else shadow)
             elif self.has_variable(slot):
                 name = f"{slot.name}_b"
                 is_array = slot.memory is not None
@@ -701,7 +712,7 @@ class Emitter:
             source.add(f"({frame}) = frame")
         for slot in self.program.parameters:
             if slot in self.late:
-                source.add(f"{slot.name}_b = zeros_like({slot.name})")
+                source.add(f"{slot.name}_b = {self._zeros(slot)}")
         source.add_all([f"{name}_m = memoryview({name})" for name in sorted(self.viewed)])
         return source.lines
 
