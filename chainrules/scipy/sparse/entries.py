@@ -313,17 +313,17 @@ def canonical(x: Any) -> Any:
 
 
 def _is_canonical(x: Any) -> bool:
-    if x.format in ("dia", "lil", "dok") or not np.size(entries_of(x)):
-        return True
-    return is_in_order(x)
+    return not np.size(entries_of(x)) or is_in_order(x)
 
 
 def is_in_order(x: Any) -> bool:
-    """Whether the entries of an array in COO, CSR, CSC or BSR are in order, each stored once.
+    """Whether the entries of an array are in order, each stored once, or its format has no order.
 
     SciPy remembers what it finds out when it is asked first. What it would not have remembered in a
     program is forgotten, since the program may change the indices later.
     """
+    if x.format in ("dia", "lil", "dok"):
+        return True
     before = set(vars(x))
     found = bool(x.has_canonical_format)
     for name in set(vars(x)) - before:

@@ -37,7 +37,7 @@ from chainrules_core.authoring import entries_of, with_entries
 
 def sum_duplicates(self: Any) -> None:
     """Add up in place what an array stores twice, as SciPy does."""
-    if natively(_is_in_order, self):
+    if natively(is_in_order, self):
         return
     if self.format == "coo":
         _sum_places(self)
@@ -167,10 +167,6 @@ def change_in_place(probe: Any, call: Callable) -> str:
     return ""
 
 
-def _is_in_order(x: Any) -> bool:
-    return x.format in ("dia", "lil", "dok") or is_in_order(x)
-
-
 def _are_simple(values: tuple) -> bool:
     return all(_are_simple(v) if type(v) is tuple else type(v) in _SIMPLE for v in values)
 
@@ -189,7 +185,7 @@ def _in_order_first(name: str, body: Callable) -> Callable:
     """Return the body of a method, before which is done in place what SciPy does in place."""
 
     def called(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if name in ("sort_indices", "sum_duplicates") or natively(_is_in_order, self):
+        if name in ("sort_indices", "sum_duplicates") or natively(is_in_order, self):
             return body(self, *args, **kwargs)
         given, named = ignore_derivatives(args), ignore_derivatives(kwargs)
         if _are_simple((*given, *named.values())):
@@ -219,7 +215,7 @@ def decompose_function(f: Callable, *types: Any) -> Callable[[Callable], Callabl
     def add(body: Callable) -> Callable:
         @functools.wraps(body)
         def called(x: Any, *args: Any, **kwargs: Any) -> Any:
-            if is_sparse(x) and not natively(_is_in_order, x):
+            if is_sparse(x) and not natively(is_in_order, x):
                 given, named = ignore_derivatives(args), ignore_derivatives(kwargs)
                 _put_in_order(x, lambda probe: f(probe, *given, **named))
             return body(x, *args, **kwargs)
