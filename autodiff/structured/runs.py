@@ -36,10 +36,10 @@ class Run:
         if not any(type(b) in _TRACERS for b in bars):
             try:
                 with quiet():
-                    found = self.swept(bars)
-                    if not all(map(is_finite, found)) and self.program.with_strong_products():
-                        found = self.swept(bars)
-                if all(map(is_finite, found)):
+                    found: Any = self.swept(bars)
+                    if not all(map(is_finite, found)):
+                        found = self.program.with_strong_products(lambda: self.swept(bars))
+                if found is not None and all(map(is_finite, found)):
                     return found
             except Exception:  # tracing says what is wrong, if anything is
                 pass

@@ -103,7 +103,8 @@ class Structured:
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
         self.compares_all = False
-        self.is_strong = False
+        self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
+        self.notes_steep = self.is_never_finite = False
         self.has_checkpoints = has_checkpoints
         self.has_plain_floats = not (has_checkpoints or program.catches)
         self.spent = 0.0
@@ -112,9 +113,9 @@ class Structured:
     def _write(self) -> None:
         program = self.program
         emitter = self.emitter = Emitter(
-            program, frozenset(self.broadcasts), self.is_strong,
+            program, frozenset(self.broadcasts), frozenset(self.steep),
             has_checkpoints=self.has_checkpoints, has_plain_floats=self.has_plain_floats,
-            compares_all=self.compares_all,
+            compares_all=self.compares_all, notes_steep=self.notes_steep,
         )  # fmt: skip
         self.source, scope = emitter.emit()
         self.has_plain_floats = bool(emitter.plain.loose)
@@ -141,7 +142,7 @@ class Structured:
             self.why = "its loops are checkpointed"
         if self.program.catches:
             self.why = "it handles exceptions"
-        if self.is_strong:
+        if self.steep:
             self.why = "a slope is infinite where the cotangent is 0"
         self.asides = 0
 
@@ -149,6 +150,8 @@ class Structured:
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         namespace = {**SCOPE, **loop_states.SCOPE, **scope, "broadcast": self.broadcasts.add}
+        if self.notes_steep:
+            namespace.update(note_steep=self._note_steep, noted=self._noted)
         exec(compile(source, name, "exec"), namespace)
         forward = namespace["forward"]
         if self.program.has_errstates:  # an exception may leave one
@@ -224,16 +227,34 @@ class Structured:
             self._write()
         return len(self.broadcasts) > known
 
-    def with_strong_products(self) -> bool:
-        """Write the code anew, with products in which a zero wins over an infinite slope.
+    def with_strong_products(self, sweep: Callable) -> Any:
+        """Return what a sweep gives if a zero wins over an infinite slope in all products.
 
-        They take longer. False if it was written so.
+        These take longer, so the code is then written anew with such products only in the
+        operations in which there was something infinite. None if this has been done in vain.
         """
-        if self.is_strong:
-            return False
-        self.is_strong = True
+        if self.is_never_finite:
+            return None
+        known = len(self.steep)
+        self.notes_steep = True
         self._write()
-        return True
+        try:
+            found = sweep()
+        finally:
+            self.notes_steep = False
+            self._write()
+        self.is_never_finite = len(self.steep) == known or not all(map(is_finite, found))
+        return found
+
+    def _note_steep(self, number: int, *factors: Any) -> None:
+        """Note the number of an operation if one of its factors is not finite."""
+        if not all(map(is_finite, factors)):
+            self.steep.add(number)
+
+    def _noted(self, number: int, product: Callable, d: Any, t: Any) -> Any:
+        """Return a strong product, and note whether one of its factors is not finite."""
+        self._note_steep(number, d, t)
+        return product(d, t)
 
     def with_numpy_floats(self) -> bool:
         """Write the code anew, with NumPy's floats throughout; False if it was written so."""

@@ -118,7 +118,7 @@ class BlockSweep:
 
     def is_for_blas(self, *values: Any) -> bool:
         """Whether these are vectors that BLAS computes with."""
-        if self.is_complex or self.e.is_strong or self.e.for_machine:
+        if self.is_complex or self.e.for_machine or self.e.is_strong(self.e.current):
             return False
         kinds = [v.kind for v in values if isinstance(v, Value)]
         return len(kinds) == len(values) and all(
@@ -269,7 +269,7 @@ class BlockSweep:
         e, made = self.e, value.op
         if not is_active(value) or value.uses != 1 or value in e.shapes.lasting:
             return False
-        if self.is_complex or e.is_strong or e.for_machine or not region_of(op).is_array:
+        if self.is_complex or e.for_machine or e.is_strong(made) or not region_of(op).is_array:
             return False
         is_elementary = made in self.block.ops and made.code == "call" and is_elementwise(made)
         return is_elementary and is_left_alone(op, made, self.block.ops)

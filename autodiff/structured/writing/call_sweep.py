@@ -135,11 +135,14 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
     conjugate = f"({d}).conjugate()" if s.is_complex else d
-    if e.is_strong and not d.isidentifier():  # a value by itself is finite
+    if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
         product_of = constant_product if is_constant else strong_product
-        return f"{e.constants.name(product_of)}({conjugate}, {g})", ndim, ""
+        name = e.constants.name(product_of)
+        if e.notes_steep:
+            return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
+        return f"{name}({conjugate}, {g})", ndim, ""
     read = list(map(argument, partial.reads))
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     if ndim and not v.kind.is_array:
@@ -190,6 +193,9 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
     subscripts = bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
     if subscripts is None:
         return False
+    if e.notes_steep:
+        values = [g, *[e.need(v) for v in bound.args]]
+        s.out.add(f"note_steep({e.shapes.numbers[e.current]}, {', '.join(values)})")
     terms = []
     for j, v in enumerate(bound.args):
         if not is_active(v):

@@ -101,16 +101,18 @@ class Emitter:
         self,
         program: Program,
         broadcasts: frozenset[int],
-        is_strong: bool = False,
+        steep: frozenset[int] = frozenset(),
         for_machine: bool = False,
         has_checkpoints: bool = False,
         has_plain_floats: bool = False,
         compares_all: bool = False,
+        notes_steep: bool = False,
     ) -> None:
         self.program = program
         self.broadcasts = broadcasts  # the numbers of operations in which arrays are broadcast
         self.compares_all = compares_all  # also shapes that an error would tell of
-        self.is_strong = is_strong  # cotangents that are 0 stay 0, however steep a function is
+        self.steep = steep  # the numbers of operations in which slopes are infinite
+        self.notes_steep = notes_steep  # the sweep looks for these operations
         self.for_machine = for_machine  # which has no variables for cotangents of arrays
         for slot in program.slots:
             slot.is_stable = slot.writes == 1
@@ -248,6 +250,10 @@ class Emitter:
 
         self.constants.scope.update(blas_sums.SCOPE)
         return name
+
+    def is_strong(self, op: Op) -> bool:
+        """Whether a cotangent that is 0 stays 0 in an operation, however steep it is."""
+        return self.notes_steep or self.shapes.numbers[op] in self.steep
 
     def place_of(self, op: Op, array: str) -> str:
         """Return where an operation reads or writes in an array: in its memoryview, if it can."""
@@ -766,7 +772,7 @@ class Emitter:
         It does so until a loop ends or, outside of loops, the function. There nothing but sums
         goes into the shadow: what is in it is not read before.
         """
-        if self.for_machine or self.is_strong or v.kind.dtype != np.float64:
+        if self.for_machine or self.is_strong(self.current) or v.kind.dtype != np.float64:
             return None
         memory = v.memory.root()  # type: ignore[union-attr] # an array has one
         node = next((loop for loop in self.enclosing if adds_alone(memory, [loop])), None)

@@ -198,7 +198,7 @@ def test_zero_cotangents_win_over_infinite_slopes(runs: list[str], traced: Calla
         p for _, kept in calls._programs.values() for p in kept.values() if p.name == "distances"
     ]
     (program,) = programs.known.values()
-    assert program.is_strong
+    assert 0 < len(program.steep) <= 2
     assert "distances" in runs
 
 
