@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import parts_of_index, region_of
+from autodiff.structured.form.indices import has_arrays, parts_of_index, region_of
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
@@ -244,14 +244,15 @@ class BlockSweep:
             self.out.add(f"{where}[{index}] = {old}")
         if not e.has_shadow(base):
             return
-        shadow = f"{e.place(op)}[{index}]"
-        region = region_of(op)
-        text, ends = shadow, [f"{shadow} = 0.0"] if op.code == "store" else []
+        region, is_copy = region_of(op), has_arrays(op.data) and not e.for_machine
+        is_view = region.is_array and not (is_copy or e.for_machine)
+        text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
+        ends = [f"{text}.fill(0.0)" if is_view else f"{text} = 0.0"] if op.code == "store" else []
         if self.lends(op):
             self.lent[value] = ends
             ends = []
         elif region.is_array and not (e.has_shadow(value) or (e.for_machine and op.code == "sub")):
-            text += ".copy()"
+            text += "" if is_copy else ".copy()"
         if is_active(value):
             is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
             if ends and is_same:  # what is set to zero may be what is added to
@@ -297,7 +298,9 @@ class BlockSweep:
             is_negative, x = without_sign(text)
             self.add_to(v, negative(f"total({x})") if is_negative else f"total({x})")
         elif mine < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
-            self.add_to(v, f"fitted({product}, {self.e.shape_of(v)})")
+            is_negative, x = without_sign(product)
+            fitted = f"fitted({x}, {self.e.shape_of(v)})"
+            self.add_to(v, negative(fitted) if is_negative else fitted)
         else:
             self.add_to(v, text, lasts, factor)
 

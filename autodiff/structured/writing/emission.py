@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from typing import Any
 
 import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
-from autodiff.structured.form.indices import region_of
+from autodiff.structured.form.indices import has_arrays, region_of
 from autodiff.structured.form.ir import (
     Block,
     For,
@@ -50,6 +50,7 @@ from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.calls_without_rules import is_display
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.layouts import layouts
+from autodiff.structured.writing.loop_views import LoopViews
 from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.plain_floats import PlainFloats
 from autodiff.structured.writing.shapes import Shapes
@@ -127,6 +128,7 @@ class Emitter:
         self.pushes: dict[Block, dict[str, _Pushed]] = {}
         self.loops: list[Slot] = []
         self.enclosing: list[For | While] = []  # loops, the outermost first
+        self.shared: LoopViews | None = None  # of the loop whose body is written
         # Of outer products, added when a loop or, for None, the function ends.
         self.sums: dict[For | While | None, dict[Any, str]] = {}
         self.number = 0
@@ -363,15 +365,18 @@ class Emitter:
             if isinstance(node, Block):
                 self._forward_block(node)
             elif isinstance(node, If):
-                test = self.text(node.test)
+                test, shared, self.shared = self.text(node.test), self.shared, None
                 self._turns(f"if {test}:", node.then, *self._push("True"))
                 self._turns("else:", node.otherwise, *self._push("False"))
+                self.shared = shared
             elif node in self.checkpointed:
                 self.checkpointed[node].forward()
             else:
-                first = len(self.out.lines)
+                first, shared = len(self.out.lines), self.shared
+                self.shared = self._shared_views(node)
                 (self._forward_for if isinstance(node, For) else self._forward_while)(node)
                 self.forward_spans[node] = first, len(self.out.lines)
+                self.shared = shared
 
     def _push(self, text: str) -> list[str]:
         return [] if self.is_test else [f"push({text})"]
@@ -380,8 +385,10 @@ class Emitter:
         bounds = ", ".join(self.text(b) for b in node.bounds)
         n = self.fresh("r")
         self.out.add(f"{n} = range({bounds})")
+        first = len(self.out.lines)
         if node.broken is None:
             self._turns(f"for {node.slot.name} in {n}:", node.body)
+            self._make_shared_views(first, n)
             self.out.add_all(self._push(n))
             return
         self.counters.append(f"{n}_")
@@ -389,7 +396,18 @@ class Emitter:
         self.out.add(f"{n}_ = 0")
         last = [f"{n}_ += 1", f"if {node.broken}: break"]
         self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
+        self._make_shared_views(first, n)
         self.out.add_all(self._push(f"{n}[:{n}_]"))
+
+    def _shared_views(self, node: For | While) -> LoopViews | None:
+        """Return what collects views of a loop; LLVM does so by itself."""
+        return None if self.for_machine or isinstance(node, While) else LoopViews(node)
+
+    def _make_shared_views(self, at: int, turns: str) -> None:
+        """Make the views that the turns of a loop share, before a line."""
+        if self.shared is not None:
+            indent = "    " * self.out.depth
+            self.out.lines[at:at] = [indent + line for line in self.shared.lines(turns)]
 
     def _forward_while(self, node: While) -> None:
         n = self.fresh("n")
@@ -450,12 +468,9 @@ class Emitter:
                 self._forward_write(op, block)
                 continue
             if op.code == "read":
-                if self._is_rebound(value, block):  # what follows may read the old value
-                    out.add(f"{value.name} = {op.data.name}")
-                    self.renamed.add(value)
-                    if self.has_shadow(value):
-                        out.add(f"{value.name}_b = {op.data.name}_b")
-                    out.add_all([f"{value.name}{m} = {op.data}{m}" for m in self._views(op.data)])
+                self._forward_read(value, block)
+                continue
+            if self._is_shared(op):
                 continue
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
@@ -492,6 +507,26 @@ class Emitter:
         if slots:
             out.add(f"{', '.join(slots)} = {', '.join(values)}")
         out.add_all(made)
+
+    def _forward_read(self, v: Value, block: Block) -> None:
+        """Keep what a variable holds, if it is bound anew and what follows may read this value."""
+        slot = v.op.data
+        if self._is_rebound(v, block):
+            self.out.add(f"{v.name} = {slot.name}")
+            self.renamed.add(v)
+            if self.has_shadow(v):
+                self.out.add(f"{v.name}_b = {slot.name}_b")
+            self.out.add_all([f"{v.name}{m} = {slot}{m}" for m in self._views(slot)])
+
+    def _is_shared(self, op: Op) -> bool:
+        """Whether an operation makes a view that is made before the loop, and has a name there."""
+        if op.code != "view" or op.data == CALLED:
+            return False
+        value: Any = op.out
+        name = self._shared_view(self._same_in_turns(value, lambda slot: True))
+        if name is not None:
+            self.inlined[value] = name
+        return name is not None
 
     def _views(self, slot: Slot) -> list[str]:
         """Return the endings of the memoryviews that the forward function has of a variable.
@@ -639,8 +674,8 @@ class Emitter:
             self._forward_set(op, target, old if old in self.pushes.get(block, {}) else None)
             return
         if old in self.pushes.get(block, {}):
-            is_array = region_of(op).is_array
-            self.out.add(f"{old} = {target}" + (".copy()" if is_array else ""))
+            is_view = region_of(op).is_array and (self.for_machine or not has_arrays(op.data))
+            self.out.add(f"{old} = {target}" + (".copy()" if is_view else ""))
         if op.code == "store" and _may_overlap(base, value):
             # NumPy writes along another direction in an order of its own, not as if it had copied.
             self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
@@ -734,9 +769,10 @@ class Emitter:
             if node in self.checkpointed:
                 self.checkpointed[node].backward(self._sweep_of(node))
                 continue
-            first = len(out.lines)
+            first, shared, self.shared = len(out.lines), self.shared, None
             if isinstance(node, (For, While)):
                 self.enclosing.append(node)
+                self.shared = self._shared_views(node)
             if isinstance(node, For):
                 own = not binds(node.body, node.slot)
                 out.add(f"for {node.slot.name if own else '_'} in reversed(pop()):")
@@ -745,6 +781,11 @@ class Emitter:
                 self._indented(node.body)
                 if own:
                     self.loops.pop()
+                if self.shared is not None and self.shared.names:
+                    turns = self.fresh("r")
+                    out.lines[first] = out.lines[first].replace("pop()", turns)
+                    self._make_shared_views(first, turns)
+                    out.lines.insert(first, "    " * out.depth + f"{turns} = pop()")
             elif isinstance(node, While):
                 out.add("for _ in range(pop()):")
                 self._indented(node.body)
@@ -753,6 +794,7 @@ class Emitter:
                 self._indented(node.then)
                 out.add("else:")
                 self._indented(node.otherwise)
+            self.shared = shared
             if isinstance(node, (For, While)):
                 self.enclosing.pop()
                 self._add_sums(node, first)
@@ -786,6 +828,7 @@ class Emitter:
     def _sweep_of(self, node: For | While) -> list[str]:
         """Return the sweep of the body of a loop, as it is written inside two others."""
         outer, self.out = self.out, Source()
+        shared, self.shared = self.shared, None
         self.out.depth = outer.depth + 1
         own = isinstance(node, For) and not binds(node.body, node.slot)
         if own:
@@ -793,7 +836,7 @@ class Emitter:
         self._indented(node.body)
         if own:
             self.loops.pop()
-        made, self.out = self.out.lines, outer
+        made, self.out, self.shared = self.out.lines, outer, shared
         return made
 
     def _indented(self, nodes: list) -> None:
@@ -826,18 +869,49 @@ class Emitter:
             self.reads(v)
         again = self.again(v)
         if again is not None:
-            return self._view(again) if v.op.code == "view" else again
+            same = self._same_in_turns(v, self._is_at_hand)
+            return self._view(again, same) if v.op.code == "view" else again
         self.pushing[v.name] = (v, "")
         return v.name
 
-    def _view(self, text: str) -> str:
-        """Return the name of a view in the sweep of a block, which makes it once."""
+    def _view(self, text: str, same: str | None) -> str:
+        """Return the name of a view in the sweep of a block, which makes it once.
+
+        `same` is the view as it is written before the loop, if it is the same in all turns.
+        """
         if self.for_machine:
             return text
         if text not in self.views:
-            self.views[text] = self.fresh("v")
-            self.out.add(f"{self.views[text]} = {text}")
+            name = self._shared_view(same)
+            self.views[text] = name or self.fresh("v")
+            if name is None:
+                self.out.add(f"{self.views[text]} = {text}")
         return self.views[text]
+
+    def _shared_view(self, text: str | None) -> str | None:
+        """Return the name of a view that the turns of a loop share; None if there is no such."""
+        if text is None or self.shared is None:
+            return None
+        if text not in self.shared.names:
+            self.shared.names[text] = self.fresh("v")
+        return self.shared.names[text]
+
+    def _same_in_turns(self, v: Value, is_at_hand: Callable[[Slot], bool]) -> str | None:
+        """Return a value as it is written before the loop; None if turns may have others."""
+        shared = self.shared
+        if shared is None:
+            return None
+        return self._expression(v, lambda slot: shared.is_fixed(slot) and is_at_hand(slot), {})
+
+    def _same_shadow_in_turns(self, v: Value) -> str | None:
+        """Return a shadow as it is written before the loop; None if turns may have others."""
+        op, shared = v.op, self.shared
+        if shared is None or op.code not in ("read", "view"):
+            return None
+        if op.code == "read":
+            return f"{op.data}_b" if op.data.is_stable and shared.is_fixed(op.data) else None
+        at = [self._same_in_turns(a, self._is_at_hand) for a in op.args[1:]]
+        return self._of_texts(op, [self._same_shadow_in_turns(op.args[0]), *at])
 
     def shape_of(self, v: Value) -> str:
         """Return the shape of an array as the backward function writes it.
@@ -878,16 +952,25 @@ class Emitter:
             return self._shadow_forward(v) + part.removeprefix("_b")
         return self.text(v) + (".shape" if part == "_shape" else part)
 
-    def again(self, v: Value, depth: int = 4) -> str | None:
-        """Return a value as an expression of what is at hand, or None."""
+    def again(self, v: Value) -> str | None:
+        """Return a value as an expression of what is at hand in the sweep, or None."""
+        return self._expression(v, self._is_at_hand, self.pushing)
+
+    def _is_at_hand(self, slot: Slot) -> bool:
+        """Whether a variable is at hand in the sweep."""
+        return slot.is_stable or slot in self.loops
+
+    def _expression(
+        self, v: Value, is_at_hand: Callable[[Slot], bool], names: Container, depth: int = 4
+    ) -> str | None:
+        """Return a value as an expression of variables at hand and values with names, or None."""
         op = v.op
         if op.code == "const":
             return self.const(op.data)
-        if v.name in self.pushing:
+        if v.name in names:
             return v.name
         if op.code == "read":
-            slot = op.data
-            return slot.name if slot.is_stable or slot in self.loops else None
+            return op.data.name if is_at_hand(op.data) else None
         if depth == 0:
             return None
         cheap = op.code in ("view", "form", "tuple", "part") or (
@@ -895,8 +978,13 @@ class Emitter:
         )
         if not cheap:
             return None
-        texts = [self.again(a, depth - 1) for a in op.args]
-        if any(t is None for t in texts):
+        return self._of_texts(
+            op, [self._expression(a, is_at_hand, names, depth - 1) for a in op.args]
+        )
+
+    def _of_texts(self, op: Op, texts: list[str | None]) -> str | None:
+        """Return an operation on arguments as they are written; None if one of them is."""
+        if None in texts:
             return None
         by_value = dict(zip(op.args, texts, strict=True))
         return self.operation(op, lambda a: by_value[a])  # type: ignore[arg-type, return-value]
@@ -914,6 +1002,14 @@ class Emitter:
         self.pushing[f"{v}{end}_m"] = (v, f"{end}_m")
         return f"{v}{end}_m"
 
+    def part_of_shadow(self, op: Op, index: str) -> str:
+        """Return the name of the part of a shadow in the place of what an operation writes."""
+        same = self._same_shadow_in_turns(op.args[0])
+        at = [self._same_in_turns(a, self._is_at_hand) for a in op.args[2:]]
+        is_same = same is not None and None not in at
+        part = f"{same}[{self.index(op.data, at)}]" if is_same else None  # type: ignore[arg-type] # no None
+        return self._view(f"{self.place(op)}[{index}]", part)
+
     def shadow(self, v: Value) -> str:
         """Return the shadow of an array as the backward function writes it."""
         op = v.op
@@ -926,7 +1022,7 @@ class Emitter:
         if op.code == "view":
             base = self.shadow(op.args[0])
             text = self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
-            return self._view(text)
+            return self._view(text, self._same_shadow_in_turns(v))
         self.pushing[f"{v.name}_b"] = (v, "_b")
         return f"{v.name}_b"
 
