@@ -52,7 +52,7 @@ class Memory:
         self.is_indexed = False
         self.leaves_block = False
         self.is_active = False
-        self.readers: set[Op] = set()  # whose reverse sweep reads what the arrays hold
+        self.readers: set[tuple[Op, Value]] = set()  # whose sweep reads what the array holds
         self.is_restored = False  # the sweep puts back what was overwritten
         self.items: Kind | None = None
         self.of_items: Memory | None = None

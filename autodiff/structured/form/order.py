@@ -15,19 +15,19 @@ class Order:
     """
 
     def __init__(self, body: list) -> None:
-        # For each operation its place in the source, and the loops that it is in.
-        self.places: dict[Op, tuple[int, frozenset[int]]] = {}
-        self._nodes(body, frozenset())
+        # For each operation its place in the source, and the loops that it is in, outer ones first.
+        self.places: dict[Op, tuple[int, tuple[For | While, ...]]] = {}
+        self._nodes(body, ())
 
-    def _nodes(self, nodes: list, loops: frozenset[int]) -> None:
+    def _nodes(self, nodes: list, loops: tuple[For | While, ...]) -> None:
         for node in nodes:
             if isinstance(node, Block):
                 for op in node.ops:
                     self.places[op] = len(self.places), loops
             elif isinstance(node, For):
-                self._nodes(node.body, loops | {id(node)})
+                self._nodes(node.body, (*loops, node))
             elif isinstance(node, While):
-                inside = loops | {id(node)}
+                inside = (*loops, node)
                 self._nodes(node.before, inside)
                 self._nodes(node.body, inside)
             elif isinstance(node, If):
@@ -38,4 +38,4 @@ class Order:
         """Whether an operation may run before another one, in an earlier turn of a loop too."""
         place, loops = self.places[first]
         other, others = self.places[second]
-        return place <= other or bool(loops & others)
+        return place <= other or bool(loops and others and loops[0] is others[0])

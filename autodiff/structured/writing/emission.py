@@ -40,6 +40,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import Order
+from autodiff.structured.form.regions import spares
 from autodiff.structured.writing.activity import (
     adds_alone,
     is_active,
@@ -930,18 +931,24 @@ class Emitter:
     def reads(self, v: Value) -> None:
         """Note that the sweep of this operation reads what an array holds."""
         if v.memory is not None and v.memory.root().is_written:
-            v.memory.root().readers.add(self.current)
+            v.memory.root().readers.add((self.current, v))
 
     def must_restore(self, op: Op) -> bool:
         """Whether what a write overwrites is read in the sweep after the write is passed."""
         memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
         again = [loop for loop in self.checkpointed.values() if memory in loop.reads]
-        if any(self.order.may_precede(reader, op) for reader in memory.readers) or any(
+        if any(self._changes(op, *reader) for reader in memory.readers) or any(
             loop.is_before(op) for loop in again
         ):
             memory.is_restored = True
             return True
         return False
+
+    def _changes(self, write: Op, reader: Op, read: Value) -> bool:
+        """Whether a write may change what an operation has read before."""
+        if not self.order.may_precede(reader, write):
+            return False
+        return bool(self.checkpointed) or not spares(write, reader, read, self.order)
 
     def _pushed(self, pushed: _Pushed) -> str:
         """Return what is pushed as the forward function writes it."""
