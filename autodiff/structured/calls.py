@@ -299,7 +299,7 @@ class Programs:
         """
         values, active = plain_and_active(leaves)
         kinds = key_of(values, active)
-        if kinds is None or not active or id(g.__globals__) != self.globals:
+        if kinds is None or id(g.__globals__) != self.globals:
             return None
         if any(is_plain_class(type(v)) for v in values):
             return None

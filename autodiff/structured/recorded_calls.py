@@ -70,8 +70,8 @@ class Unrolled:
         if program is None:
             return False
         if not as_one_step:
-            return True
-        return _differentiating(recording, leaves) is not None and program.is_machine_code()
+            return bool(program.active)
+        return _level_of(recording, leaves) is not None and program.is_machine_code()
 
 
 class Forward:
@@ -143,7 +143,7 @@ def as_one_step(
     form: tuple,
 ) -> Any:  # fmt: skip
     """Make a call by a program, as a step of a recording; NotImplemented if none can."""
-    tape = _differentiating(recording, leaves)
+    tape = _level_of(recording, leaves)
     if tape is None:
         return NotImplemented
     program = programs.program_for(g, form, leaves)
@@ -152,13 +152,19 @@ def as_one_step(
     outside = program.outside(g)
     if outside is None or not can_run(program, leaves, outside):
         return NotImplemented
-    given = tuple([a._value if type(a) in _TRACERS and a._tape is tape else a for a in leaves])
+    is_inner = tape is not recording
+    given = tuple([
+        a._value if is_inner and type(a) in _TRACERS and a._tape is tape else a for a in leaves
+    ])  # fmt: skip
     *outs, run = recording.call(Forward(program, g, body, form), given, {})
     return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
 
 
-def _differentiating(recording: Any, leaves: tuple) -> InsideProgram | None:
-    """Return the tape of the derivative that is taken of a call in a recording, if it is one."""
+def _level_of(recording: Any, leaves: tuple) -> Any:
+    """Return the tape of the derivative that is taken of a call in a recording.
+
+    It is the recording if none is taken, and None if several are.
+    """
     own = (CONSTANT, recording)
     found: Any = None
     for a in leaves:
@@ -170,4 +176,6 @@ def _differentiating(recording: Any, leaves: tuple) -> InsideProgram | None:
         ):
             return None  # several, or one of another
         found = a._tape
+    if found is None:
+        return recording
     return found if type(found) is InsideProgram and found.observer is None else None

@@ -1,7 +1,7 @@
 """lstm: the loss of a diagonal LSTM that predicts the next character, and its gradient.
 
-Here each unit has weights of its own, so the gates that depend on a layer's input are computed for
-the whole sequence; those that depend on the state, step by step, in stretches that are compiled.
+Each unit has weights of its own. The steps and the layers are two loops, as the formulas are read;
+with numba, both are machine code, forward and backward.
 """
 
 from __future__ import annotations
@@ -9,67 +9,49 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 
-from autodiff import gradient
-from benchmarks.gradbench.parts import part
+from autodiff import compile, gradient
 from benchmarks.gradbench.protocol import Task
 
-# So many steps of a layer are compiled as one part.
-STEPS = 32
+
+def sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1.0 / (1.0 + np.exp(-x))
 
 
-@part
-def stretch(
-    in_and_change: np.ndarray, state: np.ndarray, forget: np.ndarray, out: np.ndarray
-) -> np.ndarray:
-    """Some steps of a layer: the hidden states, and in the end the cell's.
+def loss(main: np.ndarray, extra: np.ndarray, state: np.ndarray, sequence: np.ndarray) -> float:
+    """The mean over all characters but the first; `state` holds a hidden state and a cell by turns.
 
-    `in_and_change` holds weights and biases of the gates of these names.
+    The gates of a layer are, one after the other: forget, in, out, change.
     """
-    of_in, of_change, at_in, at_change = in_and_change
-    hidden, cell = state
-    states = []
-    for f, o in zip(forget, out, strict=True):
-        change = expit(hidden * of_in + at_in) * np.tanh(hidden * of_change + at_change)
-        cell = cell * f + change
-        hidden = o * np.tanh(cell)
-        states.append(hidden)
-    return np.stack([*states, cell])
+    steps, n = len(sequence) - 1, sequence.shape[1]
+    state = state.copy()
+    total = 0.0
+    for t in range(steps):
+        x = sequence[t] * extra[0]
+        for i in range(0, len(main), 2):
+            weight, bias = main[i], main[i + 1]
+            forget = sigmoid(x * weight[:n] + bias[:n])
+            into = sigmoid(state[i] * weight[n : 2 * n] + bias[n : 2 * n])
+            out = sigmoid(x * weight[2 * n : 3 * n] + bias[2 * n : 3 * n])
+            change = np.tanh(state[i] * weight[3 * n :] + bias[3 * n :])
+            state[i + 1] = state[i + 1] * forget + into * change
+            state[i] = out * np.tanh(state[i + 1])
+            x = state[i]
+        predicted = x * extra[1] + extra[2]
+        # The benchmark's sum of exponentials starts at 2.
+        normal = np.log(2.0 + np.sum(np.exp(predicted)))
+        total += np.sum(sequence[t + 1] * (predicted - normal))
+    return -total / (steps * n)
 
 
-def layer(
-    weight: np.ndarray, bias: np.ndarray, state: np.ndarray, inputs: np.ndarray
-) -> np.ndarray:
-    """The hidden states after each of the inputs."""
-    weight, bias = np.reshape(weight, (4, -1)), np.reshape(bias, (4, -1))
-    forget = expit(inputs * weight[0] + bias[0])
-    out = expit(inputs * weight[2] + bias[2])
-    in_and_change = np.concatenate([weight[1::2], bias[1::2]])
-    found = []
-    for start in range(0, len(inputs), STEPS):
-        now = slice(start, start + STEPS)
-        states = stretch(in_and_change, state, forget[now], out[now])
-        found.append(states[:-1])
-        state = states[-2:]
-    return np.concatenate(found)
+@compile
+def objective(*args: np.ndarray) -> float:
+    return loss(*args)
 
 
-def objective(
-    main: np.ndarray, extra: np.ndarray, state: np.ndarray, sequence: np.ndarray
-) -> float:
-    into, out, shift = extra
-    x = sequence[:-1] * into
-    for i in range(0, len(main), 2):
-        x = layer(main[i], main[i + 1], state[i : i + 2], x)
-    predicted = x * out + shift
-    # The benchmark's sum of exponentials starts at 2.
-    normal = np.log(2.0 + np.sum(np.exp(predicted), axis=1, keepdims=True))
-    return -np.mean(sequence[1:] * (predicted - normal))
-
-
+@compile
 def slope(*args: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    return gradient(objective, *args, argnums=(0, 1))
+    return gradient(loss, *args, argnums=(0, 1))
 
 
 def prepare(given: dict[str, Any]) -> tuple:

@@ -108,6 +108,35 @@ def test_machine_code_is_one_step_of_a_recording(f: Callable) -> None:
 
 
 @pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_values_without_derivatives_are_machine_code(f: Callable) -> None:
+    compiled = compile(lambda x: f(x, 300))
+    for x in (X, X[::-1].copy(), X + 0.3):
+        assert compiled(x.copy()) == pytest.approx(f(x.copy(), 300), rel=1e-13)
+    assert compiled.variants == 1
+    assert compiled.eager_because is None
+    assert len(compiled.source.splitlines()) < 40
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
+def test_arrays_without_derivatives_are_machine_code() -> None:
+    def states(x: Any, turns: int) -> Any:
+        found = np.zeros((turns, 3))
+        for t in range(turns):
+            for k in range(3):
+                found[t, k] = found[t - 1, k] * 0.5 + x[(t + k) % 40]
+        return found, found[turns - 1, 2] * 2.0
+
+    compiled = compile(lambda x: states(x, 400))
+    for x in (X, X + 0.3):
+        given, expected = compiled(x), states(x, 400)
+        np.testing.assert_allclose(given[0], expected[0], rtol=1e-14)
+        assert type(given[1]) is type(expected[1])
+        assert given[1] == pytest.approx(expected[1], rel=1e-14)
+    assert len(compiled.source.splitlines()) < 40
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
 def test_what_a_step_reads_is_looked_up_at_each_call() -> None:
     compiled = compile(lambda x: gradient(lambda x: scaled(x, 300), x))
     for factor in (0.5, 0.7):
