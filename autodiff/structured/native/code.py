@@ -85,6 +85,13 @@ class Code:
         """Return the place of a variable."""
         return self.head.alloca(kind)
 
+    def words(self, n: int) -> Any:
+        """Return the address of some integers, which are 0."""
+        place = self.head.alloca(I64, n)
+        for k in range(n):
+            self.head.store(ir.Constant(I64, 0), self.head.gep(place, [self.whole(k)]))
+        return self.head.gep(place, [self.whole(0)], source_etype=I64)
+
     def external(self, name: str, result: Any, types: list) -> Any:
         """Return a function of the C library."""
         found = self.module.globals.get(name)

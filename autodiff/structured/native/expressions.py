@@ -281,6 +281,8 @@ class Expressions:
             if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
                 raise UnsupportedError("a product in machine code")
             return self.elementwise.product(args[0], args[1], kind, self.store_of_new())
+        if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
+            return self.elementwise.outer(args[0], args[1], kind)
         if f in _SUMS and len(args) == 1:
             return self.elementwise.total(args[0])
         if not kind.is_array:

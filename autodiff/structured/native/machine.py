@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from autodiff.structured.native import memory
+from autodiff.structured.native import blas, memory
 from autodiff.structured.native.code import text_of
 
 _lock = threading.Lock()
@@ -28,6 +28,8 @@ class Compiled:
     def __init__(self, module: ir.Module) -> None:
         with _lock:
             machine = _machine()
+            for name, address in blas.addresses(module).items():
+                llvm.add_symbol(name, address)
             made = llvm.parse_assembly(text_of(module))
             made.verify()
             made.triple = machine.triple

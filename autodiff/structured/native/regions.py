@@ -11,6 +11,7 @@ from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native.blas import OuterSum
 from autodiff.structured.native.calling import Loop, Part, enter, is_readable, leave
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.machine import Compiled
@@ -118,7 +119,8 @@ class Native:
         binds = flow.binds - known
         live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
         results = sorted(binds & live)
-        given = [x for x in flow.reads if x not in known]
+        sums = {x for names in self.emitter.sums.values() for x in names.values()}
+        given = [x for x in flow.reads if x not in known | sums]
         given += [x for x in results if x not in flow.surely and x not in given]
         part = Part(name, given, results, self.names.kinds)
         code = Code(self.module, name, part.llvm_types())
@@ -129,7 +131,13 @@ class Native:
             pushes if is_forward else {}, body,
         )  # fmt: skip
         enter(code, part, statements)
+        # A sum of a loop around this one adds here what comes from here.
+        open_sums = [x for x in flow.reads if x in sums]
+        for x in open_sums:
+            statements.bound[x] = OuterSum(code, statements.state)
         statements.statements(body)
+        for x in open_sums:
+            statements.bound[x].add_all()
         leave(code, part, statements)
         return part
 

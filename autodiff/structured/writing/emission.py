@@ -803,7 +803,11 @@ class Emitter:
 
     def _add_sums(self, node: For | While | None, first: int) -> None:
         """Add what was collected in lines from the first on."""
-        for name in self.sums.get(node, {}).values():
+        names = self.sums.get(node, {}).values()
+        for inner, (start, stop) in self.backward_spans.items():
+            if start >= first:
+                self.backward_spans[inner] = start + len(names), stop + len(names)
+        for name in names:
             self.out.lines.insert(
                 first, "    " * self.out.depth + f"{name} = {self.blas('OuterSum')}()"
             )
@@ -815,7 +819,7 @@ class Emitter:
         It does so until a loop ends or, outside of loops, the function. There nothing but sums
         goes into the shadow: what is in it is not read before.
         """
-        if self.for_machine or self.is_strong(self.current) or v.kind.dtype != np.float64:
+        if self.is_strong(self.current) or v.kind.dtype != np.float64:
             return None
         memory = v.memory.root()  # type: ignore[union-attr] # an array has one
         node = next((loop for loop in self.enclosing if adds_alone(memory, [loop])), None)

@@ -1,0 +1,187 @@
+"""The variables of a loop: what names are bound to while machine code is written."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from llvmlite import ir
+
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native import memory
+from autodiff.structured.native.code import I64, PTR, TYPES, Code
+from autodiff.structured.native.expressions import Expressions
+from autodiff.structured.native.names import Names, escaping
+from autodiff.structured.native.scalars import tag_of
+from autodiff.structured.native.values import (
+    TAGS,
+    Array,
+    Fresh,
+    Known,
+    Number,
+    Several,
+    Tree,
+    Turns,
+    has_tag,
+    leaves,
+    letter_of,
+)
+
+
+class Place:
+    """Where a variable is: a number with its tag, or address, shape and strides of an array."""
+
+    def __init__(self, code: Code, kind: Kind) -> None:
+        self.kind = kind
+        self.tag: Any = None
+        if kind.is_array:
+            self.value = code.variable(PTR)
+            self.sizes = [code.variable(I64) for _ in range(2 * kind.ndim)]
+            return
+        self.value = code.variable(TYPES[letter_of(kind)])
+        if has_tag(kind):
+            self.tag = code.variable(I64)
+
+
+class Variables(Expressions):
+    """Reads expressions, and binds names.
+
+    Parameters
+    ----------
+    code, state, scope, adjoints, forward
+        As for `Expressions`.
+    names : Names
+        What the names of the program hold.
+    pushes : dict
+        For each line with a ``push`` the names under which the sweep pops.
+    body : list of ast.stmt
+        What is read.
+    """
+
+    def __init__(
+        self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
+        forward: bool, names: Names, pushes: dict[int, list[str]], body: list[ast.stmt],
+    ) -> None:  # fmt: skip
+        super().__init__(code, state, scope, adjoints, forward)
+        self.names = names
+        self.pushes = pushes
+        self.places: dict[str, Place] = {}
+        self.bound: dict[str, Any] = {}
+        self.left: dict[str, int] = {}  # how often arrays that are not computed are still read
+        self.escaping = escaping(body, names.variables)
+        self.store = memory.SCRATCH
+
+    def place(self, name: str) -> Place:
+        """Return where a variable is."""
+        found = self.places.get(name)
+        if found is None:
+            kind = self.names.kinds.get(name)
+            if kind is None or not (kind.is_array or kind.is_scalar):
+                raise UnsupportedError(f"{name} in machine code")
+            found = self.places[name] = Place(self.code, kind)
+        return found
+
+    def read(self, name: str) -> Any:
+        """Return the value of a name."""
+        if name in self.bound:
+            found = self.bound[name]
+            if isinstance(found, Tree) and name in self.left:
+                self.left[name] -= 1
+                if not self.left[name]:
+                    del self.left[name]
+            return found
+        if name in self.scope:
+            return Known(self.scope[name])
+        if name in self.names.variables:
+            return self._variable(name)
+        if name == "len":
+            return Known(len)
+        raise UnsupportedError(f"{name} in machine code")
+
+    def _variable(self, name: str) -> Any:
+        place, b = self.place(name), self.b
+        kind = place.kind
+        if kind.is_array:
+            sizes = [b.load(p, typ=I64) for p in place.sizes]
+            assert kind.dtype is not None
+            if name in self.names.dense:
+                sizes[-1] = self.code.whole(kind.dtype.itemsize)
+            return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
+                         sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
+        letter = letter_of(kind)
+        tag = b.load(place.tag, typ=I64) if place.tag is not None else None
+        return Number(kind, letter, b.load(place.value, typ=TYPES[letter]), tag)
+
+    def bind(self, name: str, value: Any) -> None:
+        """Bind a name."""
+        kind = self.names.kinds.get(name)
+        is_own = kind is not None and (kind.is_array or kind.is_scalar)
+        if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
+            value = self.elementwise.computed(value, memory.KEPT)
+        if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
+            value = self._checked(name, kind, value)
+        if self.forward and isinstance(value, Array) and isinstance(value.group, Fresh):
+            value.group = self.names.groups.get(name, value.group)
+        if name in self.names.variables:
+            self._set(name, value)
+        else:
+            self.bound[name] = value
+
+    def _checked(self, name: str, kind: Any, value: Any) -> Any:
+        """Be sure that a value is what it was found to be when the program was made."""
+        mine = value.kind
+        if mine.is_array or kind.is_array:
+            if mine.dtype != kind.dtype or mine.ndim != kind.ndim:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            return value
+        if mine.classes <= kind.classes:
+            return value
+        if value.tag is None:
+            raise UnsupportedError(f"{name} of another class in machine code")
+        classes = mine.classes & kind.classes
+        expected: Any = ir.Constant(TYPES["b"], 0)
+        for cls in classes:
+            expected = self.b.or_(expected, self.code.equal(value.tag, self.code.whole(TAGS[cls])))
+        self.code.exit_if(self.b.not_(expected))
+        return Number(Kind(classes), value.letter, value.value, value.tag)
+
+    def _set(self, name: str, value: Any) -> None:
+        place, b = self.place(name), self.b
+        kind = place.kind
+        if kind.is_array:
+            if not isinstance(value, Array) or len(value.shape) != kind.ndim:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            b.store(value.address, place.value)
+            for p, n in zip(place.sizes, [*value.shape, *value.strides], strict=True):
+                b.store(n, p)
+            return
+        number = self.scalars.number(value)
+        if not isinstance(number, Number):
+            raise UnsupportedError(f"{name} of another kind in machine code")
+        b.store(self.scalars.converted(number, letter_of(kind)), place.value)
+        if place.tag is not None:
+            if len(number.kind.classes) > 1 and number.tag is None:
+                raise UnsupportedError("a number of several classes")
+            b.store(tag_of(self.code, number), place.tag)
+
+    def settle(self, group: Any) -> None:
+        """Compute what reads memory of a group, which is about to be written into."""
+        for name in list(self.left):
+            tree = self.bound[name]
+            if any(leaf.group is group for leaf in leaves(tree)):
+                self._compute(name)
+
+    def _settle_all(self) -> None:
+        for name in list(self.left):
+            self._compute(name)
+
+    def _compute(self, name: str) -> None:
+        made = self.elementwise.computed(self.bound[name], memory.SCRATCH)
+        if self.forward:
+            made.group = self.names.groups.get(name, made.group)
+        self.bound[name] = made
+        del self.left[name]
+
+    def store_of_new(self) -> int:
+        """Where the memory of a new array is."""
+        return self.store

@@ -1,0 +1,92 @@
+"""Products of large vectors and matrices in machine code, by BLAS."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+from tests.autodiff.structured.native.test_native import arguments
+
+
+def covariances(a, b, m):
+    """Products with parts of a matrix, whose cotangents are outer products."""
+    n = m.shape[0]
+    c = np.zeros((n, n))
+    for i in range(n):
+        c[i:, i] = c[i, i:] = m[:, i] @ m[:, i:] / (n - 1.0)
+    return np.sum(c * m)
+
+
+def layers(a, b, m):
+    """Products of matrices in all layouts, rows, columns and what BLAS cannot read."""
+    x = m * 1.0
+    for i in range(3):
+        x = np.tanh(x @ m + x.T @ m[::-1]) + b
+        y = m @ x[:, : i + 1]
+        z = x[: i + 1] @ m.T
+        x[: 2 * (i + 1) : 2] += 0.1 * z
+        x[:, : i + 1] *= y
+        x += 0.1 * (x[:, ::2] @ m[::2]) + 0.01 * (np.outer(a, x[0]) @ m)
+        a = 0.3 * (x[::-1] @ a) + (b[::-1] @ x) + m[:, ::2] @ a[::2]
+    return np.sum(x) + np.sum(a)
+
+
+def recurrent(a, b, m):
+    """Outer products for two matrices, in the loops inside others."""
+    w = m[::-1] * 0.5
+    total = a[0] * 0.5
+    for i in range(3):
+        h = a * b[i]
+        for j in range(i + 15):
+            h = np.tanh(m @ h + w @ b) * 0.9
+            h[j:] += 0.1 * (m[j:] @ b)
+            h[1:] *= 1.0 + 0.1 * (a @ w[:, 1:])
+        total += np.sum(h)
+    return total
+
+
+def recurrent_outside(a, b, m):
+    """A loop that becomes machine code in one that does not."""
+    total = 0.0
+    kept = []
+    for i in range(3):
+        h = a * b[i]
+        for _ in range(20):
+            h = np.tanh(m @ h + b)
+        kept.append(h)
+        total += np.sum(m @ h)
+    return total + np.sum(np.array(kept))
+
+
+LARGE = (covariances, layers, recurrent, recurrent_outside)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("kernel", LARGE)
+def test_products_by_blas(
+    kernel: Callable, dtype: type, made: list[Structured], traced: Callable, by_numpy: Callable
+) -> None:
+    def loss(a, b, m):
+        return kernel(a * 1.0, b * 1.0, m * 1.0) + np.sum(a * b) + np.sum(m * m)
+
+    def given():
+        a, b, m = arguments(50)
+        return [x.astype(dtype) for x in (a, b, 0.2 * m)]
+
+    scale = 1e-11 if dtype is np.float64 else 1e-3
+    for _ in range(2):
+        found = gradient(loss, *given())
+        for other in (by_numpy, traced):
+            for x, y in zip(found, other(loss, *given()), strict=True):
+                assert x.dtype == dtype
+                np.testing.assert_allclose(x, y, rtol=scale, atol=scale)
+    programs = [p for p in made if p.name == kernel.__name__]
+    assert programs
+    assert programs[0].native is not None, programs[0].why
+    assert not programs[0].asides
+    is_whole = kernel is not recurrent_outside
+    assert (not programs[0].native.why) == is_whole, programs[0].native.why
