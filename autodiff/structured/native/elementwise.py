@@ -6,8 +6,10 @@ wrong, since something is written into what it reads, it is computed.
 
 from __future__ import annotations
 
+import contextlib
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
@@ -103,19 +105,21 @@ class Elementwise:
                 self._check_equal(m, n)
 
     def each(
-        self, shape: list, arrays: list[Array], body: Callable[[list], None], alone: bool = True
-    ) -> None:
+        self, shape: list, arrays: list[Array], body: Callable[[list], None], alone: bool = True,
+        around: Callable[[list], AbstractContextManager] | None = None,
+    ) -> None:  # fmt: skip
         """Run a body for all elements; it is given their addresses, one for each array.
 
-        `alone` says that none reads what another one writes.
+        `alone` says that none reads what another one writes. `around` is given the addresses of
+        the first elements along the last axis, and is entered for each loop along it.
         """
         if not shape:
             raise UnsupportedError("an array without axes")
-        self._axis(shape, arrays, [a.address for a in arrays], 0, body, alone)
+        self._axis(shape, arrays, [a.address for a in arrays], 0, body, alone, around or _nothing)
 
     def _axis(
         self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None],
-        alone: bool,
+        alone: bool, around: Callable[[list], AbstractContextManager],
     ) -> None:  # fmt: skip
         code, b = self.code, self.b
         steps = [self._stride(a, shape, axis) for a in arrays]
@@ -124,10 +128,10 @@ class Elementwise:
             with code.counted(n) as i:
                 rows = [code.at(p, b.mul(i, s)) if s is not None else p
                         for p, s in zip(at, steps, strict=True)]  # fmt: skip
-                self._axis(shape, arrays, rows, axis + 1, body, alone)
+                self._axis(shape, arrays, rows, axis + 1, body, alone, around)
             return
 
-        with code.counted(n, alone) as i:
+        with around(at), code.counted(n, alone) as i:
             places = []
             for a, p, s in zip(arrays, at, steps, strict=True):
                 if s is None:
@@ -204,20 +208,36 @@ class Elementwise:
             raise UnsupportedError("a sum of what is no float")
         kind = TYPES[letter]
         place = self.code.variable(kind)
-        b = self.b
-        b.store(ir.Constant(kind, 0.0), place)
+        self.b.store(ir.Constant(kind, 0.0), place)
         sources = leaves(x)
+        self.each(x.shape, sources, self._adding(x, sources, place, letter))
+        return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
+
+    def _adding(
+        self, x: Array | Tree, sources: list[Array], place: Any, letter: str
+    ) -> Callable[[list], None]:
+        """Return a body that adds each element to a variable."""
+        kind, b = TYPES[letter], self.b
 
         def body(places: list) -> None:
             found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
             value = self.scalars.converted(found, letter)
             b.store(b.fadd(b.load(place, typ=kind), value, flags=("reassoc",)), place)
 
-        self.each(x.shape, sources, body)
-        return Number(Kind(frozenset([dtype.type])), letter, b.load(place, typ=kind))
+        return body
+
+    def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
+        """Return the sums along some axes, which are left out unless they are kept."""
+        one = self.code.whole(1)
+        made = self.summed_to(x, [one if k in axes else n for k, n in enumerate(x.shape)], store)
+        if not keeps:
+            left = [k for k in range(len(x.shape)) if k not in axes]
+            made.shape = [made.shape[k] for k in left]
+            made.strides = [made.strides[k] for k in left]
+        return made
 
     def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
-        """Return a cotangent, summed over the axes that were broadcast."""
+        """Return the sums along the axes that have one element in a shape, or are not in it."""
         made = self.made(dtype_of(x), shape, store)
         _, letter = element_of(made.dtype)
         if letter not in "ds":
@@ -226,6 +246,9 @@ class Elementwise:
                                 ir.Constant(TYPES[letter], 0.0)))  # fmt: skip
         self.check_fits(shape, x.shape)
         sources = leaves(x)
+        if not shape or is_one(shape[-1]):  # each of them is a variable while it grows
+            self._add_along_last(x, sources, made, letter)
+            return made
 
         def body(places: list) -> None:
             by_array = {id(a): p for a, p in zip(sources, places[1:], strict=True)}
@@ -235,6 +258,21 @@ class Elementwise:
 
         self.each(x.shape, [made, *sources], body, alone=False)
         return made
+
+    def _add_along_last(
+        self, x: Array | Tree, sources: list[Array], made: Array, letter: str
+    ) -> None:
+        kind, b = TYPES[letter], self.b
+        place = self.code.variable(kind)
+        add = self._adding(x, sources, place, letter)
+
+        @contextlib.contextmanager
+        def around(places: list) -> Iterator[None]:
+            b.store(b.load(places[0], typ=kind), place)
+            yield
+            b.store(b.load(place, typ=kind), places[0])
+
+        self.each(x.shape, [made, *sources], lambda places: add(places[1:]), around=around)
 
     # -- products ----------------------------------------------------------------------------------
 
@@ -337,6 +375,10 @@ class Elementwise:
         one, zero = self.code.whole(1), self.code.whole(0)
         column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
         return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def _nothing(places: list) -> AbstractContextManager:
+    return contextlib.nullcontext()
 
 
 def _row(code: Code, x: Array, i: Any) -> Array:

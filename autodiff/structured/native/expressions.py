@@ -42,6 +42,7 @@ _COPIES = frozenset({np.copy, np.ndarray.copy})
 _DISPLAYS = frozenset({np.array, np.asarray})
 _DOUBLES = frozenset({float, np.float64})
 _SUMS = frozenset({np.sum, np.ndarray.sum})
+_MEANS = frozenset({np.mean, np.ndarray.mean})
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -256,6 +257,8 @@ class Expressions:
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
+        if f.x in _SUMS or f.x in _MEANS:
+            return self._summed(f.x, args, options)
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
@@ -283,8 +286,6 @@ class Expressions:
             return self.elementwise.product(args[0], args[1], kind, self.store_of_new())
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
-        if f in _SUMS and len(args) == 1:
-            return self.elementwise.total(args[0])
         if not kind.is_array:
             raise UnsupportedError(f"{f.__name__} in machine code")
         if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)):
@@ -292,6 +293,32 @@ class Expressions:
             if ufunc is None:
                 raise UnsupportedError(f"{f.__name__} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
+
+    def _summed(self, f: Any, args: list, options: dict[str, Any]) -> Any:
+        """Return the sum or mean of all elements, or of those along some axes."""
+        given = dict(zip(("a", "axis"), args, strict=False)) | options
+        keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
+        x = given.pop("a", None)
+        if given or len(args) > 2 or not isinstance(x, (Array, Tree)):
+            raise UnsupportedError(f"this call of {f.__name__} in machine code")
+        parts = axis.parts if isinstance(axis, Several) else [axis]
+        if not all(isinstance(p, Known) for p in (*parts, keeps)):
+            raise UnsupportedError("an axis that is not known")
+        n = len(x.shape)
+        known = [p.x for p in parts if p.x is not None]
+        axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
+        e = self.elementwise
+        if len(axes) < n or keeps.x:
+            made: Any = e.summed_along(x, axes, keeps.x, self.store_of_new())
+        else:
+            made = e.total(x)
+        if f in _SUMS:
+            return made
+        count: Any = self.code.whole(1)
+        for k in axes:
+            count = self.b.mul(count, x.shape[k])
+        self.code.exit_if(self.code.equal(count, self.code.whole(0)))
+        return self.call(operator.truediv, [made, self.whole(count)])
 
     def _new(self, x: Any) -> Any:
         if isinstance(x, (Array, Tree)):
