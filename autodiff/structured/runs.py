@@ -37,8 +37,6 @@ class Run:
             try:
                 with quiet():
                     found = self.swept(bars)
-                    if not all(map(is_finite, found)) and self.program.with_strong_products():
-                        found = self.swept(bars)
                 if all(map(is_finite, found)):
                     return found
             except Exception:  # tracing says what is wrong, if anything is
@@ -46,7 +44,13 @@ class Run:
         return self.traced(bars)
 
     def swept(self, bars: list[Any]) -> tuple:
-        """Run the reverse sweep of the program."""
+        """Run the reverse sweep of the program; if it is not finite, that of strong products."""
+        found = self._swept(bars)
+        if not all(map(is_finite, found)) and self.program.with_strong_products():
+            found = self._swept(bars)
+        return found
+
+    def _swept(self, bars: list[Any]) -> tuple:
         state, self.state = self.state, None  # a sweep uses up what the forward function left
         program = self.program
         if state is None:
