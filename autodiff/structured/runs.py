@@ -36,17 +36,22 @@ class Run:
         if not any(type(b) in _TRACERS for b in bars):
             try:
                 with quiet():
-                    found: Any = self.swept(bars)
-                    if not all(map(is_finite, found)):
-                        found = self.program.with_strong_products(lambda: self.swept(bars))
-                if found is not None and all(map(is_finite, found)):
+                    found = self.swept(bars)
+                if all(map(is_finite, found)):
                     return found
             except Exception:  # tracing says what is wrong, if anything is
                 pass
         return self.traced(bars)
 
     def swept(self, bars: list[Any]) -> tuple:
-        """Run the reverse sweep of the program."""
+        """Run the reverse sweep of the program; if it is not finite, that of strong products."""
+        found = self._swept(bars)
+        if all(map(is_finite, found)):
+            return found
+        strong = self.program.with_strong_products(lambda: self._swept(bars))
+        return found if strong is None else strong
+
+    def _swept(self, bars: list[Any]) -> tuple:
         state, self.state = self.state, None  # a sweep uses up what the forward function left
         program = self.program
         if state is None:

@@ -102,12 +102,12 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
+        self.ones: dict[str, set[int]] = {}  # axes of one element that are broadcast, by name
         self.compares_all = False
         self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
         self.notes_steep = self.is_never_finite = False
         self.has_checkpoints = has_checkpoints
         self.has_plain_floats = not (has_checkpoints or program.catches)
-        self.spent = 0.0
         self._write()
 
     def _write(self) -> None:
@@ -142,9 +142,8 @@ class Structured:
             self.why = "its loops are checkpointed"
         if self.program.catches:
             self.why = "it handles exceptions"
-        if self.steep:
-            self.why = "a slope is infinite where the cotangent is 0"
         self.asides = 0
+        self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
 
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         name = f"<structured {self.name}>"
@@ -167,20 +166,31 @@ class Structured:
 
         self.why = "it could not be compiled"  # once is enough
         try:
-            emitter = Emitter(self.program, frozenset(self.broadcasts), for_machine=True)
+            emitter = Emitter(
+                self.program, frozenset(self.broadcasts), frozenset(self.steep), for_machine=True
+            )
             emitter.emit()
-            native = Native(emitter)
+            native = Native(emitter, self.ones)
         except UnsupportedError as error:
             self.why = str(error)
             return
         self.native_code = self._compiled(native.source, native.scope)
         self.native, self.why = native, None
 
-    def step_aside(self, why: str) -> None:
-        """Note that machine code could not do what was asked; after some times it is given up."""
+    def step_aside(self, error: Exception) -> None:
+        """Note that machine code could not do what was asked; after some times it is given up.
+
+        If arrays have turned out to be broadcast, it is made anew.
+        """
+        seen = getattr(error, "ones", {})
+        if any(axes - self.ones.get(name, set()) for name, axes in seen.items()):
+            for name, axes in seen.items():
+                self.ones.setdefault(name, set()).update(axes)
+            self.native = self.native_code = None
+            return
         self.asides += 1
         if self.asides > _MOST_ASIDES:
-            self.native, self.native_code, self.why = None, None, why
+            self.native, self.native_code, self.why = None, None, str(error)
 
     def _same_as_argument(self, returned: Any) -> Any:
         """Say which argument is returned; a view of one is not handled.
@@ -276,7 +286,7 @@ class Structured:
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""
-        is_due = self.spent >= Settings.native and not is_repeatable()
+        is_due = self.spent >= Settings.native and not (is_repeatable() or self.notes_steep)
         if self.native is None and self.why is None and is_due:
             self._make_native()
         values = [args[i] for i in self.positions]
@@ -290,7 +300,7 @@ class Structured:
                 found = self.native_code[0](*values)
                 backward = self.native_code[1]
             except SteppedAsideError as error:
-                self.step_aside(str(error))
+                self.step_aside(error)
         if found is None:
             found, backward = self._run_forward(values)
         outs, frame, tape = found
@@ -344,8 +354,8 @@ class Structured:
             if left[1]:  # the tape
                 raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:
-            if isinstance(error, SteppedAsideError) or self.broadcasts:
-                self.step_aside(str(error))
+            if self.broadcasts or not isinstance(error, ValueError):
+                self.step_aside(error)
             raise
         self.spent += time.perf_counter() - start
         result: list[Any] = []

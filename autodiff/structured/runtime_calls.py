@@ -16,6 +16,20 @@ class SteppedAsideError(Exception):
     """Machine code does not know what NumPy does here: its source is run."""
 
 
+class UnequalError(SteppedAsideError, ValueError):
+    """Arrays in machine code have other shapes than expected.
+
+    Attributes
+    ----------
+    ones : dict
+        Of the arrays that it was given, by name: the axes that have one element.
+    """
+
+    def __init__(self, ones: dict[str, set[int]]) -> None:
+        super().__init__("arrays that do not fit")
+        self.ones = ones
+
+
 class ChangedError(Exception):
     """A value is of another kind than the program was made for."""
 

@@ -29,7 +29,7 @@ from autodiff.structured.native.names import Names
 from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import TAGS, Array, Number, has_tag, letter_of
-from autodiff.structured.runtime_calls import SteppedAsideError
+from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
 # What is invalid, divisions by zero, and what overflows: FE_... of C.
@@ -129,6 +129,9 @@ def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
     shape = b.load(code.at(x, code.whole(_SHAPE)), typ=PTR)
     strides = b.load(code.at(x, code.whole(_STRIDES)), typ=PTR)
     sizes = [code.word(shape, k) for k in range(kind.ndim)]
+    for k in names.ones.get(name, ()):
+        code.exit_if(b.not_(code.equal(sizes[k], code.whole(1))), SHAPES_DIFFER)
+        sizes[k] = code.whole(1)
     steps = [code.word(strides, k) for k in range(kind.ndim)]
     # Elements lie where numbers of their size do.
     together = b.ptrtoint(address, I64)
@@ -224,12 +227,20 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
         out = (ctypes.c_int64 * (n + 1))()
         status = f(tape.address, ctypes.addressof(out), *given)
         if status:
-            if status == SHAPES_DIFFER and not is_forward:
-                raise ValueError("arrays that are broadcast against each other")
-            raise SteppedAsideError(_WHY.get(status, "arrays that do not fit"))
+            if status == SHAPES_DIFFER:
+                raise UnequalError(_ones_of(part.given, args))
+            raise SteppedAsideError(_WHY[status])
         return _taken(out, results, (tape, args))
 
     return call
+
+
+def _ones_of(names: list[str], args: tuple) -> dict[str, set[int]]:
+    """Return the axes of arrays, and so of their shadows, that have one element."""
+    arrays = {name: x for name, x in zip(names, args, strict=True) if type(x) is np.ndarray}
+    axes = {name: {k for k, n in enumerate(x.shape) if n == 1} for name, x in arrays.items()}
+    found = {name: own for name, own in axes.items() if own}
+    return {f"{name}_b": own for name, own in found.items()} | found
 
 
 def _give(x: Any, kind: Kind, given: list[Any]) -> None:

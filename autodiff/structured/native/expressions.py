@@ -15,7 +15,8 @@ from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise, is_one
 from autodiff.structured.native.indexing import Indexing, parts_of
-from autodiff.structured.native.scalars import BINARY, UNARY, Scalars
+from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES, Makers
+from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars
 from autodiff.structured.native.values import (
     Array,
     Known,
@@ -34,13 +35,11 @@ from autodiff.structured.runtime_calls import (
     settled,
     spread,
     total,
-    zeros_like,
 )
+from autodiff.structured.writing.calls_without_rules import JOINS
 
 _INT = Kind(frozenset([int]))
 _COPIES = frozenset({np.copy, np.ndarray.copy})
-_DISPLAYS = frozenset({np.array, np.asarray})
-_DOUBLES = frozenset({float, np.float64})
 _SUMS = frozenset({np.sum, np.ndarray.sum})
 _MEANS = frozenset({np.mean, np.ndarray.mean})
 _FLIPS: dict[Any, Callable[[int], range]] = {
@@ -50,7 +49,7 @@ _FLIPS: dict[Any, Callable[[int], range]] = {
 }
 
 
-class Expressions:
+class Expressions(Makers):
     """Reads expressions.
 
     Parameters
@@ -79,11 +78,6 @@ class Expressions:
         self.scalars = Scalars(code, forward)
         self.elementwise = Elementwise(code, self.scalars, state)
         self.indexing = Indexing(code)
-
-    @property
-    def b(self) -> Any:
-        """The builder."""
-        return self.code.b
 
     def read(self, name: str) -> Any:
         """Return the value of a variable."""
@@ -186,14 +180,27 @@ class Expressions:
         found = self.part(base, node)
         return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
 
-    def part(self, base: Array, node: ast.Subscript) -> Any:
+    def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
         """Return a part of an array: an array, or the address of an element."""
-        parts = [self._index(p) for p in parts_of(node.slice)]
+        parts = self.indices(node) if parts is None else parts
+        if self.is_mask(base, parts):
+            return self.chosen(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
             if len(parts) > 1 or len(base.shape) > 1 or len(parts[0].shape) > 1:
                 raise UnsupportedError("an array as one of several indices")
             return self._taken(base, parts[0])
         return self.indexing.part(base, parts, ast.unparse(node))
+
+    def indices(self, node: ast.Subscript) -> list:
+        """Read an index, part by part."""
+        return [self._index(p) for p in parts_of(node.slice)]
+
+    def is_mask(self, base: Array, parts: list) -> bool:
+        """Whether an index is an array of truth values, one for each element."""
+        masks = [p for p in parts if isinstance(p, Array) and p.dtype == np.bool_]
+        if masks and (len(parts) > 1 or len(parts[0].shape) != len(base.shape)):
+            raise UnsupportedError("truth values as one of several indices")
+        return bool(masks)
 
     def _index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Slice):
@@ -203,8 +210,6 @@ class Expressions:
         if isinstance(found, Known) and (found.x is None or found.x is Ellipsis):
             return found.x
         if isinstance(found, (Array, Tree)):
-            if found.kind.letter not in "iu":
-                raise UnsupportedError("truth values as an index")
             return self.elementwise.at_hand(found)
         made = self.scalars.number(found)
         if made.letter != "i":
@@ -213,23 +218,6 @@ class Expressions:
 
     def _bound(self, node: ast.expr) -> Any:
         return self.integer(node)
-
-    def _taken(self, base: Array, places: Array) -> Array:
-        """Return the elements at an array of places."""
-        e = self.elementwise
-        made = e.made(base.dtype, places.shape, self.store_of_new())
-
-        def body(at: list) -> None:
-            i = self.indexing.place(e.read(places.dtype, at[1]).value, base.shape[0])
-            address = self.code.at(base.address, self.b.mul(i, base.strides[0]))
-            e.put(made.dtype, e.read(base.dtype, address), at[0])
-
-        e.each(made.shape, [made, places], body)
-        return made
-
-    def store_of_new(self) -> int:
-        """Where the memory of a new array is."""
-        return memory.SCRATCH
 
     # -- calls -------------------------------------------------------------------------------------
 
@@ -250,10 +238,14 @@ class Expressions:
         found = self.adjoints.get(id(f.x))
         if found is not None:
             return self._adjoint(found[0], found[1], args, options)
-        if f.x in _MAKERS:
+        if f.x in MAKERS:
             return self._maker(f.x, args, options)
-        if f.x in _DISPLAYS and len(args) == 1 and isinstance(args[0], Several) and not options:
+        if f.x in DISPLAYS and len(args) == 1 and isinstance(args[0], Several) and not options:
             return self._display(args[0])
+        if f.x in JOINS:
+            return self.joined(f.x, args, options)
+        if f.x in TRIANGLES and not options:
+            return self.triangle(f.x, *args)
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
@@ -288,7 +280,7 @@ class Expressions:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
             raise UnsupportedError(f"{f.__name__} in machine code")
-        if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)):
+        if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f) or f in STRONG):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{f.__name__} of arrays in machine code")
@@ -320,59 +312,6 @@ class Expressions:
         self.code.exit_if(self.code.equal(count, self.code.whole(0)))
         return self.call(operator.truediv, [made, self.whole(count)])
 
-    def _new(self, x: Any) -> Any:
-        if isinstance(x, (Array, Tree)):
-            return self.elementwise.computed(x, self.store_of_new())
-        return x
-
-    def _maker(self, f: Any, args: list, options: dict[str, Any]) -> Array:
-        """Make a new array."""
-        fill, is_like = _MAKERS[f]
-        e = self.elementwise
-        dtype = options.pop("dtype", None)
-        if not is_like and f is not np.eye and len(args) == 2:
-            dtype = args.pop()
-        if options or len(args) != 1 or not (dtype is None or isinstance(dtype, Known)):
-            raise UnsupportedError(f"this call of {f.__name__} in machine code")
-        if is_like:
-            shape, own = args[0].shape, args[0].kind.dtype
-        else:
-            own = np.dtype(float)
-            parts = args[0].parts if isinstance(args[0], Several) else [args[0]]
-            shape = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
-            for n in shape:
-                self.code.exit_if(self.code.less(n, self.code.whole(0)))
-        if f in _UNIT:
-            shape = [*shape, *shape]
-        made = e.made(own if dtype is None else np.dtype(dtype.x), shape, self.store_of_new())
-        if fill is not None:
-            e.write(made, self.scalars.known(fill))
-        if f in _UNIT:
-            diagonal = self.b.add(made.strides[0], made.strides[1])
-            with self.code.counted(shape[0]) as i:
-                at = self.code.at(made.address, self.b.mul(i, diagonal))
-                e.put(made.dtype, self.scalars.known(1.0), at)
-        return made
-
-    def _display(self, rows: Several) -> Array:
-        """Make an array of numbers that are written one by one."""
-        shape: list[int] = []
-        numbers: list = [rows]
-        while numbers and isinstance(numbers[0], Several):
-            lengths = {len(p.parts) if isinstance(p, Several) else -1 for p in numbers}
-            if len(lengths) > 1:
-                raise UnsupportedError("rows of several lengths in machine code")
-            shape += lengths
-            numbers = [x for p in numbers for x in p.parts]
-        numbers = [self.scalars.number(x) for x in numbers]
-        if not all(isinstance(x, Number) and x.kind.classes <= _DOUBLES for x in numbers):
-            raise UnsupportedError("an array of these numbers in machine code")
-        e = self.elementwise
-        made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())
-        for k, x in enumerate(numbers):
-            e.put(made.dtype, x, self.code.at(made.address, self.code.whole(8 * k)))
-        return made
-
     # -- what the reverse sweep calls --------------------------------------------------------------
 
     def _adjoint(self, f: Any, j: int, args: list, options: dict[str, Any]) -> Any:
@@ -380,6 +319,8 @@ class Expressions:
         g, *rest = args
         if f in _COPIES:
             return g
+        if f in TRIANGLES and not options:
+            return self.triangle(f, g, *rest[1:])
         if f is np.where and len(rest) == 3 and not options:
             zero = self.scalars.known(0.0)
             return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
@@ -487,14 +428,6 @@ class Expressions:
 def _is_partial(f: Any) -> bool:
     return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
 
-
-_UNIT = frozenset({np.eye, np.identity})
-_MAKERS: dict[Any, tuple[float | None, bool]] = {
-    np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
-    np.ndarray: (None, False), np.zeros_like: (0.0, True), zeros_like: (0.0, True),
-    np.ones_like: (1.0, True), np.empty_like: (None, True),
-    np.eye: (0.0, False), np.identity: (0.0, False),
-}  # fmt: skip
 
 _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,

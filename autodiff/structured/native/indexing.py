@@ -82,9 +82,9 @@ class Indexing:
         code, b = self.code, self.code.b
         zero, one = code.whole(0), code.whole(1)
         step = one if part.step is None else part.step
-        if part.step is None and _is_next(part.start, part.stop):
-            code.exit_if(b.icmp_signed("<=", n, part.start))
-            return part.start, one, one
+        one_at = _only(part) if part.step is None else None
+        if one_at is not None:
+            return self.place(code.whole(one_at), n), one, one
         if not isinstance(step, ir.Constant) or step.constant == 0:
             raise UnsupportedError("a step that is not known")
         down = step.constant < 0
@@ -130,7 +130,11 @@ def parts_of(node: ast.expr) -> list[ast.expr]:
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
 
 
-def _is_next(start: Any, stop: Any) -> bool:
-    """Whether a slice has one element, wherever there is one."""
-    are_known = isinstance(start, ir.Constant) and isinstance(stop, ir.Constant)
-    return are_known and 0 <= start.constant == stop.constant - 1
+def _only(part: slice) -> int | None:
+    """Return the index of the one element that a slice has, wherever there is one."""
+    ends = [getattr(x, "constant", x) for x in (part.start, part.stop)]
+    if ends == [-1, None]:
+        return -1
+    start, stop = ends[0] or 0, ends[1]
+    is_one = type(start) is type(stop) is int and 0 <= start == stop - 1
+    return start if is_one else None

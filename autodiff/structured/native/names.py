@@ -38,6 +38,10 @@ class Names:
         Names that are bound in one block and read in others; the others belong to one block.
     dense : set of str
         Names of arrays whose elements lie side by side along the last axis.
+    ones : dict
+        Name of an array → its axes that always have one element: others are not broadcast.
+    pushed_ones : dict
+        The same of what the forward function pushes.
     """
 
     def __init__(self, program: Program, old_name: Any) -> None:
@@ -59,6 +63,8 @@ class Names:
             for slot in block.writes:
                 self._slot(slot)
         self._flags(program.body)
+        self.ones: dict[str, set[int]] = {}
+        self.pushed_ones: dict[str, set[int]] = {}
         self.dense = self._dense(program, old_name)
 
     def _dense(self, program: Program, old_name: Any) -> set[str]:

@@ -28,6 +28,13 @@ _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", 
 class Native:
     """A program whose loops are machine code as far as they can be.
 
+    Parameters
+    ----------
+    emitter : Emitter
+        The source of the program, as it is written for machine code.
+    ones : dict
+        Name of an array → its axes that have one element, and are broadcast.
+
     Attributes
     ----------
     source : str
@@ -42,9 +49,10 @@ class Native:
         How many loops are machine code, with those inside them.
     """
 
-    def __init__(self, emitter: Emitter) -> None:
+    def __init__(self, emitter: Emitter, ones: dict[str, set[int]]) -> None:
         self.emitter = emitter
         self.names = Names(emitter.program, emitter.old_name)
+        self.names.ones = ones
         for name in emitter.counters:
             self.names.counter(name)
         self.scope = {**SCOPE, **emitter.constants.scope}

@@ -23,6 +23,7 @@ from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
+from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
 _EXACT = 2**53
@@ -52,6 +53,8 @@ _SIGNS = {
 }  # fmt: skip
 BINARY: dict[Any, Any] = {**_ARITHMETIC, **_COMPARISONS}
 """The function of each operator in source."""
+STRONG = frozenset({strong_product, constant_product})
+"""Products in which a zero wins over Inf and NaN."""
 UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
 
@@ -212,6 +215,8 @@ class Scalars:
                 return b.and_(*[self.converted(a, "b") for a in args])
             if f in (operator.or_, np.bitwise_or, np.logical_or):
                 return b.or_(*[self.converted(a, "b") for a in args])
+        if f in STRONG:
+            return self._strong(f, args[0], args[1], letter)
         plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if plain is not None:
@@ -229,6 +234,21 @@ class Scalars:
         if inspect.isfunction(f):
             return self.converted(self._inlined(f, args, letter, depth + 1), letter)
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
+
+    def _strong(self, f: Any, d: Number, t: Number, letter: str) -> Any:
+        """Return a product in which a zero wins: see `chainrules_core.define.scalar`."""
+        b = self.b
+        x, y = [self.converted(a, letter) for a in (d, t)]
+        zero = ir.Constant(TYPES[letter], 0.0)
+        if d.letter == "b":
+            return b.select(d.value, y, zero)
+        made = b.fmul(x, y)
+        wins = b.fcmp_ordered("==", y, zero)
+        if f is constant_product or d.kind.classes == {int}:
+            size = self.library("fabs", [y], letter)
+            steep = b.fcmp_ordered("==", size, ir.Constant(TYPES[letter], math.inf))
+            wins = b.or_(wins, b.and_(b.fcmp_ordered("==", x, zero), steep))
+        return b.select(b.and_(b.fcmp_unordered("uno", made, made), wins), zero, made)
 
     def _check(self, f: Any, args: list[Number], made: Number) -> None:
         """Leave where Python would raise: NumPy's source says how."""

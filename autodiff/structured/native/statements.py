@@ -13,6 +13,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
 from autodiff.structured.native.blas import OuterSum
 from autodiff.structured.native.code import I64, PTR, TYPES
+from autodiff.structured.native.elementwise import is_one
 from autodiff.structured.native.names import (
     compared,
     is_check,
@@ -91,7 +92,12 @@ class Statements(Variables):
         base = self.expression(target.value)
         if not isinstance(base, Array):
             raise UnsupportedError("a write into what is no array")
-        found = self.part(base, target)
+        parts = self.indices(target)
+        if self.is_mask(base, parts):
+            self.settle(base.group)
+            self.put_chosen(base, parts[0], value, f)
+            return
+        found = self.part(base, target, parts)
         if isinstance(found, Array):
             if isinstance(found.text, str) and not found.text:
                 raise UnsupportedError("a write at an array of places")
@@ -208,6 +214,8 @@ class Statements(Variables):
                 value = self.elementwise.computed(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
                 raise UnsupportedError(f"{name} of another kind in machine code")
+            ones = {k for k, n in enumerate(value.shape) if is_one(n)}
+            self.names.pushed_ones[name] = self.names.pushed_ones.get(name, ones) & ones
             address = self.b.ptrtoint(value.address, I64)
             return [address, *value.shape, *value.strides]
         number = self.scalars.number(value)
@@ -231,6 +239,8 @@ class Statements(Variables):
                 shape = [next(words) for _ in range(kind.ndim)]
                 strides = [next(words) for _ in range(kind.ndim)]
                 assert kind.dtype is not None
+                for k in self.names.pushed_ones.get(name, ()):
+                    shape[k] = self.code.whole(1)
                 if name in self.names.dense:
                     strides[-1] = self.code.whole(kind.dtype.itemsize)
                 value: Any = Array(kind.dtype, address, shape, strides,

@@ -104,6 +104,8 @@ class Variables(Expressions):
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
+            for k in self.names.ones.get(name, ()):
+                sizes[k] = self.code.whole(1)
             if name in self.names.dense:
                 sizes[-1] = self.code.whole(kind.dtype.itemsize)
             return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
@@ -151,6 +153,8 @@ class Variables(Expressions):
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
                 raise UnsupportedError(f"{name} of another kind in machine code")
+            for k in self.names.ones.get(name, ()):
+                self.elementwise.check_shape([value.shape[k]], [self.code.whole(1)])
             b.store(value.address, place.value)
             for p, n in zip(place.sizes, [*value.shape, *value.strides], strict=True):
                 b.store(n, p)

@@ -19,7 +19,7 @@ from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.writing.activity import depends, is_active, is_left_alone
 from autodiff.structured.writing.bound_rules import is_elementwise
 from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call
-from autodiff.structured.writing.calls_without_rules import is_display
+from autodiff.structured.writing.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.signs import added, is_operand, negative, total, without_sign
 
 _WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
@@ -177,7 +177,7 @@ class BlockSweep:
         if op.code == "call" and not depends(op):
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
-        once = op.code == "load" or (len(active) == 1 and not is_display(op))
+        once = op.code == "load" or (len(active) == 1 and not is_made_of_parts(op))
         g = self.bar(v, once, is_signed=op.code == "load" or is_by_partials(op))
         if g is None:
             return

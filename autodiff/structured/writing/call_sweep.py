@@ -12,7 +12,12 @@ from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing import contractions
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
-from autodiff.structured.writing.calls_without_rules import is_copy, is_display, summed_axes
+from autodiff.structured.writing.calls_without_rules import (
+    is_copy,
+    is_display,
+    joined_axis,
+    summed_axes,
+)
 from autodiff.structured.writing.partial_source import partial_source
 from autodiff.structured.writing.signs import negative, product, without_sign
 from chainrules_core.define import DecomposeRule, LinearRule
@@ -32,6 +37,10 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
         return
     if is_copy(op):
         s.add_to(op.args[0], g)
+        return
+    joined = joined_axis(op)
+    if joined is not None:
+        _joined(s, op.args[0].op.args, g, *joined)
         return
     summed = summed_axes(op)
     if summed is not None:
@@ -59,6 +68,20 @@ def _display(s: Any, parts: Value, g: str, at: tuple[int, ...]) -> None:
             _display(s, part, g, place)
         elif is_active(part):
             s.add_to(part, f"{g}[{', '.join(map(str, place))}]")
+
+
+def _joined(s: Any, parts: list[Value], g: str, axis: int, is_new: bool) -> None:
+    """Hand the parts of a cotangent on to the arrays that were joined."""
+    before = ":, " * axis
+    start = ""
+    for i, part in enumerate(parts):
+        place = str(i)
+        if not is_new:
+            length = f"{s.e.shape_of(part)}[{axis}]"
+            stop = f"{start} + {length}" if start else length
+            place, start = f"{start}:{stop}", stop
+        if is_active(part):
+            s.add_to(part, f"{g}[{before}{place}]")
 
 
 def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:

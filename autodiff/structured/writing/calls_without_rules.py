@@ -1,4 +1,4 @@
-"""Calls whose adjoints need no rule: copies, sums, means and arrays of single numbers."""
+"""Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from autodiff.structured.form.known_functions import function_of
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
+JOINS = (np.concatenate, np.hstack, np.vstack, np.stack)
+"""Functions that join arrays."""
 _DISPLAYED = (np.float64, np.complex128)
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
@@ -30,6 +32,37 @@ def _are_numbers(v: Value) -> bool:
 def is_copy(op: Op) -> bool:
     """Whether an operation copies an array."""
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
+
+
+def is_made_of_parts(op: Op) -> bool:
+    """Whether an operation puts numbers or arrays together, each of which gets a part."""
+    return is_display(op) or joined_axis(op) is not None
+
+
+def joined_axis(op: Op) -> tuple[int, bool] | None:
+    """Return along which axis arrays are joined, and whether it is a new one; None if none are."""
+    f = function_of(op.f)
+    if f not in JOINS or not op.args or op.args[0].op.code != "tuple":
+        return None
+    parts = op.args[0].op.args
+    kinds = {(v.kind.dtype, v.kind.ndim) for v in parts}
+    given = [*op.args[1:], *op.options.values()]
+    if len(kinds) != 1 or len(given) > 1 or not op.options.keys() <= {"axis"}:
+        return None
+    ((dtype, ndim),) = kinds
+    if dtype not in _SUMMED or not ndim or not all(v.kind.is_known for v in given):
+        return None
+    axes = [known(v) for v in given]
+    return place_of_join(f, ndim, *axes) if all(type(k) is int for k in axes) else None
+
+
+def place_of_join(f: Any, ndim: int, axis: int | None = None) -> tuple[int, bool] | None:
+    """Return along which axis a function joins arrays, and whether it is a new one."""
+    is_new = f is np.stack or (f is np.vstack and ndim == 1)
+    if axis is None:
+        axis = int(f is np.hstack and ndim > 1)
+    is_there = -ndim - is_new <= axis < ndim + is_new
+    return (axis % (ndim + is_new), is_new) if is_there else None
 
 
 def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:

@@ -70,3 +70,30 @@ class Spring:
 
     def force(self, y: Any) -> Any:
         return -self.k * y - self.c
+
+
+def masked(a, b, m):
+    """Arrays of truth values as indices."""
+    for i in range(4):
+        near = m > 0.05 * i
+        far = m <= 0.05 * i
+        m[near] = m[near] ** 1.5
+        m[m < -0.2] = -0.1
+        m[far] *= 0.9 + 0.01 * i
+        b[a > 0.1] += a[a > 0.1] * np.sum(m[near])
+        a[b > 100.0] = b[b > 100.0]
+        a += 0.1 * m[i] * (b[a > -2.0] + b)
+    return np.sum(m) + np.sum(a * b)
+
+
+def joined(a, b, m):
+    """Arrays that are put together, and triangles of matrices."""
+    n = len(a)
+    for i in range(1, 4):
+        x = np.hstack((a[:i], b[i:])) * 0.5
+        y = np.vstack((a, x))
+        z = np.concatenate((y, m[2:]), axis=0)
+        m = np.hstack((m[:, :i], z[:, i:])) + np.triu(z, i - 2) @ np.tril(m)
+        a = np.stack((x, b), axis=-1) @ m[0, :2] + np.concatenate((b[:1], a[1:]))
+        b = np.stack((a, x, b))[i % 3] * 0.3 + np.tril(m, -1)[n - 1]
+    return np.sum(m * z) + np.sum(a)

@@ -12,7 +12,7 @@ import pytest
 from autodiff import gradient, jacobian
 from autodiff.functions import known
 from autodiff.structured.runtime import Structured
-from tests.autodiff.structured.kernels import recurrence, small_matrices, stencil
+from tests.autodiff.structured.kernels import joined, masked, recurrence, small_matrices, stencil
 
 N = 9
 
@@ -160,7 +160,8 @@ def branching_tests(a, b, m):
 
 
 KERNELS = (stencil, recurrence, factorization, products, swapped, search, views, overlaps,
-           gathered, powers, scanned, branching_tests, small_matrices, refuses)  # fmt: skip
+           gathered, powers, scanned, branching_tests, small_matrices, refuses, masked,
+           joined)  # fmt: skip
 
 
 def arguments(n: int = N) -> list[np.ndarray]:
@@ -169,7 +170,7 @@ def arguments(n: int = N) -> list[np.ndarray]:
     return [a, b, 0.3 * np.cos(0.7 * np.arange(float(n * n))).reshape(n, n)]
 
 
-def _loss(kernel: Callable) -> Callable:
+def loss_of(kernel: Callable) -> Callable:
     def loss(a, b, m):
         a, b, m = a * 1.0, b * 1.0, m * 1.0
         y = kernel(a, b, m)
@@ -182,7 +183,7 @@ def _loss(kernel: Callable) -> Callable:
 def test_three_ways(
     kernel: Callable, made: list[Structured], traced: Callable, by_numpy: Callable
 ) -> None:
-    loss = _loss(kernel)
+    loss = loss_of(kernel)
     expected = by_numpy(loss, *arguments())
     for _ in range(2):  # the second one runs in memory that the first has used
         found = gradient(loss, *arguments())
@@ -220,15 +221,15 @@ def sum_of_products(x, y):
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_single_precision_stays(kernel: Callable, made: list[Structured], traced: Callable) -> None:
     given = [x.astype(np.float32) for x in arguments()]
-    found = gradient(_loss(kernel), *given)
-    for x, y in zip(found, traced(_loss(kernel), *given), strict=True):
+    found = gradient(loss_of(kernel), *given)
+    for x, y in zip(found, traced(loss_of(kernel), *given), strict=True):
         assert x.dtype == y.dtype
         np.testing.assert_allclose(x, y, rtol=2e-4, atol=2e-5)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_differences(kernel: Callable) -> None:
-    loss = _loss(kernel)
+    loss = loss_of(kernel)
     found = gradient(loss, *arguments())
     rng = np.random.default_rng(3)
     dots = [rng.normal(size=x.shape) for x in found]

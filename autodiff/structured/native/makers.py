@@ -1,0 +1,235 @@
+"""Arrays that are made while machine code is written: filled, displayed, joined, chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native import memory
+from autodiff.structured.native.code import I64, Code
+from autodiff.structured.native.elementwise import Elementwise
+from autodiff.structured.native.indexing import Indexing
+from autodiff.structured.native.scalars import Scalars
+from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
+from autodiff.structured.runtime_calls import zeros_like
+from autodiff.structured.writing.calls_without_rules import place_of_join
+
+DISPLAYS = frozenset({np.array, np.asarray})
+_DOUBLES = frozenset({float, np.float64})
+_UNIT = frozenset({np.eye, np.identity})
+MAKERS: dict[Any, tuple[float | None, bool]] = {
+    np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
+    np.ndarray: (None, False), np.zeros_like: (0.0, True), zeros_like: (0.0, True),
+    np.ones_like: (1.0, True), np.empty_like: (None, True),
+    np.eye: (0.0, False), np.identity: (0.0, False),
+}  # fmt: skip
+"""What a function fills an array with, and whether it takes shape and dtype of another one."""
+TRIANGLES = frozenset({np.triu, np.tril})
+"""Functions that keep one side of a diagonal."""
+
+
+class Makers:
+    """Writes what makes an array."""
+
+    code: Code
+    scalars: Scalars
+    elementwise: Elementwise
+    indexing: Indexing
+
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
+    def store_of_new(self) -> int:
+        """Where the memory of a new array is."""
+        return memory.SCRATCH
+
+    def _taken(self, base: Array, places: Array) -> Array:
+        """Return the elements at an array of places."""
+        e = self.elementwise
+        made = e.made(base.dtype, places.shape, self.store_of_new())
+
+        def body(at: list) -> None:
+            i = self.indexing.place(e.read(places.dtype, at[1]).value, base.shape[0])
+            address = self.code.at(base.address, self.b.mul(i, base.strides[0]))
+            e.put(made.dtype, e.read(base.dtype, address), at[0])
+
+        e.each(made.shape, [made, places], body)
+        return made
+
+    def _new(self, x: Any) -> Any:
+        if isinstance(x, (Array, Tree)):
+            return self.elementwise.computed(x, self.store_of_new())
+        return x
+
+    def _maker(self, f: Any, args: list, options: dict[str, Any]) -> Array:
+        """Make a new array."""
+        fill, is_like = MAKERS[f]
+        e = self.elementwise
+        dtype = options.pop("dtype", None)
+        if not is_like and f is not np.eye and len(args) == 2:
+            dtype = args.pop()
+        if options or len(args) != 1 or not (dtype is None or isinstance(dtype, Known)):
+            raise UnsupportedError(f"this call of {f.__name__} in machine code")
+        if is_like:
+            shape, own = args[0].shape, args[0].kind.dtype
+        else:
+            own = np.dtype(float)
+            parts = args[0].parts if isinstance(args[0], Several) else [args[0]]
+            shape = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
+            for n in shape:
+                self.code.exit_if(self.code.less(n, self.code.whole(0)))
+        if f in _UNIT:
+            shape = [*shape, *shape]
+        made = e.made(own if dtype is None else np.dtype(dtype.x), shape, self.store_of_new())
+        if fill is not None:
+            e.write(made, self.scalars.known(fill))
+        if f in _UNIT:
+            diagonal = self.b.add(made.strides[0], made.strides[1])
+            with self.code.counted(shape[0]) as i:
+                at = self.code.at(made.address, self.b.mul(i, diagonal))
+                e.put(made.dtype, self.scalars.known(1.0), at)
+        return made
+
+    def _display(self, rows: Several) -> Array:
+        """Make an array of numbers that are written one by one."""
+        shape: list[int] = []
+        numbers: list = [rows]
+        while numbers and isinstance(numbers[0], Several):
+            lengths = {len(p.parts) if isinstance(p, Several) else -1 for p in numbers}
+            if len(lengths) > 1:
+                raise UnsupportedError("rows of several lengths in machine code")
+            shape += lengths
+            numbers = [x for p in numbers for x in p.parts]
+        numbers = [self.scalars.number(x) for x in numbers]
+        if not all(isinstance(x, Number) and x.kind.classes <= _DOUBLES for x in numbers):
+            raise UnsupportedError("an array of these numbers in machine code")
+        e = self.elementwise
+        made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())
+        for k, x in enumerate(numbers):
+            e.put(made.dtype, x, self.code.at(made.address, self.code.whole(8 * k)))
+        return made
+
+    # -- joined, and triangles ---------------------------------------------------------------------
+
+    def joined(self, f: Any, args: list, options: dict[str, Any]) -> Array:
+        """Join arrays along an axis, or along a new one."""
+        parts: list[Any] = getattr(args[0], "parts", [])
+        if not parts or not all(isinstance(p, (Array, Tree)) for p in parts):
+            raise UnsupportedError(f"{f.__name__} of what is no array in machine code")
+        axes = [a.x for a in (*args[1:], *options.values()) if isinstance(a, Known)]
+        if len(axes) != len(args) - 1 + len(options) or options.keys() - {"axis"}:
+            raise UnsupportedError(f"this call of {f.__name__} in machine code")
+        ndim, dtype = len(parts[0].shape), dtype_of(parts[0])
+        is_known = len(axes) < 2 and all(type(k) is int for k in axes)
+        place = place_of_join(f, ndim, *axes) if is_known else None
+        if place is None:
+            raise UnsupportedError("an axis of arrays that are joined")
+        axis, is_new = place
+        if not all(len(p.shape) == ndim and dtype_of(p) == dtype for p in parts):
+            raise UnsupportedError("arrays of several kinds that are joined in machine code")
+        e, b = self.elementwise, self.b
+        for p in parts[1:]:
+            for k in range(ndim):
+                if is_new or k != axis:
+                    e.check_shape([p.shape[k]], [parts[0].shape[k]])
+        lengths = [self.code.whole(1) if is_new else p.shape[axis] for p in parts]
+        total: Any = self.code.whole(0)
+        for n in lengths:
+            total = b.add(total, n)
+        own = list(parts[0].shape)
+        shape = [*own[:axis], total, *own[axis if is_new else axis + 1 :]]
+        made = e.made(dtype, shape, self.store_of_new())
+        address = made.address
+        for p, n in zip(parts, lengths, strict=True):
+            sizes, strides = list(shape), list(made.strides)
+            sizes[axis] = n
+            if is_new:
+                del sizes[axis], strides[axis]
+            e.write(Array(dtype, address, sizes, strides, made.group), p)
+            address = self.code.at(address, b.mul(n, made.strides[axis]))
+        return made
+
+    def triangle(self, f: Any, x: Any, k: Any = None) -> Array:
+        """Return the part of a matrix above or below a diagonal."""
+        e, code, b = self.elementwise, self.code, self.b
+        if len(x.shape) != 2:
+            raise UnsupportedError("a triangle of a stack")
+        x = e.at_hand(x)
+        first = code.whole(0) if k is None else self.scalars.converted(self.scalars.number(k), "i")
+        made = e.made(x.dtype, x.shape, self.store_of_new())
+        zero = self.scalars.known(0.0)
+        for_part = {np.triu: 1, np.tril: -1}[f]
+        with code.counted(x.shape[0]) as i, code.counted(x.shape[1]) as j:
+            at = [code.at(a.address, b.add(b.mul(i, a.strides[0]), b.mul(j, a.strides[1])))
+                  for a in (x, made)]  # fmt: skip
+            distance = b.sub(b.sub(j, i), first)
+            inside = b.icmp_signed(">=" if for_part > 0 else "<=", distance, code.whole(0))
+            found = e.read(x.dtype, at[0])
+            other = self.scalars.converted(zero, found.letter)
+            found.value = b.select(inside, found.value, other)
+            e.put(made.dtype, found, at[1])
+        return made
+
+    # -- chosen elements ---------------------------------------------------------------------------
+
+    def _where(self, mask: Array, arrays: list[Array], body: Any = None) -> Any:
+        """Run a body for the elements where a mask holds; return how many there are.
+
+        The body is given their addresses, and the number of the element among them.
+        """
+        code, b, e = self.code, self.b, self.elementwise
+        count = code.variable(I64)
+        b.store(code.whole(0), count)
+
+        def at_each(at: list) -> None:
+            with code.branch(e.read(mask.dtype, at[0]).value):
+                k = b.load(count, typ=I64)
+                if body is not None:
+                    body(at[1:], k)
+                b.store(b.add(k, code.whole(1)), count)
+
+        e.each(mask.shape, [mask, *arrays], at_each, alone=False)
+        return b.load(count, typ=I64)
+
+    def chosen(self, base: Array, mask: Array) -> Array:
+        """Return the elements where a mask holds."""
+        e, code, b = self.elementwise, self.code, self.b
+        e.check_shape(mask.shape, base.shape)
+        made = e.made(base.dtype, [self._where(mask, [])], self.store_of_new())
+
+        def body(at: list, k: Any) -> None:
+            e.put(made.dtype, e.read(base.dtype, at[0]),
+                  code.at(made.address, b.mul(k, made.strides[0])))  # fmt: skip
+
+        self._where(mask, [base], body)
+        return made
+
+    def put_chosen(self, base: Array, mask: Array, x: Any, f: Any = None) -> None:
+        """Write where a mask holds: what is given, or what a function makes of it."""
+        e, code, b = self.elementwise, self.code, self.b
+        e.check_shape(mask.shape, base.shape)
+        x = self.scalars.number(x)
+        if isinstance(x, (Array, Tree)):
+            x = x if isinstance(x, Array) and x.group is not base.group else e.computed(
+                x, memory.SCRATCH)  # fmt: skip
+            if len(x.shape) != 1:
+                raise UnsupportedError("a matrix written where a mask holds")
+            e.check_shape(x.shape, [self._where(mask, [])])
+        elif not isinstance(x, Number):
+            raise UnsupportedError("a write of what is no number or array")
+
+        def body(at: list, k: Any) -> None:
+            if isinstance(x, Number):
+                found = x
+            else:
+                found = e.read(x.dtype, code.at(x.address, b.mul(k, x.strides[0])))
+            if f is not None:
+                old = e.read(base.dtype, at[0])
+                found = self.scalars.function(f, [old, found], base.kind)
+            e.put(base.dtype, found, at[0])
+
+        self._where(mask, [base], body)

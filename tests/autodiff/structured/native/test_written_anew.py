@@ -1,0 +1,75 @@
+"""Programs that are written anew: arrays are broadcast, or slopes are infinite."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+from tests.autodiff.structured.native.test_native import arguments, loss_of
+
+
+def columns(a, b, m):
+    """Columns that are broadcast against rows, made of the arguments."""
+    x = m[:, :1] * 1.0
+    for i in range(3):
+        d = x.T - x
+        inverse = d**2 + 0.1
+        inverse[inverse > 0.2] = inverse[inverse > 0.2] ** -0.5
+        x += 0.1 * ((d * inverse) @ (m[:, i : i + 1] * b[i]))
+        x = np.hstack((x, x, x))[:, 1:2] * 1.0
+    return np.sum(x * m)
+
+
+def moved(a, b, m):
+    x, w = a[:, None] + 0.0, b.reshape(-1, 1)
+    for _ in range(3):
+        x += 0.1 * (x.T - x) @ w + x * w
+    return np.sum(x * w)
+
+
+@pytest.mark.parametrize("kernel", [columns, moved])
+def test_arrays_that_are_broadcast(
+    kernel: Callable, made: list[Structured], traced: Callable
+) -> None:
+    loss = loss_of(kernel)
+    for n in (5, 5, 5, 6):
+        for x, y in zip(gradient(loss, *arguments(n)), traced(loss, *arguments(n)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+    assert made[-1].native is not None
+    assert made[-1].broadcasts
+    assert not made[-1].native.why
+    assert not made[-1].asides
+
+
+def hidden_slopes(x, w, steps):
+    """A slope is infinite where its cotangent is 0, and a constant hides others."""
+    total = 0.0
+    for i in range(steps):
+        y = np.where(x > 0.0, np.sqrt(x), 0.5 * x)
+        z = np.sqrt(w * x)
+        total += np.sum(y) * (i + 1.0) + np.sum(z)
+        if w[i] > 0.0:
+            total += math.sqrt(x[i] ** 2 + 1.0) * x[i]
+        x = x * 1.5 + y
+    return total
+
+
+def test_zeros_win_over_infinite_slopes(made: list[Structured], traced: Callable) -> None:
+    x, w = np.array([0.0, 0.5, 1.0, 0.0, 2.0]), np.array([0.0, 1.0, 0.0, 0.0, 1.0])
+
+    def loss(v):
+        return hidden_slopes(v, w, 3)
+
+    for _ in range(3):
+        found = gradient(loss, x)
+        np.testing.assert_allclose(found, traced(loss, x), rtol=1e-12)
+        assert np.isfinite(found).all()
+    assert made[-1].steep
+    assert made[-1].native is not None
+    assert not made[-1].native.why
+    assert not made[-1].asides
