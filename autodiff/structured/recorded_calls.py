@@ -71,7 +71,7 @@ class Unrolled:
             return False
         if not as_one_step:
             return bool(program.active)
-        return _level_of(recording, leaves) is not None and program.is_machine_code()
+        return _level_of(recording, leaves) is not None and _can_be_step(program)
 
 
 class Forward:
@@ -147,7 +147,7 @@ def as_one_step(
     if tape is None:
         return NotImplemented
     program = programs.program_for(g, form, leaves)
-    if program is None or not program.is_machine_code():
+    if program is None or not _can_be_step(program):
         return NotImplemented
     outside = program.outside(g)
     if outside is None or not can_run(program, leaves, outside):
@@ -158,6 +158,11 @@ def as_one_step(
     ])  # fmt: skip
     *outs, run = recording.call(Forward(program, g, body, form), given, {})
     return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
+
+
+def _can_be_step(program: Structured) -> bool:
+    """Whether a step can run a program: a recording must see comparisons that decide alone."""
+    return not program.hides_decisions and program.is_machine_code()
 
 
 def _level_of(recording: Any, leaves: tuple) -> Any:

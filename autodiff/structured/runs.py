@@ -60,10 +60,11 @@ class Run:
             return program.sweep(state, bars)
         except (ValueError, ArithmeticError) as error:
             # Arrays were broadcast against each other, or Python's floats divided by zero: that
-            # takes other code.
+            # takes other code, which another run may have had written.
+            is_other = not program.is_current(state)
             if isinstance(error, ArithmeticError):
-                is_other = program.with_numpy_floats()
-            else:
+                is_other = program.with_numpy_floats() or is_other
+            elif not is_other:
                 is_other = program.with_broadcasting(self.values)
             if not is_other:
                 raise

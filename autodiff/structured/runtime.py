@@ -22,6 +22,7 @@ from autodiff.structured.runtime_calls import (
     SCOPE,
     ChangedError,
     SteppedAsideError,
+    UnequalError,
     is_finite,
 )
 from autodiff.structured.settings import Settings
@@ -103,6 +104,7 @@ class Structured:
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
         self.ones: dict[str, set[int]] = {}  # axes of one element that are broadcast, by name
+        self.longer: dict[str, set[int]] = {}  # … and those that have more elements in other calls
         self.compares_all = False
         self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
         self.notes_steep = self.is_never_finite = False
@@ -180,17 +182,25 @@ class Structured:
     def step_aside(self, error: Exception) -> None:
         """Note that machine code could not do what was asked; after some times it is given up.
 
-        If arrays have turned out to be broadcast, it is made anew.
+        If other arrays have turned out to be broadcast, it is made anew.
         """
-        seen = getattr(error, "ones", {})
-        if any(axes - self.ones.get(name, set()) for name, axes in seen.items()):
-            for name, axes in seen.items():
-                self.ones.setdefault(name, set()).update(axes)
+        if isinstance(error, UnequalError) and self._notes_ones(error.ones):
             self.native = self.native_code = None
             return
         self.asides += 1
         if self.asides > _MOST_ASIDES:
             self.native, self.native_code, self.why = None, None, str(error)
+
+    def _notes_ones(self, seen: dict[str, set[int]]) -> bool:
+        """Note which axes have one element in all calls that tell of it; False if it is known."""
+        changed = False
+        for name, now in seen.items():
+            known = self.ones.get(name, set())
+            longer = self.longer.setdefault(name, set())
+            longer |= known - now
+            self.ones[name] = (known | now) - longer
+            changed = changed or self.ones[name] != known
+        return changed
 
     def _same_as_argument(self, returned: Any) -> Any:
         """Say which argument is returned; a view of one is not handled.
@@ -343,6 +353,11 @@ class Structured:
             self.spent = max(self.spent, Settings.native)  # so it is used from now on
         return self.native is not None and not self.native.why
 
+    def is_current(self, state: tuple) -> bool:
+        """Whether the code that has left a state has not been written anew since."""
+        native = () if self.native_code is None else self.native_code
+        return any(state[0] is f for f in (*self.code, *native))
+
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
         """Return the cotangents of all arguments, None where there is none."""
         backward, *left = state
@@ -354,7 +369,7 @@ class Structured:
             if left[1]:  # the tape
                 raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:
-            if self.broadcasts or not isinstance(error, ValueError):
+            if self.is_current(state) and (self.broadcasts or not isinstance(error, ValueError)):
                 self.step_aside(error)
             raise
         self.spent += time.perf_counter() - start

@@ -239,8 +239,7 @@ def _ones_of(names: list[str], args: tuple) -> dict[str, set[int]]:
     """Return the axes of arrays, and so of their shadows, that have one element."""
     arrays = {name: x for name, x in zip(names, args, strict=True) if type(x) is np.ndarray}
     axes = {name: {k for k, n in enumerate(x.shape) if n == 1} for name, x in arrays.items()}
-    found = {name: own for name, own in axes.items() if own}
-    return {f"{name}_b": own for name, own in found.items()} | found
+    return {f"{name}_b": own for name, own in axes.items()} | axes
 
 
 def _give(x: Any, kind: Kind, given: list[Any]) -> None:

@@ -46,6 +46,40 @@ def test_arrays_that_are_broadcast(
     assert not made[-1].asides
 
 
+def test_shapes_that_alternate(made: list[Structured], traced: Callable) -> None:
+    def scaled(x, w):
+        for _ in range(3):
+            x = np.tanh(x * w) + x
+        return np.sum(x * x)
+
+    x, narrow, wide = np.ones((4, 3)), np.full((4, 1), 0.5), np.full((4, 3), 0.3)
+    for w in (narrow, wide, narrow, wide, wide, narrow, wide, narrow):
+        for a, b in zip(gradient(scaled, x, w), traced(scaled, x, w), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+    assert len(made) <= 8  # it is not compiled again and again
+
+
+def test_a_function_called_with_several_shapes(made: list[Structured], traced: Callable) -> None:
+    def window(x, w):
+        s = np.sum(w)
+        for i in range(x.shape[0] - 1):
+            s = s + np.sum(np.sum(x[i : i + 2, :, None] * w[None], axis=(0, 1)) ** 2)
+        return s
+
+    def loss(x, y, v, w):
+        return window(x, v) + window(y, w)
+
+    given = [
+        np.cos(np.arange(float(n))).reshape(m, -1) for n, m in ((5, 5), (20, 5), (3, 1), (8, 4))
+    ]
+    for _ in range(4):
+        for a, b in zip(gradient(loss, *given), traced(loss, *given), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-14)
+    (program,) = {p for p in made if p.name.endswith("window")}
+    assert program.native is not None
+    assert not program.native.why
+
+
 def hidden_slopes(x, w, steps):
     """A slope is infinite where its cotangent is 0, and a constant hides others."""
     total = 0.0
