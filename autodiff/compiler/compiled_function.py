@@ -36,7 +36,7 @@ from autodiff.compiler.recording.recorder import MOST, Recording
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
 from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Patience
-from autodiff.compiler.tiering.promotion import Candidate, take, watch
+from autodiff.compiler.tiering.promotion import Candidate, settle, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.compiler.tiling.tiling import in_tiles
@@ -70,9 +70,13 @@ class Variant:
         What the source was written from.
     loops : list of (Programs, bool)
         The functions with loops in it, and whether the program has all turns one after the other.
+    written : callable, optional
+        The function as it is written, for such arguments; for others it returns `MISMATCH`.
+    is_left : bool
+        Whether that was found to be faster.
     """
 
-    __slots__ = ("filename", "loops", "program", "run", "source")
+    __slots__ = ("filename", "is_left", "loops", "program", "run", "source", "written")
 
     def __init__(
         self, run: Callable, source: str, program: Program, filename: str, loops: list
@@ -82,6 +86,8 @@ class Variant:
         self.source = source
         self.program = program
         self.filename = filename
+        self.written: Callable | None = None
+        self.is_left = False
 
     def forget(self) -> None:
         """Drop the source that tracebacks show."""
@@ -195,6 +201,10 @@ class Compiled:
             return value
         self._failures.pop(form, None)
         patience.note(variant)
+        if not (kwargs or states):
+            variant.written = _for_alike(self._as_written, args)
+            if self._backend == "python" or not array_kernels.is_installed():
+                settle(variant, variant.run)
         variants = [variant, *self._variants.get(form, ())]
         for old in variants[self._maxsize :]:
             old.forget()
@@ -238,7 +248,10 @@ class Compiled:
         loops = [pair for vs in self._variants.values() for v in vs for pair in v.loops]
         loops += [(programs, False) for programs in self._as_written_loops]
         name = getattr(self._f, "__name__", None) or name_of(self._f)
-        return report_of(name, self.variants, self.eager_because, loops)
+        why = self.eager_because
+        if any(v.is_left for vs in self._variants.values() for v in vs):
+            why = why or "a program is slower than the function as it is written"
+        return report_of(name, self.variants, why, loops)
 
     def clear(self) -> None:
         """Drop all programs."""
@@ -259,6 +272,28 @@ def _forget(rule: Rule | None = None) -> None:
 
 
 caches.on_rule_change(_forget)
+
+
+_SIMPLE = (float, complex, np.float64)
+
+
+def _for_alike(as_written: Callable, given: tuple) -> Callable | None:
+    """Return a function that runs as it is written for arguments like these, if that is simple."""
+    signature = list(map(_signature_of, given))
+    if None in signature:
+        return None
+
+    def written(*args: Any) -> Any:
+        is_same = list(map(_signature_of, args)) == signature
+        return as_written(args, {}) if is_same else MISMATCH
+
+    return written
+
+
+def _signature_of(x: Any) -> tuple | None:
+    if type(x) is np.ndarray:
+        return x.shape, x.dtype
+    return (type(x),) if type(x) in _SIMPLE else None
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:

@@ -4,6 +4,7 @@ To compile takes seconds, which calls of a microsecond never bring back. Program
 repeat gain so much that theirs is made after a few calls, or when they have run for a twentieth of
 the time that it will take; others have to have run for a fifth. Where NumPy may well be as fast
 (its exponentials on large arrays, say), both take turns for some calls, and the faster one stays.
+So do a program on large arrays and the function as it is written, whose overhead is small there.
 """
 
 from __future__ import annotations
@@ -21,6 +22,8 @@ SHORT = 2.0
 SURE, SHARE = 0.05, 0.2
 """Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
 machine code is sure to be faster."""
+LARGE = 2e-5
+"""Seconds by step that a program takes at the least where its arrays are large."""
 _FIRST_LOOK = 0.1
 TRIALS = 5
 _MOST_CALLS = 4096
@@ -108,7 +111,7 @@ def watch(
             if not is_quick and not is_known and spent >= _FIRST_LOOK:
                 candidate, is_known = when_paid(), True
             if candidate is None and is_known:
-                variant.run = run
+                settle(variant, run)
                 return
             needed = _FIRST_LOOK
             if candidate is not None:
@@ -132,7 +135,9 @@ def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool =
     if candidate.is_faster:
         _use(variant, made, run)
     else:
-        variant.run = _trial(variant, made, run)
+        variant.run = _trial(
+            made[0], run, lambda: _use(variant, made, run), lambda: settle(variant, run)
+        )
 
 
 def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
@@ -150,9 +155,38 @@ def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
     return called
 
 
-def _trial(variant: Any, made: tuple[Callable, str, str], run: Callable) -> Callable:
-    """Return a function that lets both take turns, and then leaves the faster one."""
-    quick = made[0]
+def settle(variant: Any, run: Callable) -> None:
+    """Keep a program, unless its arrays are large and the function as it is written is faster."""
+    variant.run, written = run, variant.written
+    left = TRIALS
+
+    def counted(*args: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left:
+            return run(*args)
+        start = clock()
+        y = run(*args)
+        is_large = clock() - start >= LARGE * len(variant.program.steps)
+        variant.run = _trial(written, run, use, keep) if is_large else run
+        return y
+
+    def use() -> None:
+        def either(*args: Any) -> Any:
+            y = written(*args)
+            return run(*args) if y is MISMATCH else y
+
+        variant.run, variant.is_left = either, True
+
+    def keep() -> None:
+        variant.run = run
+
+    if written is not None:
+        variant.run = counted
+
+
+def _trial(quick: Callable, run: Callable, use: Callable, keep: Callable) -> Callable:
+    """Return a function that lets both take turns; then one is used, or the other is kept."""
     best = [float("inf"), float("inf")]
     turn = 0
 
@@ -167,10 +201,7 @@ def _trial(variant: Any, made: tuple[Callable, str, str], run: Callable) -> Call
         best[k] = min(best[k], seconds)
         turn += 1
         if turn == 2 * TRIALS:
-            if best[1] < best[0]:
-                _use(variant, made, run)
-            else:
-                variant.run = run
+            (use if best[1] < best[0] else keep)()
         return y
 
     return tried

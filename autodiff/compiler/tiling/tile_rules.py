@@ -141,8 +141,10 @@ class Rules:
             if shape is None:
                 return None
             is_cut = len(shape) >= backward and shape[len(shape) - backward] == self.n
-            if not is_cut and type(a) is Ref and a.i in self.axes:
-                return None
+            if type(a) is Ref and a.i in self.axes:  # of two axes of one length it is one
+                is_cut = is_cut and self.axes[a.i] == len(shape) - backward
+                if not is_cut:
+                    return None
             cuts.append(len(shape) - backward if is_cut else None)
         return tuple(cuts)
 

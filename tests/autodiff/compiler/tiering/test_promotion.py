@@ -1,11 +1,14 @@
 """When machine code is made, and which of two programs stays."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
+from autodiff import compile, gradient
 from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.tiering import promotion
-from autodiff.compiler.tiering.promotion import TRIALS, Candidate, watch
+from autodiff.compiler.tiering.promotion import TRIALS, Candidate, settle, watch
 
 
 class Clock:
@@ -26,9 +29,12 @@ class Clock:
 
 class Stub:
     filename = source = "before"
+    written = None
+    is_left = False
 
     def __init__(self, run):
         self.run = run
+        self.program = SimpleNamespace(steps=[None] * 10)
 
     def forget(self):
         self.filename = None
@@ -113,3 +119,43 @@ def test_what_numba_does_not_know_runs_as_it_is(clock):
     watch(variant, 300, fails, lambda: None)
     assert [variant.run() for _ in range(9)] == ["python"] * 9
     assert variant.run is run
+
+
+@pytest.mark.parametrize(
+    "seconds, written, stays",
+    [(1e-3, 1e-4, "written"), (1e-3, 2e-3, "python"), (1e-5, 1e-6, "python")],
+)
+@pytest.mark.parametrize("by_numba", [False, True])
+def test_on_large_arrays_the_function_as_it_is_written_may_stay(
+    clock, seconds, written, stays, by_numba
+):
+    variant = Stub(clock.taking(seconds, "python"))
+    variant.written = clock.taking(written, "written")
+    if by_numba:
+        watch(variant, 300, None, lambda: None)
+    else:
+        settle(variant, variant.run)
+    for _ in range(100_000):
+        assert variant.run() in ("python", "written")
+    assert variant.run() == stays
+    assert variant.is_left == (stays == "written")
+
+
+def test_other_arguments_than_those_of_the_trial_go_to_the_program(clock):
+    variant = Stub(clock.taking(1e-3, "python"))
+    variant.written = lambda x: "written" if x == 1 else MISMATCH
+    settle(variant, variant.run)
+    for _ in range(4 * TRIALS):
+        variant.run(1)
+    assert [variant.run(1), variant.run(2)] == ["written", "python"]
+
+
+@pytest.mark.parametrize("backend", ["python", "auto"])
+def test_a_compiled_function_that_may_step_aside_gives_the_same(monkeypatch, backend):
+    monkeypatch.setattr(promotion, "LARGE", 0.0)
+    monkeypatch.setattr(promotion, "_FIRST_LOOK", 0.0)
+    compiled = compile(lambda x: gradient(lambda x: np.sum(np.sin(x) * x), x), backend=backend)
+    for n in (5, 5, 5, 5, 5, 5, 7, 5) * 8:
+        x = np.linspace(0.1, 1.0, n)
+        np.testing.assert_allclose(compiled(x), np.cos(x) * x + np.sin(x), rtol=1e-14)
+    assert compiled.variants == 2

@@ -139,6 +139,19 @@ def test_without_machine_code(f, monkeypatch):
     assert any(type(g) is Tiles for g in functions)
 
 
+def test_of_two_axes_of_one_length_one_is_cut():
+    def fluxes(x, w):
+        out = np.array(w)
+        y = np.sin(x) * 2.0
+        away = np.where((y[1:] - y[:-1]) * w > 0.0, y[1:] - y[:-1], 0.0)
+        out[:, :] = away * w + np.tanh(y[1:])
+        return np.sum(out * out) + np.sum(np.exp(out))
+
+    x, w = RNG.normal(size=(41, 40)), RNG.normal(size=(40, 40))
+    functions = both(lambda x, w: gradient(fluxes, x, w), (x, w), has_machine=False)
+    assert Tiles in map(type, functions)
+
+
 @pytest.mark.parametrize("f", [softmax, products, writes])
 def test_other_layouts_and_forward_mode(f, interpreted):
     x, w = given((43, 8))
