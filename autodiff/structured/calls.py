@@ -300,10 +300,7 @@ class Programs:
         return long_enough or is_repeatable()
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
-        """Return a program for a call in a recording, if one can be made.
-
-        A recording must see comparisons on which alone a result may depend.
-        """
+        """Return a program for a call in a recording, if one can be made."""
         values, active = plain_and_active(leaves)
         kinds = key_of(values, active)
         if kinds is None or not active or id(g.__globals__) != self.globals:
@@ -313,8 +310,7 @@ class Programs:
         key = (key_of_form(form), kinds)
         if key not in self.known and len(self.known) < _MOST_KINDS:
             self.known[key] = self.made(g, form, values, active)
-        program = self.known.get(key)
-        return None if program is None or program.hides_decisions else program
+        return self.known.get(key)
 
     def made(
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]

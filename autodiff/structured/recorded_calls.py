@@ -74,7 +74,7 @@ class Unrolled:
             return False
         if not as_one_step:
             return True
-        return _differentiating(recording, leaves) is not None and program.is_machine_code()
+        return _differentiating(recording, leaves) is not None and _can_be_a_step(program)
 
 
 class Forward:
@@ -158,7 +158,7 @@ def as_one_step(
     if tape is None:
         return NotImplemented
     program = programs.program_for(g, form, leaves)
-    if program is None or not program.is_machine_code():
+    if program is None or not _can_be_a_step(program):
         return NotImplemented
     outside = program.outside(g)
     if outside is None or not can_run(program, leaves, outside):
@@ -166,6 +166,11 @@ def as_one_step(
     given = tuple([a._value if type(a) in _TRACERS and a._tape is tape else a for a in leaves])
     *outs, run = recording.call(Forward(program, g, body, form), given, {})
     return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
+
+
+def _can_be_a_step(program: Structured) -> bool:
+    """Whether a recording misses nothing: comparisons on which alone a result may depend."""
+    return not program.hides_decisions and program.is_machine_code()
 
 
 def _differentiating(recording: Any, leaves: tuple) -> InsideProgram | None:

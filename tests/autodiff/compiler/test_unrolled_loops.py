@@ -143,6 +143,29 @@ def test_a_long_loop_that_no_program_can_run_is_recorded() -> None:
     assert compiled.variants == 1
 
 
+def until_small(x: Any) -> Any:
+    y = x * 1.0
+    turns = decay(y)
+    return np.sum(y * x) * 1.0 + turns
+
+
+def decay(y: Any) -> int:
+    turns = 0
+    while np.max(y) > 0.01:
+        y[1:] = 0.9 * y[1:] + 0.01 * y[:-1]
+        y[0] *= 0.995
+        turns += 1
+    return turns
+
+
+def test_a_long_loop_that_hides_decisions_runs_as_it_is_written() -> None:
+    compiled = compile(lambda x: gradient(until_small, x))
+    for x in (X, X * 2.0):
+        assert compiled(x.copy()) == pytest.approx(gradient(until_small, x), rel=1e-10)
+    assert compiled.variants == 0
+    assert "UnrolledError: its loops run from their source" in compiled.eager_because
+
+
 def test_without_structured_programs_loops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Settings, "enabled", False)
     compiled = compile(lambda x: gradient(lambda x: in_place(x, 40), x))
