@@ -27,7 +27,7 @@ from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.errors import DifferentiationError
 from autodiff.intercept.source.find_source import definition_of
-from autodiff.intercept.source.library_code import is_ours
+from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.form.ir import Items, Named
@@ -62,10 +62,17 @@ _programs: dict[int, tuple] = caches.register("structured programs", {})
 
 
 def _forget(rule: Rule) -> None:
-    """Drop all programs: they were made of other rules."""
+    """Drop the programs that call a function whose rules have changed, or may have read it."""
+    f: Any = rule.f
+    is_function = type(f) is types.FunctionType
+    is_read = (is_function and not (is_ours(f) or is_library(f))) or (
+        isinstance(f, type) and not is_of_library(f)
+    )
     for _, of_code in list(_programs.values()):
         for programs in list(of_code.values()):
-            programs.known.clear()
+            for key, program in list(programs.known.items()):
+                if program is None or is_read or f in program.called:
+                    programs.known.pop(key, None)
 
 
 def _end(key: int, name: str) -> None:

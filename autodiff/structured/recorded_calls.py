@@ -11,6 +11,8 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.calls import (
     Programs,
     can_run,
@@ -19,9 +21,10 @@ from autodiff.structured.calls import (
 )
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
-from autodiff.structured.runtime_calls import ChangedError, is_finite
+from autodiff.structured.runtime_calls import ChangedError
 from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import FloatTracer, Tracer
+from chainrules_core.interpreter.quiet import quiet
 
 _TRACERS = (Tracer, FloatTracer)
 
@@ -99,7 +102,8 @@ class Forward:
 class Sweep:
     """The step that runs the reverse sweep of a program.
 
-    It is given all arrays that the run holds, so that nobody writes into them before.
+    It is given all arrays that the run holds, so that nobody writes into them before. What it
+    returns is new memory.
     """
 
     def __init__(self, program: Structured) -> None:
@@ -109,11 +113,18 @@ class Sweep:
 
     def __call__(self, run: Run, bars: tuple, *held: Any) -> tuple:
         """Return the cotangents of the arguments that have some."""
-        found = run.swept(list(bars))
-        if not all(map(is_finite, found)):
+        with quiet():
+            found = run.swept(list(bars))
+        if found is None:
             raise FloatingPointError("a cotangent is not finite: rules decide about it")
         self.positions = [i for i in self.program.active if found[i] is not None]
-        return tuple([found[i] for i in self.positions])
+        others = [x for x in (*bars, *held) if type(x) is np.ndarray]
+        made: list[Any] = []
+        for x in [found[i] for i in self.positions]:
+            is_shared = any(np.may_share_memory(x, y) for y in others)
+            made.append(x.copy() if type(x) is np.ndarray and is_shared else x)
+            others.append(made[-1])
+        return tuple(made)
 
 
 class RecordedRun:

@@ -37,19 +37,22 @@ class Run:
             try:
                 with quiet():
                     found = self.swept(bars)
-                if all(map(is_finite, found)):
+                if found is not None:
                     return found
             except Exception:  # tracing says what is wrong, if anything is
                 pass
         return self.traced(bars)
 
-    def swept(self, bars: list[Any]) -> tuple:
-        """Run the reverse sweep of the program; if it is not finite, that of strong products."""
+    def swept(self, bars: list[Any]) -> tuple | None:
+        """Run the reverse sweep of the program, if need be with strong products.
+
+        None if there is something in the cotangents that is not finite.
+        """
         found = self._swept(bars)
         if all(map(is_finite, found)):
             return found
-        strong = self.program.with_strong_products(lambda: self._swept(bars))
-        return found if strong is None else strong
+        found = self.program.with_strong_products(lambda: self._swept(bars))
+        return found if found is not None and all(map(is_finite, found)) else None
 
     def _swept(self, bars: list[Any]) -> tuple:
         state, self.state = self.state, None  # a sweep uses up what the forward function left

@@ -12,10 +12,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of, flat
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
+from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.reading.lowering import lower
 from autodiff.structured.reading.scopes import is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
@@ -37,6 +39,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.bound_rules import resolve_rules
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
+from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3
 _NO_ERRORS = frozenset({"ignore", "warn"})  # what `np.geterr` says where NumPy raises none
@@ -69,6 +72,8 @@ class Structured:
         Whether a result, or an array that it writes into, may depend on comparisons alone.
     same : Any
         In the form of what is returned: which argument it is, or None.
+    called : set
+        The functions that it calls, whose rules it was made of.
     source : str
         The generated code.
     native : Native or None
@@ -98,6 +103,7 @@ class Structured:
         program = self.program = lowered.program
         self.n_arguments = len(args)
         self.positions += range(len(args), len(args) + len(program.captured))
+        self.called = _functions_in(program.body)
         share_repeated(program)
         remove_unread(program)
         resolve_rules(blocks_of(program.body))
@@ -380,6 +386,15 @@ class Structured:
             result.append(next(found))
             at = position + 1
         return tuple(result)
+
+
+def _functions_in(nodes: list) -> set[Any]:
+    """Return the functions that are called, under all names that rules may have for them."""
+    found: set[Any] = {np.square, np.fabs}  # whose rules are taken for those of powers and sizes
+    for f in {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}:
+        own = function_of(f)
+        found |= {f, own, key_of(own)[0], facts_of(own).ufunc}
+    return found
 
 
 # A function inside another one that calls itself would keep what it captures until the collector

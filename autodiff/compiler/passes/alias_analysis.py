@@ -25,6 +25,7 @@ from autodiff.compiler.recording.ir import (
 from autodiff.compiler.tiling.loop_fusion import Chain
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.functions import UFUNC_OF, is_elementwise, is_new_memory
+from autodiff.structured.recorded_calls import Sweep
 from chainrules_core.operations.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
@@ -55,6 +56,9 @@ class Memory:
         self.until = [-1] * (n + 1)  # by owner; the last entry is that of OUTSIDE
         self.escaping: set[int] = set()
         self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
+        # What a sweep returns is new memory, each part of it.
+        self._sweeps = {s.out for s in program.steps if type(s.f) is Sweep}
+        self._parts = [s.args for s in program.steps if s.f is part]
         for i in program.inputs:
             if program.metas[i].shape is not None:
                 self.owners[i] = frozenset({OUTSIDE})
@@ -86,13 +90,21 @@ class Memory:
         own = frozenset({step.out})
         if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel, Tiles):
             return own
-        if is_new_memory(f, step.args, step.kwargs):
+        if is_new_memory(f, step.args, step.kwargs) or self._is_swept(step):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # it may be a view
         if any(type(a) is np.ndarray for a in step.args) or f is effect:
             found |= {OUTSIDE}
         return found
+
+    def _is_swept(self, step: Step) -> bool:
+        """Whether it is a sweep, or takes a part of what one returns, which no other step takes."""
+        if step.f is not part:
+            return step.out in self._sweeps
+        whole = step.args[0]
+        is_one = type(whole) is Ref and whole.i in self._sweeps
+        return is_one and self._parts.count(step.args) == 1
 
     def is_free(self, x: Any, at: int) -> bool:
         """Whether the memory of a value may be written into by step `at`, which reads it last."""

@@ -137,11 +137,12 @@ class Code:
             yield both
 
     @contextmanager
-    def counted(self, n: Any, alone: bool = False) -> Any:
+    def counted(self, n: Any, alone: bool = False, is_dense: bool = True) -> Any:
         """Write a loop of n turns; it gives the number of the turn.
 
         `alone` says that no turn reads what another one writes (`accessed` marks what is read and
-        written): LLVM then asks no questions before it works on several elements at once.
+        written): LLVM then asks no questions before it works on several elements at once. It does
+        not try to unless `is_dense`: then these lie side by side.
         """
         before = self.b.block
         head = self.function.append_basic_block("head")
@@ -160,7 +161,8 @@ class Code:
         i.add_incoming(following, self.b.block)
         back = self.b.branch(head)
         if alone:
-            back.set_metadata("llvm.loop", self.module.add_metadata([f"loop {id(back)}"]))
+            mark = "loop" if is_dense else "loop of single elements"
+            back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {id(back)}"]))
         self.b.position_at_end(after)
 
     def accessed(self, instruction: Any) -> Any:
@@ -208,6 +210,8 @@ def text_of(module: ir.Module) -> str:
     text = text.replace(found.group(0), f"{group} = distinct !{{}}")
     count = len(module.metadata)
     parallel = f'!{{!"llvm.loop.parallel_accesses", {group}}}'
-    loops = re.compile(r'(!\d+) = !{ !"loop \d+" }')
-    text = loops.sub(rf"\1 = distinct !{{\1, !{count}}}", text)
-    return f"{text}\n!{count} = {parallel}\n"
+    for mark, more in (("loop", ""), ("loop of single elements", f", !{count + 1}")):
+        loops = re.compile(rf'(!\d+) = !{{ !"{mark} \d+" }}')
+        text = loops.sub(rf"\1 = distinct !{{\1, !{count}{more}}}", text)
+    single = '!{!"llvm.loop.vectorize.enable", i1 false}'
+    return f"{text}\n!{count} = {parallel}\n!{count + 1} = {single}\n"

@@ -131,7 +131,9 @@ class Elementwise:
                 self._axis(shape, arrays, rows, axis + 1, body, alone, around)
             return
 
-        with around(at), code.counted(n, alone) as i:
+        sizes = [(a.dtype.itemsize, s) for a, s in zip(arrays, steps, strict=True) if s is not None]
+        is_dense = all(isinstance(s, ir.Constant) and s.constant in (0, k) for k, s in sizes)
+        with around(at), code.counted(n, alone, is_dense) as i:
             places = []
             for a, p, s in zip(arrays, at, steps, strict=True):
                 if s is None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+from collections import defaultdict
 from typing import Any
 
 import numpy as np
@@ -38,6 +39,7 @@ class Statements(Variables):
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Read statements."""
+        reads, binds = _places_of_names(body)
         for k, node in enumerate(body):
             method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
             if method is None:
@@ -46,17 +48,14 @@ class Statements(Variables):
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     for name in stored(target):
-                        self._is_read_later(name, body[k + 1 :])
+                        later = [j for j in binds[name] if j > k]
+                        last = later[0] if later else len(body)
+                        self._is_read_later(name, sum(k < j <= last for j in reads[name]))
 
-    def _is_read_later(self, name: str, rest: list[ast.stmt]) -> None:
+    def _is_read_later(self, name: str, count: int) -> None:
         """Compute an array now if it is read more than once."""
         if not isinstance(self.bound.get(name), Tree):
             return
-        count = 0
-        for node in rest:
-            count += sum(1 for found in loaded(node) if found == name)
-            if isinstance(node, ast.Assign) and name in set(stored(node)):
-                break
         if not count:
             del self.bound[name]
             return
@@ -374,3 +373,16 @@ class Statements(Variables):
                 bounds.insert(0, self.code.whole(0))
             return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
         return super().on_call(node)
+
+
+def _places_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return for each name by which statements it is read, once for each time, and bound."""
+    reads: dict[str, list[int]] = defaultdict(list)
+    binds: dict[str, list[int]] = defaultdict(list)
+    for k, node in enumerate(body):
+        for name in loaded(node):
+            reads[name].append(k)
+        if isinstance(node, ast.Assign):
+            for name in set(stored(node)):
+                binds[name].append(k)
+    return reads, binds

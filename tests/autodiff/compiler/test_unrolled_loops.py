@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -170,6 +172,29 @@ def test_a_long_loop_that_no_program_can_run_is_recorded() -> None:
     assert compiled.variants == 1
 
 
+def until_small(x: Any) -> Any:
+    y = x * 1.0
+    turns = decay(y)
+    return np.sum(y * x) * 1.0 + turns
+
+
+def decay(y: Any) -> int:
+    turns = 0
+    while np.max(y) > 0.01:
+        y[1:] = 0.9 * y[1:] + 0.01 * y[:-1]
+        y[0] *= 0.995
+        turns += 1
+    return turns
+
+
+def test_a_long_loop_that_hides_decisions_runs_as_it_is_written() -> None:
+    compiled = compile(lambda x: gradient(until_small, x))
+    for x in (X, X * 2.0):
+        assert compiled(x.copy()) == pytest.approx(gradient(until_small, x), rel=1e-10)
+    assert compiled.variants == 0
+    assert "UnrolledError: its loops run from their source" in compiled.eager_because
+
+
 def test_without_structured_programs_loops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Settings, "enabled", False)
     compiled = compile(lambda x: gradient(lambda x: in_place(x, 40), x))
@@ -183,3 +208,52 @@ def test_second_derivatives_of_a_long_loop() -> None:
 
     compiled = compile(lambda x: gradient(slope, x))
     assert compiled(X) == pytest.approx(gradient(slope, X), rel=1e-9)
+
+
+def sums(x: Any, y: Any, turns: int) -> Any:
+    total = 0.0
+    for t in range(turns):
+        total = total + math.sin(x[t % 40]) * y[t % 7]
+    return x + y + total
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="llvmlite is not there")
+def test_gradients_of_a_step_are_new_memory_and_are_not_copied() -> None:
+    seen = X * 0.5
+
+    def loss(x: Any, y: Any) -> Any:
+        return np.sum(sums(x, y, 3000) * seen)
+
+    compiled = compile(lambda x, y: gradient(loss, x, y, argnums=(0, 1)))
+    for k in range(3):
+        given = X + k, X * 2.0
+        before = [a.copy() for a in given]
+        found = compiled(*given)
+        arrays = [*found, *given, seen]
+        for i, a in enumerate(arrays):
+            assert not any(np.shares_memory(a, b) for b in arrays[:i])
+        for a in found:
+            a[...] = np.nan
+        for a, b in zip(given, before, strict=True):
+            np.testing.assert_array_equal(a, b)
+    assert "sums_sweep(" in compiled.source
+    assert ".copy()" not in compiled.source
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="llvmlite is not there")
+def test_a_step_whose_slopes_are_infinite_is_written_anew() -> None:
+    def roots(x: Any, turns: int) -> Any:
+        total = 0.0
+        for t in range(turns):
+            total = total + np.sum(np.where(x > 0.0, np.sqrt(x), 0.0)) * (0.1 * t)
+        return total
+
+    x = X.copy()
+    x[:3] = 0.0
+    expected = gradient(lambda x: roots(x, 500), x)
+    compiled = compile(lambda x: gradient(lambda x: roots(x, 500), x))
+    for _ in range(3):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
+    assert compiled.eager_because is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import string
 import warnings
 import weakref
 from collections.abc import Callable
@@ -88,6 +89,26 @@ def test_a_rule_that_comes_later() -> None:
     finally:
         rrule.unregister(scale)
         frule.unregister(scale)
+
+
+class Strange:
+    """A class that has a rule of its own."""
+
+
+def test_rules_of_functions_that_are_not_called_change_nothing() -> None:
+    def programs() -> list:
+        _, of_code = calls._programs[id(running.__code__)]
+        return list(of_code[False].known.values())
+
+    gradient(lambda x: np.sum(running(x, 1)), X)
+    before = programs()
+    assert before
+    for f, is_called in ((string.capwords, False), (np.sin, True)):
+        rrule.register(f, Strange)(lambda config, f, x: (x, lambda y_bar: (y_bar,)))
+        try:
+            assert programs() == ([] if is_called else before)
+        finally:
+            rrule.unregister(f, Strange)
 
 
 def test_arrays_that_share_memory_are_traced(runs: list[str]) -> None:
