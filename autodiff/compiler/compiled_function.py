@@ -26,7 +26,6 @@ from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_cop
 from autodiff.compiler.passes.batching import gathered
 from autodiff.compiler.passes.simplify import has_nan, optimised
 from autodiff.compiler.python_backend.emitter import Emitter, restored
-from autodiff.compiler.python_backend.split_functions import PARTED
 from autodiff.compiler.recording import effect_hooks as effect_hooks
 from autodiff.compiler.recording.captured_guards import Dependency, dependencies
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
@@ -529,10 +528,7 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
     """Return the function that a source defines, and the file name under which it is compiled."""
     filename = f"<compiled {name} {next(_serials)}>"
     scope = dict(scope)  # each source has buffers of its own
-    line = 0
-    for part_ in source.split(PARTED):
-        exec(compile("\n" * line + part_, filename, "exec"), scope)
-        line += part_.count("\n") + PARTED.count("\n")
+    exec(compile(source, filename, "exec"), scope)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return scope[name], filename
 

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.kernel_splitting import in_parts
 from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
 from autodiff.compiler.numba_backend.linalg.linalg_runtime import routines
 from autodiff.compiler.numba_backend.loop_codegen import NestWriter
@@ -265,11 +264,11 @@ class Kernel:
         given = [f"x{k}" for k in range(len(reader.given))]
         kinds = [_kind(x, reader.metas) for x in reader.given]
         parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
-        self._parts, size = in_parts(body, parameters, writer.truths(), writer.size)
-        self.source = "\n".join([p.source for p in self._parts])
-        self._kinds = dict(zip(parameters, [*kinds, *["result"] * (len(arrays) + 2)], strict=True))
+        head = f"def kernel({', '.join(parameters)}):"
+        self.source = "\n    ".join([head, *body, "return 1"]) + "\n"
+        self._kinds = [*kinds, *["result"] * (len(arrays) + 2)]
         self._wrapper = self._around(given, kinds, arrays, metas, len(numbers), results)
-        self._size = max(1, size)
+        self._size = max(1, writer.size)
         self._run: Callable | None = None
 
     def _around(
@@ -322,11 +321,8 @@ class Kernel:
         given = numba.types.Array(numba.float64, 1, "C", readonly=True)
         places = numba.types.Array(numba.int64, 1, "C", readonly=True)
         kinds = {"number": number, "result": array, "places": places}
-        for part_ in self._parts:
-            signature = tuple([kinds.get(self._kinds[p], given) for p in part_.parameters])
-            compiled = _jit(signature, part_ is not self._parts[-1], self.largest >= _LONG)
-            scope[part_.name] = compiled(scope[part_.name])
-        run = scope["kernel"]
+        signature = tuple([kinds.get(kind, given) for kind in self._kinds])
+        run = _jit(signature, False, self.largest >= _LONG)(scope["kernel"])
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "require": np.require,

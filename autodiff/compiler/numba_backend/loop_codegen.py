@@ -111,10 +111,6 @@ class NestWriter(Layout):
             return f"v{position}"
         return f"w{loop.start}_{(position - loop.start) % loop.period}"
 
-    def truths(self) -> set[str]:
-        """Return the variables of numbers that are truths."""
-        return {self.variable(p) for p, op in enumerate(self.ops) if op.is_bool and op.shape == ()}
-
     # -- statements ------------------------------------------------------------------------------
 
     def write(self, text: str) -> None:

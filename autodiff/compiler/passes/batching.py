@@ -8,12 +8,12 @@ in the same way (the rows of a Jacobian). Sums are then taken in another order.
 
 from __future__ import annotations
 
+import itertools
 import operator
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.row_batching import in_rows, row_of, run_of
 from autodiff.compiler.passes.simplify import has_nan, without_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -44,11 +44,10 @@ def gathered(program: Program) -> Program:
         return program
     gathering = _Gathering(program)
     gathering.run()
-    if gathering.changed:
-        steps = gathering.steps
-        program = without_unused(Program(steps, program.metas, program.inputs, program.outputs))
-    in_matrices = in_rows(program)
-    return program if in_matrices is program else without_unused(in_matrices)
+    if not gathering.changed:
+        return program
+    steps = gathering.steps
+    return without_unused(Program(steps, program.metas, program.inputs, program.outputs))
 
 
 class _Gathering:
@@ -103,7 +102,7 @@ class _Gathering:
             if step.f not in MATRIX_PRODUCTS or step.kwargs or len(step.args) != 2:
                 continue
             matrix, x = step.args
-            row = row_of(x, self.origin, self.metas)
+            row = _row_of(x, self.origin, self.metas)
             if row is None or type(matrix) is not Ref or self._ndim(matrix) != 2:
                 continue
             if any(self.metas[a.i].dtype != FLOAT64 for a in (matrix, row[0])):
@@ -255,7 +254,7 @@ class _Gathering:
             if key in self.stacks:
                 return known
             return self.write(operator.getitem, (known, slice(None, None, -1)), meta)
-        run = run_of([row_of(v, self.origin, self.metas) for v in vectors])
+        run = _run_of([_row_of(v, self.origin, self.metas) for v in vectors])
         if run is not None:
             whole = self.write(operator.getitem, run, meta)
         else:
@@ -461,3 +460,26 @@ def _is_same(a: Any, b: Any) -> bool:
 
 def _is_alike(a: Any, b: Any) -> bool:
     return a.f is b.f and len(a.args) == len(b.args) and repr(a.kwargs) == repr(b.kwargs)
+
+
+def _row_of(x: Any, origin: dict[int, Step], metas: list[Meta]) -> tuple[Ref, int] | None:
+    """Return the matrix that an argument is a row of, and which; None for others."""
+    step = origin.get(x.i) if type(x) is Ref else None
+    if step is None or step.f is not operator.getitem:
+        return None
+    matrix, index = step.args
+    shape: Any = metas[matrix.i].shape if type(matrix) is Ref else None
+    return (matrix, index % shape[0]) if len(shape or ()) == 2 and type(index) is int else None
+
+
+def _run_of(places: list[tuple[Ref, int] | None]) -> tuple[Ref, slice] | None:
+    """Return the matrix of rows that follow each other in it, up or down, and their slice."""
+    rows = [place for place in places if place is not None]
+    if len(rows) < len(places) or len({matrix.i for matrix, _ in rows}) != 1:
+        return None
+    (matrix, first), last = rows[0], rows[-1][1]
+    stride = rows[1][1] - first
+    if stride not in (1, -1) or any(b - a != stride for (_, a), (_, b) in itertools.pairwise(rows)):
+        return None
+    stop = last + stride
+    return matrix, slice(first, stop if stop >= 0 else None, stride)

@@ -17,7 +17,6 @@ from autodiff.compiler.passes.alias_analysis import CHANGES, Memory
 from autodiff.compiler.passes.scalar_replacement import flat_place, pack
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend import array_calls, scalar_exprs
-from autodiff.compiler.python_backend.split_functions import LONGEST, PARTED, in_chunks
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -103,13 +102,9 @@ class Emitter:
         before: list[str] = []
         if self.buffers.count:
             before, result_lines = self.buffers.around(self.late, result)
-        parts: list[str] = []
-        if len(self.lines) > 2 * LONGEST:
-            there = [*parameters, *self.inputs.checks, *before]
-            parts, self.lines = in_chunks(there, self.lines, result_lines, name)
         head = f"def {name}({', '.join(parameters)}):"
         body = [*self.inputs.checks, *before, *self.lines, *result_lines]
-        return PARTED.join([*parts, "\n    ".join([head, *body]) + "\n"])
+        return "\n    ".join([head, *body]) + "\n"
 
     # -- what is asked beforehand ----------------------------------------------------------------
 

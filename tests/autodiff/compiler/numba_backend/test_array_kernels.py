@@ -250,31 +250,6 @@ def test_loops_are_found(f, interpreted):
     assert "for t in range(" in compiled.source
 
 
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("f", PROGRAMS)
-def test_long_programs_are_several_functions(f, monkeypatch):
-    from autodiff.compiler.python_backend import emitter, split_functions
-
-    monkeypatch.setattr(split_functions, "LONGEST", 7)
-    monkeypatch.setattr(emitter, "LONGEST", 7)
-    compiled = compile(lambda *a: gradient(f, *a), backend="python")
-    compare(lambda *a: gradient(f, *a), compiled, POINTS)
-    assert compiled.eager_because is None
-    assert "def f_2(" in compiled.source
-
-
-@pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("f", PROGRAMS)
-def test_kernels_of_many_parts(f, interpreted, monkeypatch):
-    """What a part computes is there for the next ones: numbers, truths, arrays."""
-    from autodiff.compiler.numba_backend import kernel_splitting
-
-    monkeypatch.setattr(kernel_splitting, "LONGEST", 2)
-    compiled = compile(lambda *a: gradient(f, *a), backend="numba")
-    compare(lambda *a: gradient(f, *a), compiled, POINTS)
-    assert any("def part3(" in kernel.source for kernel in interpreted)
-
-
 def test_machine_code():
     pytest.importorskip("numba")
     compiled = compile(lambda *a: gradient(rnn, *a))
