@@ -244,6 +244,7 @@ class Structured:
         nothing new.
         """
         known = len(self.broadcasts)
+        machine = self.native, self.native_code, self.why, self.asides, self.spent
         self.compares_all = True
         self._write()
         try:
@@ -251,7 +252,10 @@ class Structured:
         finally:
             self.compares_all = False
             self._write()
-        return len(self.broadcasts) > known
+        is_new = len(self.broadcasts) > known
+        if not is_new:  # the code is what it was
+            self.native, self.native_code, self.why, self.asides, self.spent = machine
+        return is_new
 
     def with_strong_products(self, sweep: Callable) -> Any:
         """Return what a sweep gives if a zero wins over an infinite slope in all products.

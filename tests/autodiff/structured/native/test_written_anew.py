@@ -107,3 +107,26 @@ def test_zeros_win_over_infinite_slopes(made: list[Structured], traced: Callable
     assert made[-1].native is not None
     assert not made[-1].native.why
     assert not made[-1].asides
+
+
+def made_in_the_loop(x, k):
+    """Axes of one element of which machine code does not know."""
+    for i in range(3):
+        y = np.ones((len(x), k)) * 0.5
+        y[:] = x[:, None] * (i + 1.0)
+        x = x + np.sum(y * np.outer(x, x)) * 0.1
+    return x * 1.0
+
+
+def test_machine_code_that_cannot_know_of_broadcast_axes_is_given_up(
+    made: list[Structured], traced: Callable
+) -> None:
+    def loss(x):
+        return np.sum(made_in_the_loop(x, 1))
+
+    x = np.array([0.3, -0.2, 0.5])
+    for _ in range(9):
+        np.testing.assert_allclose(gradient(loss, x), traced(loss, x), rtol=1e-12)
+    assert made[-1].native is None
+    assert made[-1].why is not None
+    assert len(made) < 5
