@@ -126,7 +126,7 @@ class _Turn:
         sums = [self.sum_of(v, depth) for v in loop.bounds]
         start = {} if len(sums) == 1 else sums[0]
         stop = sums[0] if len(sums) == 1 else sums[1]
-        step = step_of(loop)
+        step = _step_of(loop)
         if step is None:
             return None, None
         return (start, _plus(stop, {1: -1})) if step > 0 else (_plus(stop, {1: 1}), start)
@@ -155,7 +155,7 @@ class _Turn:
         return least is not None and least >= 0
 
 
-def step_of(loop: For) -> int | None:
+def _step_of(loop: For) -> int | None:
     """Return by how much the variable of a loop changes; None if that is not known."""
     step = known(loop.bounds[2]) if len(loop.bounds) > 2 else 1
     return step if type(step) is int and step else None
@@ -186,7 +186,7 @@ def _with_order(
     bounds: list[tuple[Any, _Bound]], loop: For | While, later: Any, earlier: Any
 ) -> list[tuple[Any, _Bound]]:
     """Return the bounds of variables, of which one has its value in an earlier turn of a loop."""
-    step = step_of(loop) if isinstance(loop, For) else None
+    step = _step_of(loop) if isinstance(loop, For) else None
     if step is None:
         return bounds
     found = []
@@ -199,17 +199,19 @@ def _with_order(
 
 def _least(x: _Sum | None, bounds: list[tuple[Any, _Bound]]) -> int | None:
     """Return the least value of a sum; None if none is known."""
-    for symbol, (low, high) in reversed(bounds):
-        factor = (x or {}).get(symbol, 0)
-        if x is None or not factor:
-            continue
-        bound = low if factor > 0 else high
-        if bound is None:
-            return None
-        x = _plus({**x, symbol: 0}, _times(bound, factor))
-    if x is None or any(factor for symbol, factor in x.items() if symbol != 1):
+    if x is None:
         return None
-    return x.get(1, 0)
+    left = dict(x)
+    for symbol, (low, high) in reversed(bounds):
+        factor = left.pop(symbol, 0)
+        if factor:
+            bound = low if factor > 0 else high
+            if bound is None:
+                return None
+            for other, n in bound.items():
+                left[other] = left.get(other, 0) + factor * n
+    constant = left.pop(1, 0)
+    return None if any(left.values()) else constant
 
 
 def _plus(x: _Sum | None, y: _Sum | None) -> _Sum | None:

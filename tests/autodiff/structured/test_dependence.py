@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autodiff.structured.form.dependence import spares
 from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.ir import WRITES, Block, For, Op, Value, blocks_of, known
 from autodiff.structured.form.kinds import kind_of
 from autodiff.structured.form.order import Order
-from autodiff.structured.form.regions import spares
 from autodiff.structured.reading.lowering import lower
 
 N = 6
 
 
 def lowered(source: str) -> Any:
-    name = f"<regions {hash(source)}>"
+    name = f"<dependence {hash(source)}>"
     linecache.cache[name] = (len(source), None, source.splitlines(True), name)
     scope: dict[str, Any] = {"np": np}
     exec(compile(source, name, "exec"), scope)

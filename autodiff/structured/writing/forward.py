@@ -1,0 +1,419 @@
+"""Writing the forward function of a program."""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.indices import has_arrays, region_of
+from autodiff.structured.form.ir import Block, For, If, Op, Slot, Value, While
+from autodiff.structured.form.known_functions import CALLED
+from autodiff.structured.writing.activity import is_active, is_rounded
+from autodiff.structured.writing.calls_without_rules import is_display
+from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
+from autodiff.trace.checks.conversions import EXACT
+
+_NEW = ("call", "load", "list", "item", "join")  # each makes an array or list with a shadow
+
+
+class ForwardWriter(Writer):
+    """Writes the function that does what the user's does, and pushes what the sweep reads."""
+
+    def in_its_class(self, v: Value) -> str:
+        """Return a number, in the class that it has in the function."""
+        text = self.text(v)
+        if v not in self.plain.loose or len(v.kind.classes) > 1:
+            return text
+        return f"{self.constants.name(next(iter(v.kind.classes)))}({text})"
+
+    def text_for(self, op: Op) -> Callable[[Value], str]:
+        """Return what writes the arguments of an operation of the forward function."""
+        return self.text if op in self.plain.lenient else self.in_its_class
+
+    def _forward(self) -> None:
+        self._begin()
+        body = self.out = Source()
+        self.forward_nodes(self.program.body)
+        outs = [self._returned(v) for v in self.outputs]
+        written = [self._written(s) for s in self.written_parameters]
+        for v, out in zip(self.outputs, outs, strict=True):
+            for slot in self._arguments_that_may_be(v):
+                body.add(f"if may_share({out}, {self._initial(slot)}): raise Changed")
+        body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
+        text = "\n".join(body.lines)
+        shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
+        self.late = {s for s in shadowed if not re.search(rf"\b{s.name}_b\b", text)}
+        body.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
+        self.forward_head, self.forward_lines = self._forward_head(), body.lines
+
+    def _arguments_that_may_be(self, v: Value) -> list[Slot]:
+        """Return the arguments that a variable holds if it is not bound anew."""
+        if v.memory is None or v.op.code != "read" or v.op.data.is_stable:
+            return []
+        memory, slots = v.memory.root(), self.program.parameters
+        return [s for s in slots if s.memory is not None and s.memory.root() is memory]
+
+    def _forward_head(self) -> list[str]:
+        source = Source()
+        names = [slot.name for slot in self.program.parameters]
+        source.lines.append(f"def forward({', '.join(names)}):")
+        source.add("tape = []")
+        source.add("push = tape.append")
+        for slot in self.program.parameters:
+            memory = slot.memory.root() if slot.memory is not None else None
+            if memory is None:
+                continue
+            if slot in self.written_parameters:
+                source.add(f"{slot.name} = array({slot.name}, order='K')")
+            if not slot.is_stable:
+                source.add(f"{slot.name}_in = {slot.name}")
+            if self.has_shadow(slot) and slot not in self.late:
+                source.add(f"{slot.name}_b = {self._zeros(slot)}")
+                if not slot.is_stable:
+                    source.add(f"{slot.name}_b_in = {slot.name}_b")
+            source.add_all(self._new_views(slot))
+        return source.lines
+
+    def _returned(self, v: Value) -> str:
+        text = self.in_its_class(v)
+        if v.memory is not None and v.memory.root().is_restored:
+            return f"{text}.copy('K')"
+        return text
+
+    def _written(self, slot: Slot) -> str:
+        copied = slot.memory.root().is_restored  # type: ignore[union-attr] # an array has one
+        return self._initial(slot) + (".copy('K')" if copied else "")
+
+    def forward_nodes(self, nodes: list) -> None:
+        """Write what the forward function does."""
+        for node in nodes:
+            if isinstance(node, Block):
+                self._forward_block(node)
+            elif isinstance(node, If):
+                test = self.text(node.test)
+                with self.sharing(None):
+                    self._turns(f"if {test}:", node.then, *self._push("True"))
+                    self._turns("else:", node.otherwise, *self._push("False"))
+            elif node in self.checkpointed:
+                self.checkpointed[node].forward()
+            else:
+                first = len(self.out.lines)
+                with self.sharing(node):
+                    (self._forward_for if isinstance(node, For) else self._forward_while)(node)
+                self.forward_spans[node] = first, len(self.out.lines)
+
+    def _push(self, text: str) -> list[str]:
+        return [] if self.is_test else [f"push({text})"]
+
+    def _forward_for(self, node: For) -> None:
+        bounds = ", ".join(self.text(b) for b in node.bounds)
+        n = self.fresh("r")
+        self.out.add(f"{n} = range({bounds})")
+        first = len(self.out.lines)
+        if node.broken is None:
+            self._turns(f"for {node.slot.name} in {n}:", node.body)
+            self._make_shared_views(first, n)
+            self.out.add_all(self._push(n))
+            return
+        self.counters.append(f"{n}_")
+        self.out.add(f"{node.broken} = False")
+        self.out.add(f"{n}_ = 0")
+        last = [f"{n}_ += 1", f"if {node.broken}: break"]
+        self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
+        self._make_shared_views(first, n)
+        self.out.add_all(self._push(f"{n}[:{n}_]"))
+
+    def _make_shared_views(self, at: int, turns: str) -> None:
+        """Make the views that the turns of a loop share, before a line."""
+        if self.shared is not None:
+            indent = "    " * self.out.depth
+            self.out.lines[at:at] = [indent + line for line in self.shared.lines(turns)]
+
+    def _forward_while(self, node: While) -> None:
+        n = self.fresh("n")
+        self.counters.append(n)
+        self.out.add(f"{n} = 0")
+        if node.broken is not None:
+            self.out.add(f"{node.broken} = False")
+        self.out.add("while True:")
+        self.out.depth += 1
+        self.forward_test(node)
+        self.out.add(f"if not {self.text(node.test)}: break")
+        self.forward_nodes(node.body)
+        self.out.add(f"{n} += 1")
+        if node.broken is not None:
+            self.out.add(f"if {node.broken}: break")
+        self.out.depth -= 1
+        self.out.add_all(self._push(n))
+
+    def forward_test(self, node: While) -> None:
+        """Write what makes the test of a loop."""
+        is_test, self.is_test = self.is_test, True
+        self.forward_nodes(node.before)
+        self.is_test = is_test
+
+    def _turns(self, head: str, nodes: list, *last: str) -> None:
+        self.out.add(head)
+        n = len(self.out.lines)
+        self.out.depth += 1
+        self.forward_nodes(nodes)
+        self.out.add_all(last)
+        if len(self.out.lines) == n:
+            self.out.add("pass")
+        self.out.depth -= 1
+
+    def _forward_block(self, block: Block) -> None:
+        out = self.out
+        pushes = self.pushes.get(block, {})
+        pushed = set(pushes)
+        used_later = set(block.writes.values())
+        for k, op in enumerate(block.ops):
+            value = op.out
+            if value is None:
+                self._forward_write(op, block)
+                continue
+            if op.code == "read":
+                self._forward_read(value, block)
+                continue
+            shared = self._shared_result(op)
+            if shared is not None:
+                self.inlined[value] = shared
+                continue
+            if value.name + "_pull" in pushes:
+                out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
+            else:
+                text = self.operation(op, self.text_for(op))
+                self.shapes.note(op)
+                if self._can_be_inlined(op, k, block, pushed, used_later):
+                    self.shapes.compare(op)
+                    self.inlined[value] = text
+                    continue
+                out.add(f"{value.name} = {text}")
+            self._check(op)
+            if self._makes_shadow(op):
+                out.add(f"{value.name}_b = {self._new_shadow(op)}")
+        names = [self._pushed(p) for p in pushes.values()]
+        if names:
+            self.push_names[len(out.lines)] = list(pushes)
+            out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
+        slots, values, made = [], [], []
+        for slot, value in block.writes.items():
+            if value.op.code == "read" and value.op.data is slot:
+                continue
+            slots.append(slot.name)
+            values.append(self._bound(slot, value))
+            if self.has_shadow(value):
+                slots.append(f"{slot.name}_b")
+                values.append(self._shadow_forward(value))
+            views = self._views(slot)
+            if value.op.code == "read" and set(views) <= set(self._views(value.op.data)):
+                slots += [f"{slot}{m}" for m in views]
+                values += [f"{self.text(value)}{m}" for m in views]
+            else:
+                made += self._new_views(slot)
+        if slots:
+            out.add(f"{', '.join(slots)} = {', '.join(values)}")
+        out.add_all(made)
+
+    def _forward_read(self, v: Value, block: Block) -> None:
+        """Keep what a variable holds, if it is bound anew and what follows may read this value."""
+        slot = v.op.data
+        if self._is_rebound(v, block):
+            self.out.add(f"{v.name} = {slot.name}")
+            self.renamed.add(v)
+            if self.has_shadow(v):
+                self.out.add(f"{v.name}_b = {slot.name}_b")
+            self.out.add_all([f"{v.name}{m} = {slot}{m}" for m in self._views(slot)])
+
+    def _shared_result(self, op: Op) -> str | None:
+        """Return the name of a view that is made before the loop; None for other operations."""
+        if op.code != "view" or op.data == CALLED:
+            return None
+        value: Any = op.out
+        return self._shared_view(self._same_in_turns(value, lambda slot: True))
+
+    def _new_views(self, slot: Slot) -> list[str]:
+        return [f"{slot}{m} = memoryview({slot}{m[:-2]})" for m in self._views(slot)]
+
+    def _bound(self, slot: Slot, v: Value) -> str:
+        """Return what a variable is bound to."""
+        if slot not in self.plain.loose:
+            return self.in_its_class(v)
+        is_float = v.kind.classes == {np.float64} and v not in self.plain.loose
+        return f"float({self.text(v)})" if is_float and slot.is_stable else self.text(v)
+
+    def _is_rebound(self, v: Value, block: Block) -> bool:
+        return v.op.data in block.writes and block.writes[v.op.data] is not v
+
+    def _makes_shadow(self, op: Op) -> bool:
+        value = op.out
+        return value is not None and op.code in _NEW and self.has_shadow(value)
+
+    def _new_shadow(self, op: Op) -> str:
+        """Return a shadow for what an operation makes, or reads in a list, as it is written."""
+        if op.code == "item":
+            base = self._shadow_forward(op.args[0])
+            return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
+        if op.code != "list":
+            return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
+        if op.data:
+            return f"[0.0] * len({op.out})"
+        return f"[{', '.join(map(self._shadow_of_item, op.args))}]"
+
+    def _shadow_of_item(self, v: Value) -> str:
+        return self._shadow_forward(v) if v.kind.has_memory else "0.0"
+
+    def _shadow_forward(self, v: Value) -> str:
+        op = v.op
+        if op.code == "read":
+            return f"{v.name}_b" if v in self.renamed else f"{op.data.name}_b"
+        if op.code == "view":
+            base = self._shadow_forward(op.args[0])
+            return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
+        return f"{v.name}_b"
+
+    def _can_be_inlined(
+        self, op: Op, k: int, block: Block, pushed: set[str], used_later: set[Value]
+    ) -> bool:
+        """Whether an operation is written where its value is read: once, with no write between."""
+        value = op.out
+        assert value is not None
+        if value.uses != 1 or value.name in pushed or value in used_later:
+            return False
+        if {value.name + "_b", value.name + "_shape"} & pushed:
+            return False
+        if self._makes_shadow(op) or _is_checked(op):
+            return False
+        if value in self.shapes.compared(op):
+            return False
+        for later in block.ops[k + 1 :]:
+            if value in later.args or value in later.options.values():
+                is_compared = later.code == "call" and value in self.shapes.compared(later)
+                if is_compared and self.shapes.text(value, True) is None:
+                    return False
+                return later.out is not None or later.args[0] is not value
+            if later.out is None:
+                return False
+        return False
+
+    def _check(self, op: Op) -> None:
+        """Check a result whose kind could depend on values, or on shapes."""
+        value = op.out
+        assert value is not None
+        self.shapes.compare(op)
+        if is_rounded(op):  # an integer beyond may hold all digits of the number
+            self.out.add(f"if not {-EXACT} < {value.name} < {EXACT}: raise Changed")
+        if not _is_checked(op):
+            return
+        if value.kind.is_array:
+            dtype = self.constants.name(value.kind.dtype)
+            self.out.add(
+                f"if {value.name}.ndim != {value.kind.ndim} or {value.name}.dtype != {dtype}: "
+                "raise Changed"
+            )
+        elif value.kind.is_scalar:
+            loose = {bool, float} if value in self.plain.loose else set()
+            classes = self.constants.name(tuple(sorted(value.kind.classes | loose, key=repr)))
+            self.out.add(f"if type({value.name}) not in {classes}: raise Changed")
+
+    def _recorded(self, op: Op) -> str:
+        bound = op.rule
+        wanted = tuple([
+            i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
+        ])  # fmt: skip
+        record = self.constants.name(bound.rule.record)
+        text = self.text_for(op)
+        args = "".join(
+            f"{text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
+        )
+        named = ", ".join(
+            f"{name!r}: {text(a) if isinstance(a, Value) else self.const(a)}"
+            for name, a in bound.options.items()
+        )
+        return f"{record}(({args}), {{{named}}}, {wanted!r})"
+
+    def _forward_write(self, op: Op, block: Block) -> None:
+        if op.code == "break":
+            self.out.add(f"{op.data} = True")
+            return
+        if op.code == "raise":
+            self.out.add("raise Changed")
+            return
+        if op.code == "enter":
+            name, options = op.data
+            made = ", ".join(f"{key}={option!r}" for key, option in options.items())
+            self.out.add_all([f"{name} = errstate({made})", f"{name}.__enter__()"])
+            return
+        if op.code == "leave":
+            self.out.add(f"{op.data}.__exit__(None, None, None)")
+            return
+        base, value, *at = op.args
+        given = self.text_for(op)(value)
+        if op.code == "append":
+            self.out.add(f"{self.text(base)}.append({given})")
+            if self.has_shadow(base):
+                shadow = self._shadow_forward(base)
+                self.out.add(f"{shadow}.append({self._shadow_of_item(value)})")
+            return
+        place = self.place_of(op, self.text(base))
+        target = f"{place}[{self.index(op.data, [self.text(a) for a in at])}]"
+        old = self.old_name(op)
+        if op.code == "set":
+            self._forward_set(op, target, old if old in self.pushes.get(block, {}) else None)
+            return
+        if old in self.pushes.get(block, {}):
+            is_view = region_of(op).is_array and (self.for_machine or not has_arrays(op.data))
+            self.out.add(f"{old} = {target}" + (".copy()" if is_view else ""))
+        if op.code == "store" and _may_overlap(base, value):
+            # NumPy writes along another direction in an order of its own, not as if it had copied.
+            self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
+        self.shapes.compare_written(op, target, given)
+        sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
+        if op.data == ("known", Ellipsis) and op.code != "store":
+            name = self.text(base)
+            self.out.add(f"{name} {sign} {given}")
+            return
+        self.out.add(f"{target} {sign} {given}")
+
+    def _forward_set(self, op: Op, target: str, old: str | None) -> None:
+        """Write an item of a list; an array in it has its shadow in the shadow of the list."""
+        base, value, at = op.args
+        self.out.add(f"{target} = {self.in_its_class(value)}")
+        if value.kind.has_memory and self.has_shadow(base):
+            shadow = f"{self._shadow_forward(base)}[{self.text(at)}]"
+            if old is not None:
+                self.out.add(f"{old} = {shadow}")
+            self.out.add(f"{shadow} = {self._shadow_forward(value)}")
+
+    def _pushed(self, pushed: Pushed) -> str:
+        """Return what is pushed as the forward function writes it."""
+        if isinstance(pushed, str):
+            return pushed
+        v, part = pushed
+        if part.startswith("_b"):
+            return self._shadow_forward(v) + part.removeprefix("_b")
+        return self.text(v) + (".shape" if part == "_shape" else part)
+
+
+def _may_overlap(base: Value, value: Value) -> bool:
+    """Whether a row or column is written that may share memory with what is written into it."""
+    if value.memory is None or value.kind.ndim != 1:
+        return False
+    return value.memory.root() is base.memory.root()  # type: ignore[union-attr] # an array has one
+
+
+def _is_checked(op: Op) -> bool:
+    """Whether the kind of a result could depend on values, or on shapes."""
+    if op.code == "join" or op.data is CALLED:
+        return True
+    if op.code != "call" or isinstance(op.f, np.ufunc):
+        return False
+    if op.f is operator.pow:
+        return all(not a.kind.is_array for a in op.args)
+    if getattr(op.f, "__module__", None) == "math" or is_display(op):
+        return False  # its class depends on those of the arguments alone
+    return op.f not in SYMBOLS and op.f not in PREFIXES
