@@ -71,11 +71,11 @@ class Variant:
         The functions with loops in it, and whether the program has all turns one after the other.
     written : callable, optional
         The function as it is written, for such arguments; for others it returns `MISMATCH`.
-    is_left : bool
-        Whether that was found to be faster.
+    is_slower : bool
+        Whether that was found to be faster than the program.
     """
 
-    __slots__ = ("filename", "is_left", "loops", "program", "run", "source", "written")
+    __slots__ = ("filename", "is_slower", "loops", "program", "run", "source", "written")
 
     def __init__(
         self, run: Callable, source: str, program: Program, filename: str, loops: list
@@ -86,7 +86,7 @@ class Variant:
         self.program = program
         self.filename = filename
         self.written: Callable | None = None
-        self.is_left = False
+        self.is_slower = False
 
     def forget(self) -> None:
         """Drop the source that tracebacks show."""
@@ -248,7 +248,7 @@ class Compiled:
         loops += [(programs, False) for programs in self._as_written_loops]
         name = getattr(self._f, "__name__", None) or name_of(self._f)
         why = self.eager_because
-        if any(v.is_left for vs in self._variants.values() for v in vs):
+        if any(v.is_slower for vs in self._variants.values() for v in vs):
             why = why or "a program is slower than the function as it is written"
         return report_of(name, self.variants, why, loops)
 

@@ -190,14 +190,14 @@ class Structured:
 
         If other arrays have turned out to be broadcast, it is made anew.
         """
-        if isinstance(error, UnequalError) and self._notes_ones(error.ones):
+        if isinstance(error, UnequalError) and self._learn_ones(error.ones):
             self.native = self.native_code = None
             return
         self.asides += 1
         if self.asides > _MOST_ASIDES:
             self.native, self.native_code, self.why = None, None, str(error)
 
-    def _notes_ones(self, seen: dict[str, set[int]]) -> bool:
+    def _learn_ones(self, seen: dict[str, set[int]]) -> bool:
         """Note which axes have one element in all calls that tell of it; False if it is known."""
         changed = False
         for name, now in seen.items():

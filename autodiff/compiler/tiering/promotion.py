@@ -176,7 +176,7 @@ def settle(variant: Any, run: Callable) -> None:
             y = written(*args)
             return run(*args) if y is MISMATCH else y
 
-        variant.run, variant.is_left = either, True
+        variant.run, variant.is_slower = either, True
 
     def keep() -> None:
         variant.run = run

@@ -17,8 +17,7 @@ from autodiff.structured.native.code import I8, I32, I64, PTR, TYPES, Code
 
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
-_LETTERS = {"d": "d", "s": "s"}
-_FUNCTIONS = tuple([letter + f for letter in _LETTERS for f in ("gemv", "gemm")])
+_FUNCTIONS = ("dgemv", "dgemm", "sgemv", "sgemm")
 _MOST = 2**31  # elements along an axis
 _MOST_TOGETHER = 32  # outer products that are added at once
 _WORDS_OF_SUM = 12
@@ -93,16 +92,17 @@ def _multiply(module: ir.Module, letter: str, by_vector: bool) -> Any:
             v, caller.whole(b.sdiv(step, size)), caller.number(0.0), made,
             caller.whole(code.whole(1)),
         ])  # fmt: skip
-        code.b.ret(ir.Constant(I32, 0))
 
     if by_vector:
         vector(x, m, k, x0, x1, y, y0)
-        code.head.branch(code._first)
+        code.finish()
         return code.function
     with code.branch(code.equal(n, code.whole(1))):
         vector(x, m, k, x0, x1, y, y0)
+        b.ret(ir.Constant(I32, 0))
     with code.branch(code.equal(m, code.whole(1))):
         vector(y, n, k, y1, y0, x, x1)
+        b.ret(ir.Constant(I32, 0))
     turned = [b.not_(is_along(code, width, step, stride, size.constant))
               for width, step, stride in ((n, y1, y0), (k, x1, x0))]  # fmt: skip
     steps = [b.sdiv(b.select(t, *pair), size)
@@ -126,7 +126,7 @@ class _Caller:
 
     def __init__(self, code: Code, letter: str) -> None:
         self.code = code
-        self.prefix = _LETTERS[letter]
+        self.prefix = letter
         self.type = TYPES[letter]
 
     def _place(self, kind: Any, value: Any) -> Any:

@@ -30,7 +30,7 @@ class Clock:
 class Stub:
     filename = source = "before"
     written = None
-    is_left = False
+    is_slower = False
 
     def __init__(self, run):
         self.run = run
@@ -138,7 +138,7 @@ def test_on_large_arrays_the_function_as_it_is_written_may_stay(
     for _ in range(100_000):
         assert variant.run() in ("python", "written")
     assert variant.run() == stays
-    assert variant.is_left == (stays == "written")
+    assert variant.is_slower == (stays == "written")
 
 
 def test_other_arguments_than_those_of_the_trial_go_to_the_program(clock):
