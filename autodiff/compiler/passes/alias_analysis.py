@@ -34,6 +34,8 @@ OUTSIDE = -1
 """The owner of memory that the program must not write into: that of inputs and constants."""
 
 _NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
+_APART = frozenset({Chain, Kernel, Sweep, Tiles})
+"""Functions of these classes return arrays in new memory, each of them in its own."""
 _NONE: frozenset[int] = frozenset()
 
 
@@ -56,8 +58,7 @@ class Memory:
         self.until = [-1] * (n + 1)  # by owner; the last entry is that of OUTSIDE
         self.escaping: set[int] = set()
         self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
-        # What a sweep returns is new memory, each part of it.
-        self._sweeps = {s.out for s in program.steps if type(s.f) is Sweep}
+        self._apart = {s.out for s in program.steps if type(s.f) in _APART}
         self._parts = [s.args for s in program.steps if s.f is part]
         for i in program.inputs:
             if program.metas[i].shape is not None:
@@ -88,9 +89,9 @@ class Memory:
         if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
             return _NONE
         own = frozenset({step.out})
-        if f in _NEW or is_elementwise(f) or type(f) in (Chain, Kernel, Tiles):
+        if f in _NEW or is_elementwise(f):
             return own
-        if is_new_memory(f, step.args, step.kwargs) or self._is_swept(step):
+        if is_new_memory(f, step.args, step.kwargs) or self._is_apart(step):
             return own
         shared = [self.owners[i] for i in refs_of(step)]
         found = own.union(*shared)  # it may be a view
@@ -98,12 +99,12 @@ class Memory:
             found |= {OUTSIDE}
         return found
 
-    def _is_swept(self, step: Step) -> bool:
-        """Whether it is a sweep, or takes a part of what one returns, which no other step takes."""
+    def _is_apart(self, step: Step) -> bool:
+        """Whether it makes arrays apart, or takes one of them, which no other step takes."""
         if step.f is not part:
-            return step.out in self._sweeps
+            return step.out in self._apart
         whole = step.args[0]
-        is_one = type(whole) is Ref and whole.i in self._sweeps
+        is_one = type(whole) is Ref and whole.i in self._apart
         return is_one and self._parts.count(step.args) == 1
 
     def is_free(self, x: Any, at: int) -> bool:

@@ -96,6 +96,8 @@ class Rules:
             return self._dot(step)
         if f in MATRIX_PRODUCTS:
             return self._product(step)
+        if is_outer(step):
+            return self._outer(step)
         if f in _CHANGES:
             return self._change(step)
         if f in VIEWS and f not in _DIAGONALS:
@@ -108,6 +110,8 @@ class Rules:
             return self._reduction(step, axis) if self._is_known(step.out) else None
         if step.f in MATRIX_PRODUCTS:
             return self._product(step, axis) if self._is_known(step.out) else None
+        if is_outer(step):
+            return self._outer(step, axis) if self._is_known(step.out) else None
         return self.elementwise(step, axis)
 
     def elementwise(self, step: Step, axis: int | None = None) -> Member | None:
@@ -202,7 +206,7 @@ class Rules:
     def _product(self, step: Step, along: int | None = None) -> Member | None:
         """Return how a product of matrices is done: by rows, by columns, or as a sum of products.
 
-        BLAS puts the factor that is taken whole in another order first, which has to pay for each
+        BLAS puts a matrix that is taken whole in another order first, which has to pay for each
         tile.
         """
         out = self.metas[step.out].shape
@@ -223,11 +227,29 @@ class Rules:
         if rows is not None and columns is not None:
             return None
         widest = max(math.prod(out) // self.n, a[-1])
-        if a[-1] > _FEW_TERMS and widest > _WIDEST_ROW:
+        is_wide = a[-1] > _FEW_TERMS and widest > _WIDEST_ROW
+        if is_wide and len(b if rows is not None else a) == 2:
             return None
         if rows is not None:
             return Member(step, (0, None), 0)
         return Member(step, (None, 1), len(out) - 1) if len(b) == 2 else None
+
+    def _outer(self, step: Step, along: int | None = None) -> Member | None:
+        """Return how an outer product is done: one of the vectors is cut."""
+        *rest, left, right = step.args
+        factors = left, right
+        if not all(self._is_matrix(x) and len(self._shape(x) or ()) == 1 for x in factors):
+            return None
+        cut = {k for k, x in enumerate(factors) if type(x) is Ref and x.i in self.axes}
+        if along is not None:
+            cut.add(along)
+        if len(cut) != 1:
+            return None
+        (axis,) = cut
+        if self._shape(factors[axis]) != (self.n,):
+            return None
+        cuts = (0, None) if axis == 0 else (None, 0)
+        return Member(step, (*[None] * len(rest), *cuts), axis)
 
     def _is_matrix(self, x: Any) -> bool:
         shape = self._shape(x)
@@ -296,10 +318,18 @@ class Rules:
         return x.dtype if type(x) is np.ndarray else FLOAT64
 
 
+def is_outer(step: Step) -> bool:
+    """Whether a step makes an outer product."""
+    is_einsum = step.f is np.einsum and len(step.args) == 3 and step.args[0] == "i,j->ij"
+    return not step.kwargs and (is_einsum or step.f is np.outer)
+
+
 def in_tile(member: Member, args: tuple, shape: tuple | None) -> tuple[Any, tuple]:
     """Return the function and the arguments of a step for a tile, where its result has a shape."""
     if member.step.f in _SHAPED:
         return member.step.f, (args[0], shape)
+    if member.step.f is np.einsum:
+        return np.outer, args[1:]
     if member.step.f is np.mean and member.axis is None:
         return np.sum, args  # it is divided at the end
     return member.step.f, args

@@ -29,7 +29,7 @@ from autodiff.compiler.recording.ir import (
 )
 from autodiff.compiler.tiling.tile_executor import FEWEST_TILES, Tiles, length_of
 from autodiff.compiler.tiling.tile_lowering import Preparing
-from autodiff.compiler.tiling.tile_rules import Member, Rules
+from autodiff.compiler.tiling.tile_rules import Member, Rules, is_outer
 from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
 
 LARGE = 1 << 17
@@ -91,7 +91,9 @@ class _Cutting:
         f = UFUNC_OF.get(step.f, step.f)
         if f in REDUCED and step.args and type(step.args[0]) is Ref:
             meta = self.metas[step.args[0].i]
-        elif not (is_elementwise(f) or f is np.where or f in MATRIX_PRODUCTS):
+        elif not (
+            is_elementwise(f) or f is np.where or f in MATRIX_PRODUCTS or is_outer(step)
+        ):
             return None
         is_array = meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
         return meta.shape if is_array and meta.size >= LARGE else None

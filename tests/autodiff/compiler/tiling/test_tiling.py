@@ -89,9 +89,14 @@ def masked(x, w):
     return np.sum(np.clip(shown, -1.0, 1.0) * np.where(np.all(y < 9.0), y, 0.0))
 
 
+def matrices_times_vectors(x, w):
+    y = 1.5 * x @ w[0] + np.outer(w[:, 0], x[0]) @ w[1] + (w * 1.2) @ x[1]
+    return np.sum(y * y)
+
+
 PROGRAMS = [
     softmax, columns, layer_norm, spread, extrema, distances, products, network, huber, writes,
-    views, masked,
+    views, masked, matrices_times_vectors,
 ]  # fmt: skip
 # Rows that are a multiple of a tile, and such that are not; few long ones, many short ones.
 SHAPES = [(40, 8), (43, 8), (67, 11), (8, 40), (9, 63)]
@@ -150,6 +155,26 @@ def test_of_two_axes_of_one_length_one_is_cut():
     x, w = RNG.normal(size=(41, 40)), RNG.normal(size=(40, 40))
     functions = both(lambda x, w: gradient(fluxes, x, w), (x, w), has_machine=False)
     assert Tiles in map(type, functions)
+
+
+def test_outer_products_are_made_in_tiles_and_returned_without_copies(interpreted):
+    """The gradients of two matrices are read and written once."""
+
+    def loss(a, b, x):
+        y = 1.5 * a @ x + 1.2 * b @ x
+        return 0.5 * np.sum(y * y)
+
+    args = RNG.normal(size=(40, 40)), RNG.normal(size=(40, 40)), RNG.normal(size=40)
+    f = lambda a, b, x: gradient(loss, a, b, x)  # noqa: E731
+    functions = both(f, args)
+    assert np.einsum not in functions
+    compiled = compile(f)
+    found = [compiled(*args) for _ in range(8)]
+    (variant,) = compiled._variants[3]
+    assert ".copy()" not in variant.source
+    arrays = [x for part in found for x in part]
+    for k, x in enumerate(arrays):
+        assert not any(np.shares_memory(x, y) for y in (*arrays[:k], *args))
 
 
 @pytest.mark.parametrize("f", [softmax, products, writes])
