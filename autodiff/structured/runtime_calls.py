@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import math
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,9 @@ class UnequalError(SteppedAsideError, ValueError):
         self.ones = ones
 
 
+_LONG = 10_000
+
+
 class ChangedError(Exception):
     """A value is of another kind than the program was made for."""
 
@@ -39,6 +43,9 @@ def is_finite(x: Any) -> bool:
     if x is None:
         return True
     if type(x) is np.ndarray:
+        if x.size >= _LONG and x.dtype.kind == "f" and x.flags.c_contiguous:
+            square = np.vdot(x, x)  # in half the time
+            return math.isfinite(square) or bool(np.isfinite(x).all())
         return bool(np.isfinite(x).all())
     return cmath.isfinite(x)
 
@@ -66,6 +73,18 @@ def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 def zeros_like(x: np.ndarray) -> np.ndarray:
     """Return zeros in the layout of an array, in a fraction of the time that NumPy's takes."""
     return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
+
+
+def shadow_with(x: np.ndarray, g: Any) -> np.ndarray:
+    """Return a new shadow of an array with its first cotangent, if there is one."""
+    if type(g) is not np.ndarray or g.shape != x.shape or g.dtype != x.dtype:
+        shadow = zeros_like(x)
+        if g is not None:
+            shadow += g
+        return shadow
+    shadow = np.empty_like(x)
+    shadow[...] = g
+    return shadow
 
 
 def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
@@ -172,6 +191,7 @@ SCOPE = {
     "s_": np.s_,
     "errstate": np.errstate,
     "zeros_like": zeros_like,
+    "shadow_with": shadow_with,
     "zeros_along": zeros_along,
     "may_share": np.may_share_memory,
     "array": np.array,

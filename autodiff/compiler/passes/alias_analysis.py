@@ -104,7 +104,8 @@ class Memory:
         if step.f is not part:
             return step.out in self._apart
         whole = step.args[0]
-        is_one = type(whole) is Ref and whole.i in self._apart
+        has_axes = bool(self.program.metas[step.out].shape)  # others may be numbers
+        is_one = has_axes and type(whole) is Ref and whole.i in self._apart
         return is_one and self._parts.count(step.args) == 1
 
     def is_free(self, x: Any, at: int) -> bool:

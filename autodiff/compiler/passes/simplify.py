@@ -41,6 +41,7 @@ from autodiff.compiler.recording.ir import (
     replaced,
 )
 from autodiff.functions import UFUNC_OF, facts_of
+from autodiff.structured.recorded_calls import Sweep
 
 _OF_PYTHON = frozenset(
     {operator.mod, operator.floordiv, operator.truediv, operator.pow, divmod, pow, round}
@@ -275,9 +276,19 @@ class Simplifier(Algebra):
             if origin is None or origin.f is not np.copy:
                 break
             root = origin.args[0]
+        if how is has_nan and self._is_swept(root):
+            return
         if type(root) is Ref and (root.i, how) not in self.guarded:
             self.guarded.add((root.i, how))
             self.steps.append(Step(guard, (value, how, expected), None, -1))
+
+    def _is_swept(self, x: Any) -> bool:
+        """Whether a value is what the sweep of a program returns, which looks for NaN itself."""
+        origin = self.origin.get(x.i) if type(x) is Ref else None
+        if origin is None or origin.f is not part:
+            return False
+        whole = self.origin.get(origin.args[0].i)
+        return whole is not None and type(whole.f) is Sweep
 
     def _all_finite(self, value: Ref, origin: Step) -> Ref:
         """Check `b` in place of logaddexp(c, b): its finiteness is known anyway."""

@@ -91,9 +91,7 @@ class _Cutting:
         f = UFUNC_OF.get(step.f, step.f)
         if f in REDUCED and step.args and type(step.args[0]) is Ref:
             meta = self.metas[step.args[0].i]
-        elif not (
-            is_elementwise(f) or f is np.where or f in MATRIX_PRODUCTS or is_outer(step)
-        ):
+        elif not (is_elementwise(f) or f is np.where or f in MATRIX_PRODUCTS or is_outer(step)):
             return None
         is_array = meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_)
         return meta.shape if is_array and meta.size >= LARGE else None

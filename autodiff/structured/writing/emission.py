@@ -15,6 +15,7 @@ Memory is put back to what it was as writes are passed, so that every read finds
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -105,6 +106,26 @@ class Emitter(ForwardWriter):
         source.add(f"return ({''.join(f'{r}, ' for r in results)})")
         return source.lines
 
+    def _begins_with_cotangent(self, slot: Slot) -> bool:
+        """Have a shadow begin as a copy of what is first added to all of it, if that is so."""
+        name = f"{slot.name}_b"
+        if slot.memory.root() in self.layouts:  # type: ignore[union-attr]
+            return False
+        lines = self.backward_lines
+        first = next((k for k, x in enumerate(lines) if re.search(rf"\b{name}\b", x)), None)
+        if first is None:
+            return False
+        added = re.fullmatch(
+            rf"    (?:if (seeds\S+) is not None: )?{name} \+= (seed\S+)", lines[first]
+        )
+        if added is None or added.group(1) not in (None, added.group(2)):
+            return False
+        lines[first] = f"    {name} = shadow_with({slot.name}, {added.group(2)})"
+        if name in self.viewed:
+            self.viewed.remove(name)
+            lines[first] += f"; {name}_m = memoryview({name})"
+        return True
+
     def _backward_head(self) -> list[str]:
         source = Source()
         source.lines.append("def backward(frame, tape, outs, seeds):")
@@ -113,7 +134,7 @@ class Emitter(ForwardWriter):
         if frame:
             source.add(f"({frame}) = frame")
         for slot in self.program.parameters:
-            if slot in self.late:
+            if slot in self.late and not self._begins_with_cotangent(slot):
                 source.add(f"{slot.name}_b = {self._zeros(slot)}")
         source.add_all([f"{name}_m = memoryview({name})" for name in sorted(self.viewed)])
         return source.lines
