@@ -38,6 +38,11 @@ from chainrules_core.operations.scattering import scatter
 _AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
 
 
+_OF_ONE_FORM = frozenset(
+    {int, float, complex, bool, str, type(None), np.float64, np.int64, np.bool_}
+)
+
+
 class Emitter:
     """Writes the source of a program.
 
@@ -320,14 +325,28 @@ class Emitter:
                 )
                 self.lines.append(f"nan = {dot}")
                 condition = "nan != nan"
-        elif how is described and expected[0] is np.ndarray:
-            _, dtype, shape = expected
-            condition = f"{shown}.shape != {shape!r} or {shown}.dtype != {self.constant(dtype)}"
-            condition = f"type({shown}) is not ndarray or {condition}"
+        elif how is described:
+            condition = self._other_form(shown, expected)
         else:
             name = self.names.of(how, hint(how))
             condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
         self.lines.append(f"if {condition}: {self._leave()}")
+
+    def _other_form(self, shown: str, expected: tuple) -> str:
+        """Return the condition that a value is described by something else."""
+        kind, *rest = expected
+        name = self.names.of(kind, kind.__name__)
+        is_other = f"type({shown}) is not {name}"
+        if kind in (tuple, list):
+            parts = [self._other_form(f"{shown}[{k}]", part) for k, part in enumerate(rest)]
+            return " or ".join([is_other, f"len({shown}) != {len(rest)}", *parts])
+        if kind is np.ndarray:
+            dtype, shape = rest
+            is_other += f" or {shown}.shape != {shape!r}"
+            return f"{is_other} or {shown}.dtype != {self.constant(dtype)}"
+        if kind in _OF_ONE_FORM:
+            return is_other
+        return f"{self.names.of(described, 'described')}({shown}) != {self.constant(expected)}"
 
     def _leave(self) -> str:
         """Return the statement that gives a run up."""

@@ -16,6 +16,7 @@ from autodiff.structured.native.code import (
     I32,
     I64,
     MAY_WARN,
+    NOT_READ,
     PTR,
     SHAPES_DIFFER,
     STEPS_ASIDE,
@@ -30,6 +31,7 @@ from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import TAGS, Array, Number, has_tag, letter_of
 from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
+from chainrules_core.interpreter.places import MADE_HERE
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
 # What is invalid, divisions by zero, and what overflows: FE_... of C.
@@ -38,8 +40,9 @@ _CLASSES = {tag: cls for cls, tag in TAGS.items()}
 _WHY = {
     STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
     MAY_WARN: "NaN or Inf made of numbers",
+    NOT_READ: "the sweep does not read what was pushed",
 }
-_EXACT = 2**53
+_EXACT, _LARGE = 2**53, 2**62
 _C_TYPES = {"d": ctypes.c_double, "s": ctypes.c_double, "i": ctypes.c_int64, "b": ctypes.c_int64}
 
 
@@ -100,7 +103,7 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
     _, _, *args = code.function.args
     rest = iter(args)
     b = code.b
-    memory.begin(code, statements.state)
+    memory.begin(code, statements.state, statements.forward)
     for name in part.given:
         kind = part.kinds[name]
         x = next(rest)
@@ -175,6 +178,9 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     if statements.forward:
         found = code.call("fetestexcept", I32, [ir.Constant(I32, _exceptions())])
         code.exit_if(b.icmp_signed("!=", found, ir.Constant(I32, 0)), MAY_WARN)
+    else:
+        left = code.word(statements.state, memory.USED)
+        code.exit_if(b.icmp_signed("!=", left, code.whole(0)), NOT_READ)
     code.finish()
 
 
@@ -183,56 +189,86 @@ def _exceptions() -> int:
 
 
 class Loop:
-    """A loop as machine code, forward and backward: what the source around it calls."""
+    """A loop as machine code, forward and backward: what the source around it calls.
+
+    Attributes
+    ----------
+    forward : callable
+        ``forward(push, *args)`` runs the loop, and pushes what its sweep needs.
+    backward : callable
+        ``backward(tape, *args)`` runs the sweep of the loop.
+    """
 
     def __init__(self, compiled: Compiled, forward: Part, backward: Part) -> None:
         self.compiled = compiled
-        self.forward_call = _caller(forward, compiled, True)
-        self.backward_call = _caller(backward, compiled, False)
-
-    def forward(self, push: Callable, *args: Any) -> Any:
-        """Run the loop; what its sweep needs is pushed."""
-        tape = Tape()
-        found = self.forward_call(tape, args)
-        tape.held = args
-        push(tape)
-        return found
-
-    def backward(self, tape: Tape, *args: Any) -> Any:
-        """Run the sweep of the loop."""
-        found = self.backward_call(tape, args)
-        if not tape.is_empty:
-            raise SteppedAsideError("the sweep does not read what was pushed")
-        return found
+        self.forward = _caller(forward, compiled, True)
+        self.backward = _caller(backward, compiled, False)
 
 
 def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
-    """Return what converts arguments, calls machine code, and converts its results."""
-    f = compiled.function(part.name, part.types())
+    """Return what checks arguments, calls machine code, and converts its results.
+
+    It is written as source, because small loops are called often.
+    """
+    names = [f"x{k}" for k in range(len(part.given))]
     kinds = [part.kinds[x] for x in part.given]
-    results = [part.kinds[x] for x in part.results]
-    n = sum(map(_words_of, results))
+    results = _Results([part.kinds[x] for x in part.results])
+    scope: dict[str, Any] = {
+        "f": compiled.function(part.name, part.types()), "names": part.given, "Tape": Tape,
+        "ndarray": np.ndarray, "Aside": SteppedAsideError, "failed": _failed, "tags": TAGS,
+        "byref": ctypes.byref, "Words": results.words, **results.scope,
+    }  # fmt: skip
+    lines, given = [], ["tape.address", "byref(out)" if results.fields else "None"]
+    for x, kind in zip(names, kinds, strict=True):
+        checks, values = _given(x, kind, is_forward, scope)
+        lines += checks
+        given += values
+    args = "".join(f"{x}, " for x in names)
+    arrays = "".join(f"{x}, " for x, kind in zip(names, kinds, strict=True) if kind.is_array)
+    first = "push" if is_forward else "tape"
+    lines += ["tape = Tape()"] if is_forward else []
+    lines += ["out = Words()"] if results.fields else []
+    lines += [f"status = f({', '.join(given)})", f"if status: failed(status, names, ({args}))"]
+    lines += [f"held = ({arrays})"] if is_forward or results.are_arrays else []
+    lines += ["tape.held = held", "push(tape)"] if is_forward else []
+    lines += [f"return ({''.join(f'{x}, ' for x in results.texts)})"]
+    body = "\n    ".join([f"def call({first}, {', '.join(names)}):", *lines])
+    exec(compile(body, f"{MADE_HERE}call of machine code>", "exec"), scope)
+    return scope["call"]
 
-    def call(tape: Tape, args: tuple) -> Any:
-        given: list[Any] = []
-        for x, kind in zip(args, kinds, strict=True):
-            if kind.dtype is not None:
-                if type(x) is not np.ndarray or x.dtype != kind.dtype:
-                    raise SteppedAsideError("an array of another kind")
-                given.append(x)
-                continue
-            if is_forward and type(x) not in kind.classes:
-                raise SteppedAsideError("a number of another class")
-            _give(x, kind, given)
-        out = (ctypes.c_int64 * (n + 1))()
-        status = f(tape.address, ctypes.addressof(out), *given)
-        if status:
-            if status == SHAPES_DIFFER:
-                raise UnequalError(_ones_of(part.given, args))
-            raise SteppedAsideError(_WHY[status])
-        return _taken(out, results, (tape, args))
 
-    return call
+def _given(
+    x: str, kind: Kind, is_forward: bool, scope: dict[str, Any]
+) -> tuple[list[str], list[str]]:
+    """Return the statements that check an argument, and the expressions that hand it over.
+
+    In the sweep the class of a number does not count.
+    """
+    if kind.dtype is not None:
+        scope[f"dtype_{x}"] = kind.dtype
+        is_other = f"({x}.dtype is not dtype_{x} and {x}.dtype != dtype_{x})"
+        test = f"if type({x}) is not ndarray or {is_other}: "
+        return [test + "raise Aside('an array of another kind')"], [x]
+    lines = []
+    if is_forward:
+        scope[f"classes_{x}"] = kind.classes
+        lines.append(f"if type({x}) not in classes_{x}: raise Aside('a number of another class')")
+    if letter_of(kind) in "ib":
+        lines.append(f"if not {-_LARGE} < {x} < {_LARGE}: raise Aside('a large integer')")
+        return lines, [f"int({x})"]
+    if int in kind.classes or not is_forward:
+        lines.append(
+            f"if type({x}) is int and not {-_EXACT} < {x} < {_EXACT}: "
+            "raise Aside('a large integer')"
+        )
+    return lines, [f"float({x})", *([f"tags[type({x})]"] if has_tag(kind) else [])]
+
+
+def _failed(status: int, names: list[str], args: tuple) -> None:
+    """Raise an error that says why machine code has left."""
+    if status == SHAPES_DIFFER:
+        raise UnequalError(_ones_of(names, args))
+    raise SteppedAsideError(_WHY[status])
 
 
 def _ones_of(names: list[str], args: tuple) -> dict[str, set[int]]:
@@ -242,46 +278,59 @@ def _ones_of(names: list[str], args: tuple) -> dict[str, set[int]]:
     return {f"{name}_b": own for name, own in axes.items()} | axes
 
 
-def _give(x: Any, kind: Kind, given: list[Any]) -> None:
-    letter = letter_of(kind)
-    if letter in "ib":
-        number = int(x)
-        if not -(2**62) < number < 2**62:
-            raise SteppedAsideError("a large integer")
-        given.append(number)
-        return
-    if type(x) is int and abs(x) >= _EXACT:
-        raise SteppedAsideError("a large integer")
-    given.append(float(x))
-    if has_tag(kind):
-        given.append(TAGS[type(x)])
+class _Results:
+    """The words in which machine code hands back numbers and arrays.
 
+    Attributes
+    ----------
+    fields : list
+        Their names and types.
+    texts : list of str
+        Expressions that make numbers and arrays of them.
+    scope : dict
+        What these find by name.
+    are_arrays : bool
+        Whether there are arrays among them: these may lie in the memory of arguments.
+    """
 
-def _words_of(kind: Kind) -> int:
-    return 1 + 2 * kind.ndim if kind.is_array else 1 + has_tag(kind)
+    def __init__(self, kinds: list[Kind]) -> None:
+        self.are_arrays = any(kind.is_array for kind in kinds)
+        self.fields: list[tuple[str, Any]] = []
+        self.texts: list[str] = []
+        self.scope: dict[str, Any] = {"array_at": _array_at, "classes": _CLASSES}
+        for kind in kinds:
+            self._add(kind)
 
+    @property
+    def words(self) -> type:
+        """The struct of all words."""
+        return type("Words", (ctypes.Structure,), {"_fields_": self.fields})
 
-def _taken(out: Any, results: list[Kind], owner: tuple) -> tuple:
-    doubles = ctypes.cast(out, ctypes.POINTER(ctypes.c_double))
-    made: list[Any] = []
-    k = 0
-    for kind in results:
-        if kind.dtype is not None:
-            n = kind.ndim
-            made.append(_array_at(kind, out[k], out[k + 1 : k + 1 + n],
-                                  out[k + 1 + n : k + 1 + 2 * n], owner))  # fmt: skip
-            k += 1 + 2 * n
-            continue
-        letter = letter_of(kind)
-        x: Any = doubles[k] if letter in "ds" else out[k]
-        k += 1
+    def _add(self, kind: Kind) -> None:
+        own = f"kind{len(self.fields)}"
+        if kind.is_array:
+            self.scope[own] = kind
+            address = self._word(ctypes.c_int64)
+            shape, strides = (
+                "".join(f"{self._word(ctypes.c_int64)}, " for _ in range(kind.ndim))
+                for _ in range(2)
+            )
+            self.texts.append(f"array_at({own}, {address}, ({shape}), ({strides}), (tape, held))")
+            return
+        is_double = letter_of(kind) in "ds"
+        text = self._word(ctypes.c_double if is_double else ctypes.c_int64)
         if has_tag(kind):
-            cls = _CLASSES[out[k]]
-            k += 1
+            text = f"classes[{self._word(ctypes.c_int64)}]({text})"
         else:
             (cls,) = kind.classes
-        made.append(cls(x))
-    return tuple(made)
+            if cls not in (int, float):
+                self.scope[own] = cls
+                text = f"{own}({text})"
+        self.texts.append(text)
+
+    def _word(self, kind: Any) -> str:
+        self.fields.append((f"r{len(self.fields)}", kind))
+        return f"out.{self.fields[-1][0]}"
 
 
 class _Memory:
@@ -292,13 +341,13 @@ class _Memory:
         self.owner = owner
 
 
-def _array_at(kind: Kind, address: int, shape: list, strides: list, owner: tuple) -> np.ndarray:
+def _array_at(kind: Kind, address: int, shape: tuple, strides: tuple, owner: tuple) -> np.ndarray:
     """Return the array at an address, in memory of the run or of an argument."""
     dtype: Any = kind.dtype
     if 0 in shape:
         return np.empty(shape, dtype)
     interface = {"version": 3, "typestr": dtype.str, "data": (address, False),
-                 "shape": tuple(shape), "strides": tuple(strides)}  # fmt: skip
+                 "shape": shape, "strides": strides}  # fmt: skip
     return np.asarray(_Memory(interface, owner))
 
 

@@ -33,9 +33,9 @@ ELEMENTS: dict[Any, tuple[Any, str]] = {
 }
 """How elements of arrays lie in memory, and which numbers they are."""
 
-STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN = 1, 2, 3
-"""What a function returns where it does not know what NumPy does, arrays do not fit, or NumPy may
-warn."""
+STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN, NOT_READ = 1, 2, 3, 4
+"""What a function returns where it does not know what NumPy does, arrays do not fit, NumPy may
+warn, or a sweep has not read all that was pushed."""
 
 
 def element_of(dtype: Any) -> tuple[Any, str]:

@@ -16,18 +16,62 @@ from autodiff.structured.native.code import I1, I64, PTR, Code
 
 WORDS, USED, ROOM = 0, 1, 2  # the stack
 SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size
-_WORDS_OF_STATE = 9
+_WORDS_OF_STATE = _GROWN = 9
 _PIECE = 1 << 20  # bytes of the first piece; each is twice as long as the one before
 _LARGEST_PIECE = 1 << 24  # but for what asks for more
 _HEAD = 64  # bytes at the beginning of a piece
 _LARGEST_POOLED = 1 << 26
-_MOST_POOLED = 2
+_MOST_POOLED = 4
 
 
 class State(ctypes.Structure):
-    """What a run has in memory."""
+    """What a run has in memory.
 
-    _fields_ = [("words", ctypes.c_int64 * _WORDS_OF_STATE)]
+    Attributes
+    ----------
+    grown : int
+        Whether memory was taken since `shrink`.
+    address : int
+        Where it lies.
+    """
+
+    _fields_: ClassVar = [("words", ctypes.c_int64 * _WORDS_OF_STATE), ("grown", ctypes.c_int64)]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.address = ctypes.addressof(self)
+
+    def shrink(self) -> None:
+        """Give back all but one piece of each store, and what is too large to keep."""
+        words = self.words
+        for store in (SCRATCH, KEPT):
+            self._give_back(store)
+        if 8 * words[ROOM] > _LARGEST_POOLED:
+            _free(words[WORDS])
+            words[WORDS] = words[ROOM] = 0
+        self.grown = 0
+
+    def _give_back(self, store: int) -> None:
+        """Free the pieces of a store but for the last, which is the largest."""
+        words = self.words
+        last = words[store]
+        piece = ctypes.c_int64.from_address(last).value if last else 0
+        if last and words[store + 2] > _LARGEST_POOLED:
+            piece, words[store] = last, 0
+        while piece:
+            before = ctypes.c_int64.from_address(piece).value
+            _free(piece)
+            piece = before
+        if words[store]:
+            ctypes.c_int64.from_address(last).value = 0
+        else:
+            words[store + 2] = 0
+
+    def free(self) -> None:
+        """Give back all memory."""
+        for place in (WORDS, SCRATCH, KEPT):
+            if self.words[place]:
+                _free(self.words[place])
 
 
 _take = ctypes.pythonapi.PyMem_RawMalloc
@@ -64,45 +108,17 @@ class Tape:
             self._state = self._pool.pop()
         except IndexError:
             self._state = State()
-        self.address = ctypes.addressof(self._state)
+        self.address = self._state.address
         self.held: tuple = ()
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing is left on the stack."""
-        return not self._state.words[USED]
-
     def __del__(self) -> None:
-        words = self._state.words
-        for store in (SCRATCH, KEPT):
-            self._give_back(store)
-        words[USED] = 0
-        if 8 * words[ROOM] > _LARGEST_POOLED:
-            _free(words[WORDS])
-            words[WORDS] = words[ROOM] = 0
+        state = self._state
+        if state.grown:
+            state.shrink()
         if len(self._pool) < _MOST_POOLED:
-            self._pool.append(self._state)
-            return
-        for place in (WORDS, SCRATCH, KEPT):
-            if words[place]:
-                _free(words[place])
-
-    def _give_back(self, store: int) -> None:
-        """Free the pieces of a store but for the last, which is the largest."""
-        words = self._state.words
-        last = words[store]
-        piece = ctypes.c_int64.from_address(last).value if last else 0
-        if last and words[store + 2] > _LARGEST_POOLED:
-            piece, words[store] = last, 0
-        while piece:
-            before = ctypes.c_int64.from_address(piece).value
-            _free(piece)
-            piece = before
-        if words[store]:
-            ctypes.c_int64.from_address(last).value = 0
-            words[store + 1] = _HEAD
+            self._pool.append(state)
         else:
-            words[store + 1] = words[store + 2] = 0
+            state.free()
 
 
 def define_functions(module: ir.Module) -> None:
@@ -126,14 +142,15 @@ def _define_room(module: ir.Module) -> None:
     with code.branch(is_there):
         code.set_word(state, WORDS, moved)
         code.set_word(state, ROOM, room)
+        code.set_word(state, _GROWN, code.whole(1))
     code.b.ret(is_there)
     code.head.branch(code._first)
 
 
 def _define_more(module: ir.Module) -> None:
-    """``structured_more(store, bytes)``: the address of so many bytes in a new piece."""
-    code = _function(module, "structured_more", PTR, [PTR, I64])
-    store, n = code.function.args
+    """``structured_more(state, store, bytes)``: the address of so many bytes in a new piece."""
+    code = _function(module, "structured_more", PTR, [PTR, PTR, I64])
+    state, store, n = code.function.args
     doubled = code.b.mul(code.word(store, 2), code.whole(2))
     size = code.b.select(code.less(doubled, code.whole(_PIECE)), code.whole(_PIECE), doubled)
     most = code.whole(_LARGEST_PIECE)
@@ -149,6 +166,7 @@ def _define_more(module: ir.Module) -> None:
         code.set_word(store, 0, piece)
         code.set_word(store, 1, least)
         code.set_word(store, 2, size)
+        code.set_word(state, _GROWN, code.whole(1))
     found = code.b.select(is_there, code.at(piece, code.whole(_HEAD)), ir.Constant(PTR, None))
     code.b.ret(found)
     code.head.branch(code._first)
@@ -179,14 +197,19 @@ def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
             b.store(code.at(code.word(place, 0, PTR), used), found)
             code.set_word(place, 1, after)
         with otherwise:
-            b.store(code.call("structured_more", PTR, [place, rounded]), found)
+            b.store(code.call("structured_more", PTR, [state, place, rounded]), found)
     address = b.load(found, typ=PTR)
     code.exit_if(b.icmp_unsigned("==", b.ptrtoint(address, I64), code.whole(0)))
     return address
 
 
-def begin(code: Code, state: Any) -> None:
-    """Be sure that there is a piece in the store ``scratch``."""
+def begin(code: Code, state: Any, is_forward: bool) -> None:
+    """Begin with what a sweep will read, or has to read; there is a piece in ``scratch`` then."""
+    for store in (SCRATCH, KEPT) if is_forward else ():
+        is_none = code.equal(code.word(state, store), code.whole(0))
+        code.set_word(state, store + 1, code.b.select(is_none, code.whole(0), code.whole(_HEAD)))
+    if is_forward:
+        code.set_word(state, USED, code.whole(0))
     with code.branch(code.equal(code.word(state, SCRATCH), code.whole(0))):
         allocated(code, state, SCRATCH, code.whole(_HEAD))
 

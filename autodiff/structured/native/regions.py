@@ -58,16 +58,16 @@ class Native:
         self.scope = {**SCOPE, **emitter.constants.scope}
         self.module = ir.Module("structured")
         define_functions(self.module)
-        self.parts: list[tuple[Any, Part, Part]] = []
+        self.parts: list[tuple[list, Part, Part]] = []
         self.why: dict[For | While, str] = {}
-        self.count = 0
+        self.tried = self.count = 0
+        self.loops: set[For | While] = set()
         if not is_readable():
             raise UnsupportedError("arrays that lie in memory in another way")
         self.live = [self._liveness(*lines) for lines in self._functions()]
         self._nodes(emitter.program.body)
         if not self.parts:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
-        self.loops = {node for node, _, _ in self.parts}
         compiled = Compiled(self.module)
         self.scope = dict(emitter.constants.scope)
         for _, forward, backward in self.parts:
@@ -87,35 +87,41 @@ class Native:
         return {n - first: names for n, names in Liveness(function).after.items()}
 
     def _nodes(self, nodes: list) -> None:
+        """Write loops as machine code, with what stands between them; if need be, one by one."""
+        places = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
+        if len(places) > 1 and self._region(nodes[places[0] : places[-1] + 1]) is None:
+            return
         for node in nodes:
             if isinstance(node, If):
                 self._nodes(node.then)
                 self._nodes(node.otherwise)
             elif isinstance(node, (For, While)):
-                self._loop(node)
+                why = self._region([node])
+                if why is not None:
+                    self.why[node] = why
+                    self._nodes([*(node.before if isinstance(node, While) else []), *node.body])
 
-    def _loop(self, node: For | While) -> None:
-        """Write a loop as machine code; if that cannot be, those inside it."""
+    def _region(self, nodes: list) -> str | None:
+        """Write nodes as machine code, from one loop to another one; return why if it cannot be."""
         e = self.emitter
-        k = len(self.parts) + len(self.why)
-        name = f"loop{k}"
+        self.tried += 1
+        name = f"loop{self.tried}"
+        ends = nodes[0], nodes[-1]
         try:
-            first, last = e.forward_spans[node]
+            first, last = _span(e.forward_spans, *ends)
             forward = self._part(f"{name}_forward", e.forward_lines[first:last], True, first)
-            first, last = e.backward_spans[node]
+            first, last = _span(e.backward_spans, *ends[::-1])
             backward = self._part(f"{name}_backward", e.backward_lines[first:last], False, first)
         except UnsupportedError as error:
-            self.why[node] = str(error)
             for direction in ("forward", "backward"):
                 made = self.module.globals.pop(f"{name}_{direction}", None)
                 if made is not None:
                     self.module.scope._useset.discard(f"{name}_{direction}")
-            if isinstance(node, While):
-                self._nodes(node.before)
-            self._nodes(node.body)
-            return
-        self.count += 1 + _loops_in(node.body)
-        self.parts.append((node, forward, backward))
+            return str(error)
+        self.count += _loops_in(nodes)
+        self.loops.update(_outermost(nodes))
+        self.parts.append((nodes, forward, backward))
+        return None
 
     def _part(self, name: str, lines: list[str], is_forward: bool, first: int) -> Part:
         """Write one direction of a loop."""
@@ -136,7 +142,7 @@ class Native:
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(
             code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
-            pushes if is_forward else {}, body,
+            pushes if is_forward else {}, body, set(results),
         )  # fmt: skip
         enter(code, part, statements)
         # A sum of a loop around this one adds here what comes from here.
@@ -152,33 +158,45 @@ class Native:
     def _source(self) -> str:
         e = self.emitter
         forward, backward = list(e.forward_lines), list(e.backward_lines)
-        spans = [(e.forward_spans[node], part, f"{part.name}_loop.forward", "push")
-                 for node, part, _ in self.parts]  # fmt: skip
-        _replace(forward, spans)
-        spans = [(e.backward_spans[node], back, f"{part.name}_loop.backward", "pop()")
-                 for node, part, back in self.parts]  # fmt: skip
-        _replace(backward, spans)
+        for nodes, part, back in self.parts:
+            ends = nodes[0], nodes[-1]
+            name = f"{part.name}_loop"
+            _replace(forward, _span(e.forward_spans, *ends), part, f"{name}.forward", "push")
+            _replace(
+                backward, _span(e.backward_spans, *ends[::-1]), back, f"{name}.backward", "pop()"
+            )
+        forward, backward = (list(filter(None, lines)) for lines in (forward, backward))
         return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
 
 
-def _replace(lines: list[str], spans: list[tuple]) -> None:
-    """Put calls in the places of loops."""
-    for (first, last), part, callee, own in sorted(spans, key=lambda s: -s[0][0]):
-        depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        call = f"{callee}({', '.join([own, *part.given])})"
-        results = "".join(f"{x}, " for x in part.results)
-        lines[first:last] = [f"{depth}{results}= {call}" if results else depth + call]
+def _span(spans: dict[Any, tuple[int, int]], first: Any, last: Any) -> tuple[int, int]:
+    """Return where the lines from one loop to another one begin and end."""
+    return spans[first][0], spans[last][1]
+
+
+def _replace(lines: list[str], span: tuple[int, int], part: Part, callee: str, own: str) -> None:
+    """Put a call in the place of lines; as many are left, so that the others keep their numbers."""
+    first, last = span
+    depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    call = f"{callee}({', '.join([own, *part.given])})"
+    results = "".join(f"{x}, " for x in part.results)
+    lines[first:last] = [
+        f"{depth}{results}= {call}" if results else depth + call,
+        *[""] * (last - first - 1),
+    ]
 
 
 def _pops(body: list[ast.stmt]) -> bool:
     return any(isinstance(p, ast.Name) and p.id == "pop" for s in body for p in ast.walk(s))
 
 
-def _loops_in(nodes: list) -> int:
-    count = 0
+def _outermost(nodes: list) -> Iterator[For | While]:
     for node in nodes:
         if isinstance(node, If):
-            count += _loops_in(node.then) + _loops_in(node.otherwise)
+            yield from _outermost([*node.then, *node.otherwise])
         elif isinstance(node, (For, While)):
-            count += 1 + _loops_in(node.body)
-    return count
+            yield node
+
+
+def _loops_in(nodes: list) -> int:
+    return sum(1 + _loops_in(node.body) for node in _outermost(nodes))

@@ -56,11 +56,14 @@ class Variables(Expressions):
         For each line with a ``push`` the names under which the sweep pops.
     body : list of ast.stmt
         What is read.
+    results : set of str
+        The names that are handed back.
     """
 
     def __init__(
         self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool, names: Names, pushes: dict[int, list[str]], body: list[ast.stmt],
+        results: set[str],
     ) -> None:  # fmt: skip
         super().__init__(code, state, scope, adjoints, forward)
         self.names = names
@@ -68,7 +71,7 @@ class Variables(Expressions):
         self.places: dict[str, Place] = {}
         self.bound: dict[str, Any] = {}
         self.left: dict[str, int] = {}  # how often arrays that are not computed are still read
-        self.escaping = escaping(body, names.variables)
+        self.escaping = escaping(body, names.variables | results)
         self.store = memory.SCRATCH
 
     def place(self, name: str) -> Place:

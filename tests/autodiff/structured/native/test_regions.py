@@ -1,0 +1,129 @@
+"""Neighbouring loops become machine code together, with what stands between them."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+
+
+def made_between(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += np.sin(a[i]) * b[i]
+    y = a * s + b
+    z = y[1:]
+    for i in range(len(z)):
+        s += z[i] * y[i]
+    w = np.tanh(y) * z[0]
+    return np.sum(w) + s
+
+
+def branches_between(a, b):
+    s = 1.0
+    for i in range(len(a)):
+        s = s + a[i] * b[i]
+    if s > 0.0:
+        t = s * b[0]
+        for i in range(3):
+            t = t * a[i]
+    else:
+        t = s - b[1]
+    k = 0
+    while k < len(a):
+        s = s + t * a[k] * b[k]
+        k += 2
+    return s * t
+
+
+def overwritten_between(a, b):
+    a = a * 1.0
+    for i in range(1, len(a)):
+        a[i] = a[i] * b[i] + a[i - 1]
+    a[0] = a[-1] * b[0]
+    b = b * a
+    b[2:4] = np.sin(b[1:3])
+    for i in range(1, len(a)):
+        a[i] = a[i] * b[i] - a[i - 1]
+    return np.sum(a * b)
+
+
+def returned_arrays(a, b):
+    for i in range(len(a)):
+        a[i] *= b[i]
+    y = np.zeros(len(a))
+    for i in range(len(a)):
+        y[i] = a[i] * b[-i]
+    return y, y * 2.0
+
+
+def nothing_turns(a, b):
+    s = a[0]
+    for i in range(len(a) - len(b)):
+        s += a[i]
+    y = s * b
+    for i in range(-3):
+        s += y[i]
+    return s + y[0]
+
+
+def one_without_form(a, b):
+    s = 0.0
+    for i in range(len(a)):
+        s += a[i] * b[i]
+    y = np.sort(a * s)
+    for i in range(len(a)):
+        s += y[i] * b[i]
+    return s
+
+
+PROGRAMS = {
+    made_between: 1, branches_between: 1, overwritten_between: 1, returned_arrays: 1,
+    nothing_turns: 1, one_without_form: 2,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_loops_together(
+    f: Callable, made: list[Structured], traced: Callable, by_numpy: Callable
+) -> None:
+    def loss(a, b):
+        y = f(a * 1.0, b * 1.0)
+        return y if not isinstance(y, tuple) else np.sum(np.sin(y[0]) + np.cos(y[1]))
+
+    args = np.cos(np.arange(1.0, 8.0)), np.sin(np.arange(1.0, 8.0))
+    expected = traced(loss, *args)
+    for way in (gradient, by_numpy, gradient, gradient):
+        for x, y in zip(way(loss, *args), expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+    (program,) = [p for p in made if p.name == f.__name__][:1]
+    assert program.native is not None, program.why
+    assert not program.native.why
+    assert len(program.native.parts) == PROGRAMS[f]
+    assert not program.asides
+
+
+def test_arrays_of_a_region_live_as_long_as_they_are_read() -> None:
+    """They lie in the memory of a run, or in that of arguments of its sweep."""
+
+    def f(x):
+        total = x * 0.0
+        for i in range(3):
+            total = total + x * x[i]
+        y = np.sin(total)
+        for i in range(3):
+            total = total * y[i]
+        return total * y
+
+    x = np.linspace(0.5, 1.5, 2000)
+    loss = lambda x, k: np.sum(f(x * k))  # noqa: E731
+    kept = [gradient(loss, x, k, argnums=0) for k in (1.0, 2.0, 1.0, 2.0, 1.0, 2.0)]
+    gc.collect()
+    again = [gradient(loss, x, k, argnums=0) for k in (1.0, 2.0)]
+    for k, g in enumerate(kept):
+        np.testing.assert_allclose(g, again[k % 2], rtol=1e-12)
