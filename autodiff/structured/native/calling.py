@@ -143,11 +143,12 @@ def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
     assert kind.dtype is not None
     odd = b.and_(together, code.whole(kind.dtype.itemsize - 1))
     code.exit_if(b.icmp_signed("!=", odd, code.whole(0)))
-    if name in names.dense:
+    axis = names.dense.get(name)
+    if axis is not None:
         dense = code.whole(kind.dtype.itemsize)
-        apart = b.and_(b.not_(code.equal(steps[-1], dense)), code.less(code.whole(1), sizes[-1]))
-        code.exit_if(apart)
-        steps[-1] = dense
+        apart = b.not_(code.equal(steps[axis], dense))
+        code.exit_if(b.and_(apart, code.less(code.whole(1), sizes[axis])))
+        steps[axis] = dense
     return Array(kind.dtype, address, sizes, steps, names.groups.get(name), name)
 
 

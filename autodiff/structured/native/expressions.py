@@ -24,6 +24,7 @@ from autodiff.structured.native.values import (
     Several,
     Tree,
     Turns,
+    dtype_of,
     leaves,
 )
 from autodiff.structured.runtime_calls import (
@@ -35,6 +36,7 @@ from autodiff.structured.runtime_calls import (
     settled,
     spread,
     total,
+    zeros_along,
 )
 from autodiff.structured.writing.calls_without_rules import JOINS
 
@@ -371,6 +373,16 @@ class Expressions(Makers):
         sizes = [p.value for p in shape.parts]
         return Tree(kind, operator.mul, [self.scalars.number(g), one], sizes)
 
+    def on_zeros_along(self, x: Any, axes: Any) -> Array:
+        """``zeros_along(x, axes)``: zeros whose axes lie in memory in this order."""
+        order = [int(p.x) for p in axes.parts]
+        e = self.elementwise
+        made = e.made(dtype_of(x), [x.shape[k] for k in order], self.store_of_new())
+        e.write(made, self.scalars.known(0.0))
+        places = [order.index(k) for k in range(len(order))]
+        made.shape, made.strides = ([n[k] for k in places] for n in (made.shape, made.strides))
+        return made
+
     def on_number(self, x: Any) -> Any:
         """``number(x)``: a cotangent of a number."""
         return self.on_total(x)
@@ -432,5 +444,5 @@ def _is_partial(f: Any) -> bool:
 _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, number: Expressions.on_number, gather: Expressions.on_gather,
-    spread: Expressions.on_spread,
+    spread: Expressions.on_spread, zeros_along: Expressions.on_zeros_along,
 }  # fmt: skip

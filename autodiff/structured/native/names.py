@@ -36,18 +36,23 @@ class Names:
         Name of an array → what stands for the memory that it is in.
     variables : set of str
         Names that are bound in one block and read in others; the others belong to one block.
-    dense : set of str
-        Names of arrays whose elements lie side by side along the last axis.
+    dense : dict
+        Name of an array → the axis along which its elements lie side by side, if that is known.
     ones : dict
         Name of an array → its axes that always have one element: others are not broadcast.
     pushed_ones : dict
         The same of what the forward function pushes.
+    shapes : dict
+        Name of a shape → how many axes there are.
     """
 
-    def __init__(self, program: Program, old_name: Any) -> None:
+    def __init__(
+        self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
+    ) -> None:
         self.kinds: dict[str, Kind] = {}
         self.groups: dict[str, Any] = {}
         self.variables: set[str] = set()
+        self.shapes: dict[str, int] = {}
         self._shadows: dict[int, object] = {}  # by the id of what stands for the memory
         for slot in program.slots:
             self._slot(slot)
@@ -65,10 +70,12 @@ class Names:
         self._flags(program.body)
         self.ones: dict[str, set[int]] = {}
         self.pushed_ones: dict[str, set[int]] = {}
-        self.dense = self._dense(program, old_name)
+        self.dense = self._dense(program, old_name, layouts)
 
-    def _dense(self, program: Program, old_name: Any) -> set[str]:
-        """Return the names of arrays whose elements lie side by side along the last axis.
+    def _dense(
+        self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
+    ) -> dict[str, int]:
+        """Return the names of arrays whose elements lie side by side along an axis, and the axis.
 
         These are what machine code makes, and what is given to it, where that is looked after.
         """
@@ -89,7 +96,15 @@ class Names:
                     names.add(old_name(op))
             elif _is_dense(op.out, odd):
                 names.add(op.out.name)
-        return names | {f"{name}_b" for name in names} | {f"{name}_b_in" for name in names}
+        last = {id(memory): axes[-1] for memory, axes in layouts.items()}
+        found: dict[str, int] = {}
+        for name in names:
+            kind = self.kinds[name]
+            if kind.is_array and kind.ndim:
+                found[name] = kind.ndim - 1
+                axis = last.get(id(self.groups.get(name)), kind.ndim - 1)
+                found[f"{name}_b"] = found[f"{name}_b_in"] = axis
+        return found
 
     def _slot(self, slot: Slot) -> None:
         kind = slot.kind or ANYTHING
@@ -103,6 +118,7 @@ class Names:
         if kind.is_array:
             root = memory.root() if memory is not None else object()
             self.groups[name] = root
+            self.shapes[f"{name}_shape"] = kind.ndim
             self.groups[shadow] = self._shadows.setdefault(id(root), object())
             self.kinds[shadow] = kind
         elif kind.is_scalar:
@@ -256,7 +272,8 @@ def stored(node: ast.AST) -> Iterator[str]:
 def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
     """Return the names of arrays that are read after the turn of the loop that makes them.
 
-    They are pushed, bound to variables, or seen through a view of which that holds.
+    They are pushed, bound to variables, or seen through a view of which that holds. Of a pushed
+    shape, nobody reads the array.
     """
     found: set[str] = set()
     views: list[tuple[set[str], set[str]]] = []
@@ -266,7 +283,9 @@ def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
             and isinstance(node.func, ast.Name)
             and node.func.id == "push"
         ):
-            found |= {name for a in node.args for name in loaded(a)}
+            parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
+            arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
+            found |= {name for a in arrays for name in loaded(a)}
         elif isinstance(node, ast.Assign):
             targets = {name for t in node.targets for name in stored(t)}
             if targets & variables:

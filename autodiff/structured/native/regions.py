@@ -51,7 +51,7 @@ class Native:
 
     def __init__(self, emitter: Emitter, ones: dict[str, set[int]]) -> None:
         self.emitter = emitter
-        self.names = Names(emitter.program, emitter.old_name)
+        self.names = Names(emitter.program, emitter.old_name, emitter.layouts)
         self.names.ones = ones
         for name in emitter.counters:
             self.names.counter(name)

@@ -205,6 +205,10 @@ class Statements(Variables):
         return [self.scalars.converted(self.scalars.number(found), "i")]
 
     def _words(self, name: str, value: Any) -> list:
+        if name in self.names.shapes and isinstance(value, Several):
+            sizes = [part.value for part in value.parts]
+            self._note_ones(name, sizes)
+            return sizes
         kind = self.names.kinds.get(name)
         if kind is None:
             raise UnsupportedError(f"{name} on the stack of machine code")
@@ -213,8 +217,7 @@ class Statements(Variables):
                 value = self.elementwise.computed(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
                 raise UnsupportedError(f"{name} of another kind in machine code")
-            ones = {k for k, n in enumerate(value.shape) if is_one(n)}
-            self.names.pushed_ones[name] = self.names.pushed_ones.get(name, ones) & ones
+            self._note_ones(name, value.shape)
             address = self.b.ptrtoint(value.address, I64)
             return [address, *value.shape, *value.strides]
         number = self.scalars.number(value)
@@ -225,12 +228,26 @@ class Statements(Variables):
             return [self.scalars.converted(number, "i")]
         return [self.b.bitcast(self.scalars.converted(number, "d"), I64)]
 
+    def _note_ones(self, name: str, shape: list) -> None:
+        ones = {k for k, n in enumerate(shape) if is_one(n)}
+        self.names.pushed_ones[name] = self.names.pushed_ones.get(name, ones) & ones
+
     def _popped(self, target: ast.expr) -> None:
         names = [t.id for t in (target.elts if isinstance(target, ast.Tuple) else [target])]  # type: ignore[attr-defined]
         kinds = [self.names.kinds.get(name) for name in names]
-        sizes = [1 + 2 * k.ndim if k is not None and k.is_array else 1 for k in kinds]
+        shapes = self.names.shapes
+        sizes = [
+            shapes[name] if name in shapes else 1 + 2 * k.ndim if k and k.is_array else 1
+            for name, k in zip(names, kinds, strict=True)
+        ]
         words = iter(memory.popped(self.code, self.state, [I64] * sum(sizes)))
         for name, kind in zip(names, kinds, strict=True):
+            if name in shapes:
+                shape = [next(words) for _ in range(shapes[name])]
+                for k in self.names.pushed_ones.get(name, ()):
+                    shape[k] = self.code.whole(1)
+                self.bound[name] = Several([self.whole(n) for n in shape])
+                continue
             if kind is None:
                 raise UnsupportedError(f"{name} on the stack of machine code")
             if kind.is_array:
@@ -241,7 +258,7 @@ class Statements(Variables):
                 for k in self.names.pushed_ones.get(name, ()):
                     shape[k] = self.code.whole(1)
                 if name in self.names.dense:
-                    strides[-1] = self.code.whole(kind.dtype.itemsize)
+                    strides[self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
                 value: Any = Array(kind.dtype, address, shape, strides,
                                    self.names.groups.get(name), name)  # fmt: skip
             else:

@@ -110,7 +110,7 @@ class Variables(Expressions):
             for k in self.names.ones.get(name, ()):
                 sizes[k] = self.code.whole(1)
             if name in self.names.dense:
-                sizes[-1] = self.code.whole(kind.dtype.itemsize)
+                sizes[kind.ndim + self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
             return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
                          sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
         letter = letter_of(kind)

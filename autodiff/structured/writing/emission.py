@@ -290,12 +290,9 @@ class Emitter(ForwardWriter):
     def shape_of(self, v: Value) -> str:
         """Return the shape of an array as the backward function writes it.
 
-        It is pushed if the array is not at hand, so that nobody keeps the array for it. Machine
-        code pushes arrays as addresses.
+        It is pushed if the array is not at hand, so that nobody keeps the array for it.
         """
         found = self.again(v)
-        if found is None and self.for_machine:
-            found = self.need(v, contents=False)
         if found is not None:
             return f"{found}.shape"
         self.pushing[f"{v.name}_shape"] = (v, "_shape")

@@ -100,7 +100,7 @@ class Writer:
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.shapes = Shapes(self)
-        self.layouts = {} if for_machine or has_checkpoints else layouts(program)
+        self.layouts = {} if has_checkpoints else layouts(program)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.viewed: set[str] = set()  # arrays that the sweep reads through a memoryview
         # The loops that keep some of their states.
