@@ -184,10 +184,10 @@ def check_conversions(program: Program) -> None:
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
-def adds_alone(memory: Memory, nodes: list) -> bool:
-    """Whether the sweep of a loop or a body only adds to the shadows of arrays in this memory.
+def leaves_alone(memory: Memory, nodes: list) -> bool:
+    """Whether a loop or a body neither writes into arrays in this memory nor makes such arrays.
 
-    It is so if the nodes neither write into them nor make such arrays.
+    Its sweep then does not change them, and only adds to their shadows.
     """
     for block in blocks_of(nodes):
         for op in block.ops:

@@ -236,6 +236,11 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
             s.add_to(v, other, factor=g)
             continue
+        if len(y) == len(mine) == 1 and e.has_shadow(v) and not s.is_complex:
+            name = e.product_sum(v, bound.args[1 - j], ys.index(y))
+            if name is not None:
+                s.out.add(f"{name}.append({e.shadow(v)}, {other}, {g})")
+                continue
         term = contractions.product(g, y, other, ys, mine)
         if term is None:
             raise UnsupportedError("a product with these subscripts")
