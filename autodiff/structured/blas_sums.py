@@ -33,45 +33,130 @@ def inner_product(x: np.ndarray, y: np.ndarray) -> float:
     return float((x * y).sum())
 
 
-class OuterSum:
-    """Outer products that are added to parts of a matrix: many at once, by one matrix product."""
+class _Collected:
+    """Parts of one matrix, and the rows and columns that all of them lie in."""
 
-    __slots__ = ("columns", "count", "left", "right", "rows", "target")
+    __slots__ = ("address", "count", "hull", "matrix")
 
     def __init__(self) -> None:
-        self.target: Any = None
+        self.matrix: Any = None
         self.count = 0
-        self.rows = self.columns = slice(0)
+        self.hull = slice(0), slice(0)
 
-    def append(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-        """Add the outer product of two vectors to a part of a matrix, now or later."""
+    def place_of(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
+        """Return the rows and columns of a part, as slices; None if it is not collected.
+
+        `x` goes with its rows, and `y` with its columns. What has been collected is added before
+        if the part is in another matrix, or far away.
+        """
+        m, n = shape = len(x), len(y)
+        if m * n < _LEAST or part.shape != shape or not x.dtype == y.dtype == part.dtype == _DTYPE:
+            return None
         whole = part if part.base is None else part.base
-        if part.size < _LEAST or not _is_part(part, whole) or not x.dtype == y.dtype == part.dtype:
-            part += np.multiply.outer(x, y)
-            return
-        if whole is not self.target or self.count == _MOST:
+        if whole is not self.matrix:
+            if type(whole) is not np.ndarray or whole.ndim != 2 or whole.dtype != _DTYPE:
+                return None
             self.add_all()
-        if whole is not self.target:
-            self.target = whole
-            self.left = np.zeros((_MOST, whole.shape[0]))
-            self.right = np.zeros((_MOST, whole.shape[1]))
-        at = (part.ctypes.data - whole.ctypes.data) // whole.itemsize
-        row, column = divmod(at, whole.shape[1])
-        rows, columns = slice(row, row + len(x)), slice(column, column + len(y))
-        self.left[self.count, rows] = x
-        self.right[self.count, columns] = y
-        self.rows = _hull(self.rows, rows) if self.count else rows
-        self.columns = _hull(self.columns, columns) if self.count else columns
-        self.count += 1
+            self.matrix, self.address = whole, whole.ctypes.data
+            self._begin(whole)
+        if part.strides != whole.strides or not whole.flags.c_contiguous:
+            return None
+        row, column = divmod((part.ctypes.data - self.address) // 8, whole.shape[1])
+        place = hull = slice(row, row + m), slice(column, column + n)
+        if self.count:
+            rows, columns = self.hull
+            hull = (
+                slice(min(row, rows.start), max(row + m, rows.stop)),
+                slice(min(column, columns.start), max(column + n, columns.stop)),
+            )
+            if self.count == _MOST or _area(*hull) > _WIDEST * m * n:
+                self.add_all()
+                hull = place
+        self.hull = hull
+        return place
 
     def add_all(self) -> None:
         """Add what has been collected."""
-        n = self.count
-        if n:
-            left, right = self.left[:n, self.rows], self.right[:n, self.columns]
-            _add_product(self.target[self.rows, self.columns], left, right)
-            left[...] = right[...] = 0.0
+        if self.count:
+            self._add(self.count, *self.hull)
             self.count = 0
+
+    def _begin(self, matrix: np.ndarray) -> None:
+        """Make room for what goes with parts of another matrix."""
+        raise NotImplementedError
+
+    def _add(self, n: int, rows: slice, columns: slice) -> None:
+        raise NotImplementedError
+
+
+class OuterSum(_Collected):
+    """Outer products that are added to parts of a matrix: many at once, by one matrix product."""
+
+    __slots__ = ("left", "right")
+
+    def _begin(self, matrix: np.ndarray) -> None:
+        self.left, self.right = (np.zeros((_MOST, n)) for n in matrix.shape)
+
+    def append(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
+        """Add the outer product of two vectors to a part of a matrix, now or later."""
+        place = self.place_of(part, x, y)
+        if place is None:
+            part += np.multiply.outer(x, y)
+            return
+        self.left[self.count, place[0]] = x
+        self.right[self.count, place[1]] = y
+        self.count += 1
+
+    def _add(self, n: int, rows: slice, columns: slice) -> None:
+        left, right = self.left[:n, rows], self.right[:n, columns]
+        _add_product(self.matrix[rows, columns], left, right)
+        left[...] = right[...] = 0.0
+
+
+class ProductSum(_Collected):
+    """Products of parts of a matrix and vectors, added to vectors: many by one matrix product.
+
+    Parameters
+    ----------
+    axis : int
+        The axis of the matrix that is summed over.
+    """
+
+    __slots__ = ("axis", "given", "targets")
+
+    def __init__(self, axis: int) -> None:
+        super().__init__()
+        self.axis = axis
+        self.targets: list[tuple[np.ndarray, tuple[slice, slice]]] = []
+
+    def _begin(self, matrix: np.ndarray) -> None:
+        self.given = np.zeros((_MOST, matrix.shape[self.axis]))
+
+    def append(self, y: np.ndarray, part: np.ndarray, x: np.ndarray) -> None:
+        """Add the product of a part of a matrix and a vector to a vector, now or later."""
+        place = self.place_of(part, y, x) if self.axis else self.place_of(part, x, y)
+        if place is None:
+            y += part @ x if self.axis else x @ part
+            return
+        self.given[self.count, place[self.axis]] = x
+        self.targets.append((y, place))
+        self.count += 1
+
+    def _add(self, n: int, rows: slice, columns: slice) -> None:
+        axis, matrix = self.axis, self.matrix[rows, columns]
+        among, along = (rows, columns) if axis else (columns, rows)
+        given = self.given[:n, along]
+        made = given @ (matrix.T if axis else matrix)
+        is_finite = np.isfinite(made).all()  # else it may be due to elements outside of a part
+        for (y, place), row, x in zip(self.targets, made, self.given, strict=False):
+            if is_finite:
+                start = place[1 - axis].start - among.start
+                y += row[start : start + len(y)]
+            else:
+                part, x = self.matrix[place], x[place[axis]]
+                y += part @ x if axis else x @ part
+        given[...] = 0.0
+        self.targets.clear()
 
 
 def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
@@ -85,20 +170,20 @@ def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
         y += left.T @ right
 
 
-_MOST = 32  # the most outer products that are added at once
-_LEAST = 1024  # elements: those of smaller parts are added at once
+_DTYPE = np.dtype(float)
+_MOST = 64  # the most vectors that are multiplied together
+_LEAST = 1024  # elements: products with smaller parts are added at once
+_WIDEST = 4  # how many times larger than a part the rectangle around all parts may be
 
 
-def _is_part(part: np.ndarray, whole: Any) -> bool:
-    """Whether it is rows and columns, one after the other, of a matrix that owns its memory."""
-    if type(whole) is not np.ndarray or whole.ndim != 2 or not whole.flags.c_contiguous:
-        return False
-    return part.strides == whole.strides and part.dtype == whole.dtype == np.float64
+def _area(rows: slice, columns: slice) -> int:
+    return (rows.stop - rows.start) * (columns.stop - columns.start)
 
 
-def _hull(a: slice, b: slice) -> slice:
-    return slice(min(a.start, b.start), max(a.stop, b.stop))
-
-
-SCOPE = {"OuterSum": OuterSum, "add_scaled": add_scaled, "inner_product": inner_product}
+SCOPE = {
+    "OuterSum": OuterSum,
+    "ProductSum": ProductSum,
+    "add_scaled": add_scaled,
+    "inner_product": inner_product,
+}
 """What generated code finds by name."""

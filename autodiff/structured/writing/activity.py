@@ -23,6 +23,9 @@ from autodiff.structured.form.known_functions import makes_new
 from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core.rule import Rule
 
+WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
+"""Operations that make values to whose cotangents or shadows those of others belong."""
+
 
 def remove_unread(program: Program) -> None:
     """Do not bind variables that nobody reads: parameters of functions read in place, say."""
@@ -184,10 +187,10 @@ def check_conversions(program: Program) -> None:
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
-def adds_alone(memory: Memory, nodes: list) -> bool:
-    """Whether the sweep of a loop or a body only adds to the shadows of arrays in this memory.
+def leaves_alone(memory: Memory, nodes: list) -> bool:
+    """Whether a loop or a body neither writes into arrays in this memory nor makes such arrays.
 
-    It is so if the nodes neither write into them nor make such arrays.
+    Its sweep then does not change them, and only adds to their shadows.
     """
     for block in blocks_of(nodes):
         for op in block.ops:
@@ -206,7 +209,8 @@ def is_left_alone(write: Op, made: Op, ops: list[Op]) -> bool:
     left alone by the operations between them, and by what the second adds to its arguments.
     """
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-    passed = [op for op in ops[ops.index(made) + 1 : ops.index(write)] if op.code != "view"]
+    passed = ops[ops.index(made) + 1 : ops.index(write)]
+    passed = [op for op in passed if op.code not in WITHOUT_SWEEP]
     near = [write.args[1], *made.args, *[v for op in passed for v in (op.out, *op.args)]]
     return not any(v and v.memory and is_active(v) and v.memory.root() is memory for v in near)
 

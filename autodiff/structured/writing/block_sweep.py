@@ -11,18 +11,19 @@ from autodiff.structured.form.ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
     Block,
+    Memory,
     Op,
     Slot,
     Value,
 )
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
-from autodiff.structured.writing.activity import depends, is_active, is_left_alone
-from autodiff.structured.writing.bound_rules import is_elementwise
+from autodiff.structured.writing.activity import WITHOUT_SWEEP, depends, is_active, is_left_alone
+from autodiff.structured.writing.bound_rules import hands_on, is_elementwise
 from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call
 from autodiff.structured.writing.calls_without_rules import is_made_of_parts
+from autodiff.structured.writing.held_sums import HeldSums
 from autodiff.structured.writing.signs import added, is_operand, negative, total, without_sign
 
-_WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
 
@@ -35,8 +36,9 @@ class BlockSweep:
         self.out = emitter.out
         # What has come for each value that has no shadow: its cotangent is the sum.
         self.terms: dict[Value, list[str]] = {}
-        # Values whose cotangent is a part of a shadow, and what is to be done when it was read.
-        self.lent: dict[Value | None, list[str]] = {}
+        self.held = HeldSums(self.out)
+        # Values whose cotangent is a part of a shadow, which may be set to zero when it was read.
+        self.lent: dict[Value | None, list[tuple[Memory, str]]] = {}
         self.is_complex = False  # an operation that reads or makes complex numbers is passed
 
     def run(self) -> None:
@@ -62,8 +64,9 @@ class BlockSweep:
                 taken[slot] = []
         for op in reversed(self.block.ops):
             self.operation(op)
-            if op.out in self.lent:
-                self.out.add_all(self.lent[op.out])
+            for memory, part in self.lent.get(op.out, ()):
+                self.held.zero(memory, part)
+        self.held.settle_all()
         for op in self.block.ops:
             if op.code == "read" and op.out in self.terms:
                 slot, terms = op.data, self.terms[op.out]
@@ -86,15 +89,18 @@ class BlockSweep:
 
     # -- cotangents --------------------------------------------------------------------------------
 
-    def add_to(self, v: Value, text: str, lasts: bool = False, factor: str = "") -> None:
+    def add_to(
+        self, v: Value, text: str, lasts: bool = False, factor: str = "", waits: bool = False
+    ) -> None:
         """Add to the cotangent of a value, times a number if there is a factor (by BLAS).
 
         A text that `lasts` may be written later, where the cotangent is read: all names in it are
-        of numbers, and bound once in the block. Of what an operation on complex numbers gives to
-        a real one, the real part counts: the cotangent of a real value is real.
+        of numbers, and bound once in the block. What `waits` may be added to a shadow later: it
+        reads no shadow. Of what an operation on complex numbers gives to a real one, the real part
+        counts: the cotangent of a real value is real.
         """
         if factor:
-            self.out.add(f"{self.e.blas('add_scaled')}({self.e.shadow(v)}, {factor}, {text})")
+            self.out.add(f"{self.e.blas('add_scaled')}({self.shadow_of(v)}, {factor}, {text})")
             return
         if self.is_complex and not v.is_complex:
             text = f"({text}).real"
@@ -102,6 +108,10 @@ class BlockSweep:
             raise UnsupportedError("a tuple in the place of an array")
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
+            if waits and shadow.isidentifier() and not self.e.for_machine:
+                self.held.add(v.memory.root(), shadow, text)  # type: ignore[union-attr] # it has one
+                return
+            self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
             if shadow.isidentifier():
                 self.out.add(added(shadow, text))
             else:
@@ -115,6 +125,11 @@ class BlockSweep:
         terms.append(text)
         if not lasts or sum(map(len, terms)) > _LONGEST:
             self._name(v)
+
+    def shadow_of(self, v: Value) -> str:
+        """Return the shadow of a value, to which something is added now."""
+        self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # an array has one
+        return self.e.shadow(v)
 
     def is_for_blas(self, *values: Any) -> bool:
         """Whether these are vectors that BLAS computes with."""
@@ -140,6 +155,7 @@ class BlockSweep:
         It is a name, unless it is read `once`. It may be a negative name if `is_signed`.
         """
         if self.e.has_shadow(v):
+            self.held.settle(v.memory.root())  # type: ignore[union-attr] # an array has one
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 return shadow
@@ -154,7 +170,10 @@ class BlockSweep:
                 return terms[0]
             if once and is_operand(terms[0]):
                 return terms[0]
-        return f"({total(terms)})" if once else self._name(v)
+        if not once:
+            return self._name(v)
+        text = total(terms)
+        return text if is_operand(text) else f"({text})"
 
     # -- operations --------------------------------------------------------------------------------
 
@@ -169,8 +188,10 @@ class BlockSweep:
             (self.write_list if op.code in LIST_WRITES else self.write)(op)
             return
         v = op.out
-        if op.code in _WITHOUT_SWEEP or not is_active(v):
+        if op.code in WITHOUT_SWEEP or not is_active(v):
             return
+        if op.code in ("list", "join"):
+            self.held.settle_all()
         if op.code == "list":
             self.list_of(op, self.e.shadow(v))
             return
@@ -199,6 +220,7 @@ class BlockSweep:
         if not is_active(base):
             return
         index = e.index(op.data, [e.need(a) for a in at])
+        self.held.settle_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
         shadow = e.place(op)
         arrays = [at[part[1]] for part in parts_of_index(op.data) if part[0] == "array"]
         if any(a.kind.letter in "iu" for a in arrays):
@@ -212,6 +234,7 @@ class BlockSweep:
         base, value, *at = op.args
         if not e.has_shadow(base):
             return
+        self.held.settle_all()
         shadow = e.shadow(base)
         is_number = value.kind.is_scalar and is_active(value)
         if op.code == "append":
@@ -238,6 +261,7 @@ class BlockSweep:
         texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
         if is_restored:
+            self.held.settle_all()  # which may read what is put back
             old = e.old_name(op)
             e.pushing[old] = old
             where = e.place(op, is_shadow=False)
@@ -246,34 +270,51 @@ class BlockSweep:
             return
         region, is_copy = region_of(op), has_arrays(op.data) and not e.for_machine
         is_view = region.is_array and not (is_copy or e.for_machine)
-        text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
-        ends = [f"{text}.fill(0.0)" if is_view else f"{text} = 0.0"] if op.code == "store" else []
-        if self.lends(op):
-            self.lent[value] = ends
-            ends = []
+        is_zeroed = op.code == "store"
+        if is_active(value) or not is_view:
+            self.held.settle(memory)
+        part = text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
+        if is_view and self.lends(op):
+            self.lent[value] = [(memory, part)] if is_zeroed else []
+            is_zeroed = False
         elif region.is_array and not (e.has_shadow(value) or (e.for_machine and op.code == "sub")):
             text += "" if is_copy else ".copy()"
         if is_active(value):
             is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
-            if ends and is_same:  # what is set to zero may be what is added to
-                self.out.add_all([f"w = {text}.copy()", *ends])
-                text, ends = "w", []
+            if is_zeroed and is_same:  # what is set to zero may be what is added to
+                self.out.add_all([f"w = {text}.copy()"])
+                self.set_to_zero(memory, part, is_view)
+                text, is_zeroed = "w", False
             self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
-        self.out.add_all(ends)
+        if is_zeroed:
+            self.set_to_zero(memory, part, is_view)
+
+    def set_to_zero(self, memory: Memory, part: str, is_view: bool) -> None:
+        """Set a part of a shadow to zero: later, if it is a view."""
+        if is_view:
+            self.held.zero(memory, part)
+        else:
+            self.out.add(f"{part} = 0.0")
 
     def lends(self, op: Op) -> bool:
         """Whether the sweep of what was written may read a part of the shadow, not a copy of it.
 
-        It may if nothing else reads the value, and the shadow is left alone until then.
+        It may if nothing else reads the value, and the shadow is left alone until then. It is
+        copied if the cotangent of an argument would be the same array.
         """
         value = op.args[1]
         e, made = self.e, value.op
         if not is_active(value) or value.uses != 1 or value in e.shapes.lasting:
             return False
-        if self.is_complex or e.for_machine or e.is_strong(made) or not region_of(op).is_array:
+        if self.is_complex or e.is_strong(made):
             return False
-        is_elementary = made in self.block.ops and made.code == "call" and is_elementwise(made)
-        return is_elementary and is_left_alone(op, made, self.block.ops)
+        if made not in self.block.ops or made.code != "call" or not is_elementwise(made):
+            return False
+        for j, a in enumerate(made.rule.args):
+            is_owned = isinstance(a, Value) and is_active(a) and not e.has_shadow(a)
+            if is_owned and a.kind.is_array and hands_on(made.rule, j):
+                return False
+        return is_left_alone(op, made, self.block.ops)
 
     def add_fitting(
         self,
@@ -283,6 +324,7 @@ class BlockSweep:
         lasts: bool = False,
         fits: bool = False,
         factor: str = "",
+        waits: bool = False,
     ) -> None:
         """Add a cotangent that may have been broadcast to the cotangent of a value.
 
@@ -300,9 +342,9 @@ class BlockSweep:
         elif mine < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
             is_negative, x = without_sign(product)
             fitted = f"fitted({x}, {self.e.shape_of(v)})"
-            self.add_to(v, negative(fitted) if is_negative else fitted)
+            self.add_to(v, negative(fitted) if is_negative else fitted, waits=waits)
         else:
-            self.add_to(v, text, lasts, factor)
+            self.add_to(v, text, lasts, factor, waits)
 
     def list_of(self, op: Op, shadow: str) -> None:
         """Hand the cotangents of the numbers in a list on to what they were made of."""

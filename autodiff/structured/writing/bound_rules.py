@@ -39,6 +39,12 @@ def is_elementwise(op: Op) -> bool:
     return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
 
 
+def hands_on(bound: Bound, j: int) -> bool:
+    """Whether an argument gets the cotangent as it is, or its negative."""
+    partial = bound.rule.partials[0][j]
+    return partial.function is None and type(partial.constant) is int and abs(partial.constant) == 1
+
+
 def _rule_of(op: Op) -> Any:
     """Return the rule for a call, bound; None where there is none."""
     values = (*op.args, *op.options.values())

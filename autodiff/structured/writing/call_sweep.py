@@ -125,7 +125,8 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     for v, term, n, factor in terms:
         # The cotangent of an array that has no shadow is nowhere written into.
         is_name = term in (g, negative(g)) and not e.has_shadow(out) and not e.has_shadow(v)
-        s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor)
+        waits = not (e.has_shadow(out) or out in s.lent)  # then what it reads changes
+        s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor, waits)
 
 
 def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
@@ -231,11 +232,16 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
             name = e.outer_sum(v)
             if name is not None:
                 pair = (g, other) if mine == y + ys else (other, g)
-                s.out.add(f"{name}.append({e.shadow(v)}, {', '.join(pair)})")
+                s.out.add(f"{name}.append({s.shadow_of(v)}, {', '.join(pair)})")
                 continue
         if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
             s.add_to(v, other, factor=g)
             continue
+        if len(y) == len(mine) == 1 and e.has_shadow(v) and not s.is_complex:
+            name = e.product_sum(v, bound.args[1 - j], ys.index(y))
+            if name is not None:
+                s.out.add(f"{name}.append({s.shadow_of(v)}, {other}, {g})")
+                continue
         term = contractions.product(g, y, other, ys, mine)
         if term is None:
             raise UnsupportedError("a product with these subscripts")
@@ -258,7 +264,7 @@ def _gather(s: Any, v: Value, text: str) -> None:
     if s.is_complex and not v.is_complex:
         text = f"real_part({text})"
     if s.e.has_shadow(v):
-        s.out.add(f"gather({s.e.shadow(v)}, {text})")
+        s.out.add(f"gather({s.shadow_of(v)}, {text})")
     elif v.kind.is_array:
         s.add_to(v, f"settled({text}, {s.e.shape_of(v)})")
     else:

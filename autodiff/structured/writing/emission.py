@@ -33,7 +33,7 @@ from autodiff.structured.form.ir import (
     binds,
     blocks_of,
 )
-from autodiff.structured.writing.activity import adds_alone, is_active
+from autodiff.structured.writing.activity import is_active, leaves_alone
 from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.forward import ForwardWriter
 from autodiff.structured.writing.writer import Pushed, Source
@@ -194,32 +194,51 @@ class Emitter(ForwardWriter):
 
     def _add_sums(self, node: For | While | None, first: int) -> None:
         """Add what was collected in lines from the first on."""
-        names = self.sums.get(node, {}).values()
+        sums = self.sums.get(node, {})
         for inner, (start, stop) in self.backward_spans.items():
             if start >= first:
-                self.backward_spans[inner] = start + len(names), stop + len(names)
-        for name in names:
-            self.out.lines.insert(
-                first, "    " * self.out.depth + f"{name} = {self.blas('OuterSum')}()"
-            )
+                self.backward_spans[inner] = start + len(sums), stop + len(sums)
+        for (made, _), name in sums.items():
+            self.out.lines.insert(first, "    " * self.out.depth + f"{name} = {made}")
             self.out.add(f"{name}.add_all()")
 
     def outer_sum(self, v: Value) -> str | None:
-        """Return what collects outer products for the shadow of an array.
+        """Return what collects outer products for the shadow of a matrix; None if nothing does.
 
         It does so until a loop ends or, outside of loops, the function. There nothing but sums
         goes into the shadow: what is in it is not read before.
         """
-        if self.is_strong(self.current) or v.kind.dtype != np.float64:
+        node, body = self._summing_loop(v), self.program.body
+        if node is None and (self.enclosing or not leaves_alone(v.memory.root(), body)):  # type: ignore[union-attr] # an array has one
             return None
-        memory = v.memory.root()  # type: ignore[union-attr] # an array has one
-        node = next((loop for loop in self.enclosing if adds_alone(memory, [loop])), None)
-        if node is None and (self.enclosing or not adds_alone(memory, self.program.body)):
+        return self._collected(node, "OuterSum()", v)
+
+    def product_sum(self, v: Value, matrix: Value, axis: int) -> str | None:
+        """Return what collects products of a matrix and vectors for the shadow of a vector.
+
+        It does so until a loop ends in which nothing but sums goes into the shadow, and nothing is
+        written into the matrix.
+        """
+        node = None if self.for_machine else self._summing_loop(v, matrix)
+        return None if node is None else self._collected(node, f"ProductSum({axis})", matrix)
+
+    def _summing_loop(self, *values: Value) -> For | While | None:
+        """Return the outermost loop that leaves these arrays alone; None if there is none."""
+        memories = [v.memory.root() for v in values]  # type: ignore[union-attr] # they have one
+        loops = [node for node in self.enclosing if all(leaves_alone(m, [node]) for m in memories)]
+        return loops[0] if loops else None
+
+    def _collected(self, node: For | While | None, made: str, matrix: Value) -> str | None:
+        """Return the name of what collects for a matrix until a loop ends."""
+        if self.is_strong(self.current) or matrix.kind.dtype != np.float64:
             return None
-        names = self.sums.setdefault(node, {})
+        memory = matrix.memory.root()  # type: ignore[union-attr] # an array has one
         of_parameter = memory in {s.memory.root() for s in self.program.parameters if s.memory}
-        key = memory if of_parameter else v.op  # else these may be several arrays in turn
-        return names.setdefault(key, f"o{sum(map(len, self.sums.values()))}_")
+        key = (
+            self.blas(made),
+            memory if of_parameter else matrix.op,
+        )  # else they may be several in turn
+        return self.sums.setdefault(node, {}).setdefault(key, self.fresh("o"))
 
     def _sweep_of(self, node: For | While) -> list[str]:
         """Return the sweep of the body of a loop, as it is written inside two others."""

@@ -2,8 +2,8 @@
 
 ``y[0]`` that is read three times, ``u[1:-1]``, ``h / 2``: the later operation gives way to the
 earlier one if both read the same values, and nothing that they read is written into between them.
-The sweep then has one cotangent in the place of several. Only numbers and views are shared: an
-array that a function makes may be written into.
+The sweep then has one cotangent in the place of several. Numbers and views are shared, and new
+arrays if they are only read, in this block.
 """
 
 from __future__ import annotations
@@ -20,9 +20,11 @@ from autodiff.structured.form.ir import (
     Program,
     Value,
     While,
+    flat,
     known,
 )
 from autodiff.structured.form.kinds import UNKNOWN
+from autodiff.structured.form.known_functions import makes_new
 
 _SHARED = frozenset({"load", "view", "form", "part", "call"})
 
@@ -30,40 +32,43 @@ _SHARED = frozenset({"load", "view", "form", "part", "call"})
 def share_repeated(program: Program) -> None:
     """Let each operation that repeats an earlier one of its block give way to it."""
     kept: dict[Value, Value] = {}
-    _share_in(program.body, kept)
+    returned = set(flat(program.returned))
+    _share_in(program.body, kept, returned)
     program.returned = _with(program.returned, kept)
 
 
-def _share_in(nodes: list, kept: dict[Value, Value]) -> None:
+def _share_in(nodes: list, kept: dict[Value, Value], returned: set[Value]) -> None:
     for node in nodes:
         if isinstance(node, Block):
-            _share_in_block(node, kept)
+            _share_in_block(node, kept, returned)
         elif isinstance(node, If):
             node.test = kept.get(node.test, node.test)
-            _share_in(node.then, kept)
-            _share_in(node.otherwise, kept)
+            _share_in(node.then, kept, returned)
+            _share_in(node.otherwise, kept, returned)
         elif isinstance(node, For):
             node.bounds = [kept.get(v, v) for v in node.bounds]
-            _share_in(node.body, kept)
+            _share_in(node.body, kept, returned)
         elif isinstance(node, While):
-            _share_in(node.before, kept)
+            _share_in(node.before, kept, returned)
             node.test = kept.get(node.test, node.test)
-            _share_in(node.body, kept)
+            _share_in(node.body, kept, returned)
 
 
-def _share_in_block(block: Block, kept: dict[Value, Value]) -> None:
+def _share_in_block(block: Block, kept: dict[Value, Value], returned: set[Value]) -> None:
     found: dict[tuple, Value] = {}
     ops = []
     for op in block.ops:
         op.args = [kept.get(v, v) for v in op.args]
         op.options = {name: kept.get(v, v) for name, v in op.options.items()}
-        key = _key_of(op)
+        key = None if op.out in returned else _key_of(op)
         if key is not None and key in found:
             _give_way(op, found[key], kept)
             continue
         ops.append(op)
         if key is not None:
             found[key] = op.out  # type: ignore[assignment] # it makes a value
+        elif op.code in ("enter", "leave"):  # NumPy may warn of the one, and not of the other
+            found = {}
         elif op.code in WRITES or op.code in LIST_WRITES:
             memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
             found = {key: v for key, v in found.items() if not _reads(v.op, memory)}
@@ -84,11 +89,20 @@ def _key_of(op: Op) -> tuple | None:
     v = op.out
     if v is None or op.code not in _SHARED:
         return None
-    if op.code in ("load", "call") and not v.kind.is_scalar:
+    if op.code in ("load", "call") and not (v.kind.is_scalar or _is_only_read(op)):
         return None
     args = tuple(map(_key_of_value, op.args))
     options = tuple([(name, _key_of_value(x)) for name, x in op.options.items()])
     return op.code, op.f, _hashable(op.data), args, options, v.kind.classes
+
+
+def _is_only_read(op: Op) -> bool:
+    """Whether an operation makes an array that is read alone, as a whole and in its block."""
+    v: Any = op.out
+    if op.code != "call" or not v.kind.is_array or not makes_new(op.f):
+        return False
+    memory = v.memory.root()
+    return not (memory.is_written or memory.is_indexed or memory.leaves_block)
 
 
 def _key_of_value(v: Value) -> Any:

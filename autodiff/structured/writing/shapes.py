@@ -27,9 +27,12 @@ class Shapes:
         self.lasting = {v for block in blocks for v in block.writes.values()}  # read in others, too
         self.lasting.update(emitter.outputs)
         self.found: dict[Value, Value] = {}  # an earlier array that is known to have the same shape
+        # What a cotangent with too many elements does: raises an error, or at least no harm.
+        self.refused: dict[Value, bool] = {}
         self.harmless: dict[Value, bool] = {}
         for op in ops:
             if op.out is not None:  # its arguments come first, so no search goes deep
+                self.refused[op.out] = self._is_refused(op.out)
                 self.harmless[op.out] = self._is_harmless(op.out)
 
     def compare(self, op: Op) -> None:
@@ -93,14 +96,31 @@ class Shapes:
     def _is_harmless(self, v: Value) -> bool:
         """Find out what `notices` says.
 
-        Adding it to a shadow raises an error. A value that is read once hands it on, element by
-        element, to what it was made of; a number adds up all elements, which is right.
+        A value that is read once hands it on, element by element, to what it was made of; a number
+        adds up all elements, which is right.
         """
-        if not v.kind.is_array or not is_active(v) or self.e.has_shadow(v):
+        if not v.kind.is_array or not is_active(v) or self.refused[v]:
             return True
-        if v.uses != 1 or v in self.lasting or v.op.code != "call" or not is_elementwise(v.op):
+        if v.uses != 1 or not self._hands_on(v):
             return False
         return all(self.notices(a) for a in v.op.rule.args if isinstance(a, Value))
+
+    def _is_refused(self, v: Value) -> bool:
+        """Whether a cotangent with too many elements raises an error: if it is added to shadows.
+
+        If a value is read several times, all that comes for it may be broadcast to what is too
+        large. This is handed on, element by element, until it is refused.
+        """
+        if not v.kind.is_array or self.e.has_shadow(v):
+            return v.kind.is_array
+        if not self._hands_on(v) or self.is_broadcast(v.op):
+            return False
+        active = [a for a in v.op.rule.args if isinstance(a, Value) and is_active(a)]
+        return all(a.kind.ndim == v.kind.ndim and self.refused[a] for a in active)
+
+    def _hands_on(self, v: Value) -> bool:
+        """Whether the cotangent of a value goes to the arguments alone, element by element."""
+        return v not in self.lasting and v.op.code == "call" and is_elementwise(v.op)
 
     def text(self, v: Value, is_inlined: bool) -> str | None:
         """Return the shape of an array as the forward function writes it, if that costs nothing."""

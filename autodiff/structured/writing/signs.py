@@ -61,14 +61,14 @@ def total(terms: list[str]) -> str:
 
     Examples
     --------
-    >>> total(["(-x)", "y", "(-z)"])
-    'y - x - z'
+    >>> total(["(-x)", "y", "(-z)"]), total(["(-x)", "(-z)"])
+    ('y - x - z', '(-(x + z))')
     """
     signed = list(map(without_sign, terms))
     added = [x for is_negative, x in signed if not is_negative]
     subtracted = [x for is_negative, x in signed if is_negative]
     if not added:
-        return " + ".join(terms)
+        return terms[0] if len(terms) == 1 else negative(" + ".join(subtracted))
     return " - ".join([" + ".join(added), *subtracted])
 
 

@@ -93,8 +93,9 @@ class Writer:
         self.loops: list[Slot] = []
         self.enclosing: list[For | While] = []  # loops, the outermost first
         self.shared: LoopViews | None = None  # of the loop whose body is written
-        # Of outer products, added when a loop or, for None, the function ends.
-        self.sums: dict[For | While | None, dict[Any, str]] = {}
+        # What collects products until a loop or, for None, the function ends: how it is made, and
+        # for which matrix → its name.
+        self.sums: dict[For | While | None, dict[tuple[str, Any], str]] = {}
         self.number = 0
         self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
         self.inlined: dict[Value, str] = {}

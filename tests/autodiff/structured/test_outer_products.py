@@ -1,4 +1,4 @@
-"""Matrices times vectors in loops: their cotangents, outer products, are summed many at once."""
+"""Matrices times vectors in loops: what their sweeps add is summed many at once."""
 
 from __future__ import annotations
 
@@ -131,6 +131,79 @@ def test_only_loops_that_add_alone_collect(kernel: Callable, depths: list[int]) 
     program = Structured(kernel, (None,) * 3, _arguments(), (0, 1, 2))
     lines = [x for x in program.source.splitlines() if "OuterSum()" in x]
     assert [len(x) - len(x.lstrip()) for x in lines] == depths
+
+
+def products_with_columns(w: Any, u: Any, x: Any) -> Any:
+    s = 0.0
+    for i in range(6):
+        for j in range(2):
+            y = w[i:, j] @ u[i:, :] + u[:, j:] @ w[j:, i]
+            s = s + np.sum(y[1:] ** 2) + (u[:2, j:] @ x[j:])[1]
+    return s
+
+
+def products_with_what_is_written(w: Any, u: Any, x: Any) -> Any:
+    y = 0.0 * x
+    for i in range(6):
+        for j in range(2):
+            y[i] += np.sum(u[i:, :] @ w[:, j])  # the sweep of the outer loop reads the shadow of w
+        w[i, :] = np.sin(u @ x)
+        u[i, 0] = 0.3 * y[i]  # and writes into u
+    return np.sum(w * u) + y @ y
+
+
+@pytest.mark.parametrize("kernel", [products_with_columns, products_with_what_is_written])
+@pytest.mark.parametrize("most", [1, 4, 32])
+def test_products_with_parts_of_a_matrix(
+    kernel: Callable, most: int, traced: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(blas_sums, "_LEAST", 0)
+    monkeypatch.setattr(blas_sums, "_MOST", most)
+    found = gradient(_loss(kernel), *_arguments())
+    for x, y in zip(found, traced(_loss(kernel), *_arguments()), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
+
+
+@pytest.mark.parametrize(
+    "kernel, depths", [(products_with_columns, [4, 4]), (products_with_what_is_written, [8])]
+)
+def test_only_loops_that_leave_both_alone_collect_products(
+    kernel: Callable, depths: list[int]
+) -> None:
+    """The matrix is not written into, and nothing reads the shadow that is added to."""
+    program = Structured(kernel, (None,) * 3, _arguments(), (0, 1, 2))
+    lines = [x for x in program.source.splitlines() if "= ProductSum(" in x]
+    assert [len(x) - len(x.lstrip()) for x in lines] == depths
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_products_are_collected_in_any_order(axis: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Parts that are far away, of other matrices, or on other axes; vectors that are columns."""
+    monkeypatch.setattr(blas_sums, "_LEAST", 4)
+    matrices = [np.cos(np.arange(400.0)).reshape(20, 20), np.sin(np.arange(60.0)).reshape(10, 6)]
+    matrices[0][3, 3] = np.nan  # which is in no part
+    matrices.append(np.cos(np.arange(24.0)).reshape(4, 6).T)
+    found, expected = np.zeros((20, 12)), np.zeros((20, 12))
+    taken = blas_sums.ProductSum(axis)
+    for k in range(12):
+        matrix = matrices[k % 5 // 3 if k != 7 else 2]
+        part = matrix[4 + k % 4 - matrix.shape[0] : None if k % 2 else 5, k % 3 : 4 + k % 3]
+        x = np.cos(np.arange(float(part.shape[axis])))
+        taken.append(found[: part.shape[1 - axis], k], part, x)
+        expected[: part.shape[1 - axis], k] += part @ x if axis else x @ part
+        x[:] = 99.0
+    taken.add_all()
+    np.testing.assert_allclose(found, expected, rtol=1e-13)
+
+
+def test_products_of_vectors_that_do_not_fit() -> None:
+    taken, matrix = blas_sums.ProductSum(1), np.ones((40, 40))
+    with pytest.raises(ValueError, match="mismatch"):
+        taken.append(np.zeros(40), matrix, np.ones(39))
+    with pytest.raises(ValueError, match="broadcast"):
+        taken.append(np.zeros(39), matrix, np.ones(40))
+    with pytest.raises(ValueError, match="broadcast"):
+        blas_sums.OuterSum().append(matrix, np.ones(39), np.ones(40))
 
 
 def test_a_product_that_is_not_finite_is_left_to_the_rules(traced: Callable) -> None:
