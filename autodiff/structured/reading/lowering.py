@@ -211,8 +211,8 @@ class _Lowering(Statements):
 
     def on_functiondef(self, node: ast.FunctionDef) -> None:
         """Read the definition of a function inside: its body is read where it is called."""
-        if node.decorator_list or self.depth != self.scope.blocks:
-            raise UnsupportedError("a function with decorators, or defined in a branch or loop")
+        if node.decorator_list:
+            raise UnsupportedError("a function with decorators")
         self.bind(node.name, self._defined(node))
 
     def on_lambda(self, node: ast.Lambda) -> LocalFunction:
