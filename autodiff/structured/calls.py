@@ -54,6 +54,7 @@ _KNOWN = (bool, str, type(None))
 _MOST_PARTS = 50
 _NESTS = (tuple, list, dict)
 _PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
+_SINGLE = (np.float32, np.complex64, np.int32)
 
 
 # By the id of a function's code, in `caches.keep_with`: its programs without checkpoints, and those
@@ -348,7 +349,7 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             key.append((value.dtype, value.ndim, is_active))
         elif kind in _KNOWN:
             key.append(value)
-        elif kind in _PLAIN:
+        elif kind in _PLAIN or (kind in _SINGLE and not is_active):
             key.append((kind, is_active))
         elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
             key.append((kind, id(value)))  # whose attributes are compared at each call

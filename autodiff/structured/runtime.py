@@ -15,7 +15,7 @@ import numpy as np
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
-from autodiff.structured.form.ir import blocks_of, flat
+from autodiff.structured.form.ir import blocks_of
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.reading.lowering import lower
@@ -138,10 +138,6 @@ class Structured:
         asks = compares(program) and not self.has_checkpoints
         self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
         self.same = self._same_as_argument(program.returned)
-        results = zip(emitter.outputs, flat(self.same), strict=True)
-        own = [id(v.memory.root()) for v, same in results if v.memory is not None and same is None]
-        if len(set(own)) < len(own):
-            raise UnsupportedError("results that may share memory")
         self.code = self._compiled(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
@@ -211,7 +207,7 @@ class Structured:
     def _same_as_argument(self, returned: Any) -> Any:
         """Say which argument is returned; a view of one is not handled.
 
-        Where arrays are nowhere indexed or written into, the code checks that it is none.
+        The code checks that others are none.
         """
         if type(returned) is tuple:
             return tuple(map(self._same_as_argument, returned))
@@ -222,20 +218,15 @@ class Structured:
             if not kind.is_scalar:
                 raise UnsupportedError(f"a result of class {kind.classes}")
             return None
-        memory = returned.memory.root()
-        op = returned.op
-        for slot, at in zip(self.program.parameters, self.positions, strict=True):
-            if slot.memory is not None and slot.memory.root() is memory:
-                is_it = op.code == "read" and op.data is slot and slot.writes == 1
-                if is_it and at < self.n_arguments:
-                    return at
-                is_own = not (is_it or memory.is_indexed or memory.is_written)  # which is checked
-                if is_own and kind.dtype.kind in "fc":
-                    return None
-                raise UnsupportedError("a result that may be a view of an argument")
-        if op.code == "view" or kind.dtype.kind not in "fc":
-            raise UnsupportedError("a result that is a view, or holds integers")
-        return None
+        slot = self.emitter.argument_of(returned)
+        if slot is None:
+            if kind.dtype.kind not in "fc":
+                raise UnsupportedError("a result that holds integers")
+            return None
+        at = self.positions[self.program.parameters.index(slot)]
+        if returned.op.code == "view" or at >= self.n_arguments:
+            raise UnsupportedError("a result that is a view of an argument")
+        return at
 
     def with_broadcasting(self, args: tuple) -> bool:
         """Write the code anew after a sweep has met an array of another shape than expected.

@@ -50,6 +50,13 @@ def is_finite(x: Any) -> bool:
     return cmath.isfinite(x)
 
 
+def copied(x: np.ndarray) -> np.ndarray:
+    """Return a copy of an array, which can be written into only if the array can."""
+    made = x.copy("K")
+    made.flags.writeable = x.flags.writeable
+    return made
+
+
 def total(x: Any) -> Any:
     """Return the sum of all elements; a float of Python's, with which it computes faster."""
     found = x.sum() if type(x) is np.ndarray else x
@@ -194,6 +201,7 @@ SCOPE = {
     "shadow_with": shadow_with,
     "zeros_along": zeros_along,
     "may_share": np.may_share_memory,
+    "copied": copied,
     "array": np.array,
     "Changed": ChangedError,
     "Broadcast": SteppedAsideError,

@@ -261,10 +261,13 @@ class Program:
         in the function.
     has_errstates : bool
         Whether there is ``with np.errstate(...)`` in it.
+    may_be_views : set of Memory
+        Of returned arrays that may or may not be views of others.
     """
 
     __slots__ = (
-        "body", "captured", "catches", "has_errstates", "parameters", "returned", "slots",
+        "body", "captured", "catches", "has_errstates", "may_be_views", "parameters", "returned",
+        "slots",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -275,6 +278,7 @@ class Program:
         self.slots: list[Slot] = []
         self.catches = False
         self.has_errstates = False
+        self.may_be_views: set[Memory] = set()
 
 
 class Items(tuple):

@@ -196,6 +196,11 @@ def samples(kind: Kind) -> list[Any]:
     return [cls(2) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
 
 
+def _of_one_element(x: Any) -> Any:
+    """Return a sample with axes of one element."""
+    return x[(slice(1),) * x.ndim] if isinstance(x, np.ndarray) else x
+
+
 def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | None = None) -> Kind:
     """Return the kind of ``f(*args, **options)``, by calls with sample values.
 
@@ -208,12 +213,19 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
     rows = itertools.product(*map(samples, [*kinds, *options.values()]))
     result: Kind | None = None
     n = len(kinds)
+
+    def called(row: tuple) -> Any:
+        return f(*row[:n], **dict(zip(options, row[n:], strict=True)))
+
     with np.errstate(all="ignore"):
         for count, row in enumerate(rows):
             if count == _MOST_SAMPLES:
                 raise UnsupportedError("numbers of too many classes")
             try:
-                made = f(*row[:n], **dict(zip(options, row[n:], strict=True)))
+                try:
+                    made = called(row)
+                except ValueError:  # np.squeeze takes axes of one element alone
+                    made = called(tuple(map(_of_one_element, row)))
             except Exception as error:
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
             kind = kind_of(made)

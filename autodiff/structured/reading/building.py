@@ -378,16 +378,25 @@ class Builder:
         self.body.insert(len(self.body) - 1, node)
 
     def apart(self, read: Callable[[], None]) -> list:
-        """Return the blocks that are made while something is read."""
+        """Return the blocks that are made while something is read.
+
+        A function that is defined there is not known behind them, which may not run.
+        """
         outer = self.body, self.block, self.bound
         self.block = Block()
         self.body, self.bound = [self.block], {}
         self.depth += 1
+        scope, known = self.scope, set(self.scope.functions)
         try:
             read()
             return self.body
         finally:
             self.depth -= 1
+            scope.functions = {
+                name: f
+                for name, f in scope.functions.items()
+                if name in known or name.startswith(".")
+            }
             self.body, self.block, self.bound = outer
 
     def branches(

@@ -67,6 +67,10 @@ _PARTS = {"real": np.real, "imag": np.imag}
 class Expressions(Sequences):
     """Reads expressions."""
 
+    def filled(self, out: Value, made: Value) -> Value:
+        """Read the argument ``out`` of a ufunc, which its result is written into."""
+        raise NotImplementedError
+
     def extremum(self, f: Callable, node: ast.Call) -> Any:
         """Read ``max(items, key=...)`` or ``min(items)``."""
         raise NotImplementedError
@@ -386,9 +390,13 @@ class Expressions(Sequences):
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
+        if isinstance(f, np.ufunc) and len(values) == f.nin + 1 and f.nout == 1:
+            named["out"] = values.pop()
+        out = named.pop("out", None) if isinstance(f, np.ufunc) else None
         if "out" in named or "where" in named:
             raise UnsupportedError("an argument out or where")
-        return self.call(f, values, named)
+        made = self.call(f, values, named)
+        return made if out is None or known(out) is None else self.filled(out, made)
 
     def _of_python(self, f: Callable, args: list[Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
@@ -396,7 +404,7 @@ class Expressions(Sequences):
             return self._is_instance(*args)
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
-        if f in (list, tuple) and len(args) == 1 and is_sequence(args[0]):
+        if f in (list, tuple) and len(args) == 1 and (is_sequence(args[0]) or _has_rows(args[0])):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
@@ -433,6 +441,10 @@ class Expressions(Sequences):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
+
+
+def _has_rows(x: Any) -> bool:
+    return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
 
 
 def _is_number(x: Any) -> bool:

@@ -160,7 +160,9 @@ class Loops(Expressions):
                     raise UnsupportedError("this call in a loop")
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
-        value = self.expression(node)
+        return self._over_any(self.expression(node))
+
+    def _over_any(self, value: Any) -> _Turns:
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
         if type(value) is Value and value.kind.is_list:
@@ -307,13 +309,13 @@ class Loops(Expressions):
         return made
 
     def extended(self, made: Value, xs: Any) -> Value:
-        """Append all items of a list to another one, which is returned as it is read then."""
+        """Append the items of a list or array to a list, which is returned as it is read then."""
         if type(xs) is Items:
             for x in xs:
                 self.append(made, x)
             return made
         name = self.held(made)
-        self._append_each(name, self._over_list(xs))
+        self._append_each(name, self._over_any(xs))
         return self.read(name)
 
     def sliced(self, xs: Value, bounds: list[Value]) -> Value:

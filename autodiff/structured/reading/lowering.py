@@ -122,7 +122,7 @@ class _Lowering(Statements):
         return Lowered(self.program, self.guards)
 
     def _check_views(self) -> None:
-        """Raise if what may or may not be a view is written into, or a result."""
+        """Raise if what may or may not be a view is written into; note which results may be one."""
         order = Order(self.program.body)
         writes = [op for block in blocks_of(self.body) for op in block.ops if op.code in WRITES]
         returned = {v.memory.root() for v in flat(self.program.returned) if v.memory is not None}
@@ -135,7 +135,7 @@ class _Lowering(Statements):
                 if written is mine or (written is other and order.may_precede(made.op, op)):
                     raise UnsupportedError("a write into what may be a view")
             if mine in returned:
-                raise UnsupportedError("a result that may be a view")
+                self.program.may_be_views.add(mine)
 
     def _parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
         """Bind a parameter: a number or array, or the parts of a nest of such."""
@@ -211,8 +211,8 @@ class _Lowering(Statements):
 
     def on_functiondef(self, node: ast.FunctionDef) -> None:
         """Read the definition of a function inside: its body is read where it is called."""
-        if node.decorator_list or self.depth != self.scope.blocks:
-            raise UnsupportedError("a function with decorators, or defined in a branch or loop")
+        if node.decorator_list:
+            raise UnsupportedError("a function with decorators")
         self.bind(node.name, self._defined(node))
 
     def on_lambda(self, node: ast.Lambda) -> LocalFunction:

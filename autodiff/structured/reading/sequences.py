@@ -99,7 +99,7 @@ class Sequences(Lists):
         if type(xs) is not Value:
             return (Items if f is list else tuple)(xs)
         if f is tuple:
-            raise UnsupportedError("a tuple of a list that may grow")
+            raise UnsupportedError("a tuple of a list that may grow, or of an array")
         return self.extended(self.list_of([]), xs)
 
     def _of_dict(self, x: Named, node: ast.Call) -> tuple:

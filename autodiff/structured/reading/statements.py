@@ -237,6 +237,13 @@ class Statements(Loops):
         else:
             self.store(old, self._binary(f, old, value), [], whole)
 
+    def filled(self, out: Value, made: Value) -> Value:
+        """Read the argument ``out`` of a ufunc, which its result is written into."""
+        if out.kind.dtype is None or made.kind.dtype != out.kind.dtype:
+            raise UnsupportedError("an argument out of another dtype")
+        self.store(out, made, [], ("known", Ellipsis))
+        return out
+
     def drop(self, value: Value) -> None:
         """Take the operation that made a value out of the block: nobody reads it."""
         self.block.ops.remove(value.op)

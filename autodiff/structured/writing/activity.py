@@ -49,10 +49,19 @@ def remove_unread(program: Program) -> None:
 
 
 def written_parameters(program: Program) -> list[Slot]:
-    """Return the parameters that may be written into.
+    """Return the parameters that may be written into: those that a write may reach."""
+    held = parameters_held(program)
+    written: set[Slot] = set()
+    for op in [op for block in blocks_of(program.body) for op in block.ops if op.code in WRITES]:
+        written |= parameters_of(op.args[0], held)
+    return [slot for slot in program.parameters if slot in written]
+
+
+def parameters_held(program: Program) -> dict[Slot, set[Slot]]:
+    """Return of which parameters each variable may hold the array, or a view.
 
     Where two variables may hold one array (``u = new``), memory is shared as a whole. But each
-    array comes from somewhere: only those parameters count that a write may reach.
+    array comes from somewhere.
     """
     blocks = list(blocks_of(program.body))
     held: dict[Slot, set[Slot]] = {slot: {slot} for slot in program.parameters}
@@ -61,16 +70,12 @@ def written_parameters(program: Program) -> list[Slot]:
         for block in blocks:
             for slot, v in block.writes.items():
                 if v.kind.is_array:
-                    held.setdefault(slot, set()).update(_parameters_of(v, held))
+                    held.setdefault(slot, set()).update(parameters_of(v, held))
         if sum(map(len, held.values())) == before:
-            break
-    written: set[Slot] = set()
-    for op in [op for block in blocks for op in block.ops if op.code in WRITES]:
-        written |= _parameters_of(op.args[0], held)
-    return [slot for slot in program.parameters if slot in written]
+            return held
 
 
-def _parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
+def parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
     """Return the parameters whose memory an array may be in."""
     op = v.op
     if op.code == "read":
@@ -80,7 +85,7 @@ def _parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
     if op.code in ("load", "join") or (op.code == "call" and makes_new(op.f)):
         return set()
     given = [a for a in (*op.args, *op.options.values()) if a.kind.is_array or a.kind.parts]
-    return set[Slot]().union(*[_parameters_of(a, held) for a in given])
+    return set[Slot]().union(*[parameters_of(a, held) for a in given])
 
 
 def is_active(value: Value) -> bool:

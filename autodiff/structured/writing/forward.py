@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,12 @@ import numpy as np
 from autodiff.structured.form.indices import has_arrays, region_of
 from autodiff.structured.form.ir import Block, For, If, Op, Slot, Value, While
 from autodiff.structured.form.known_functions import CALLED
-from autodiff.structured.writing.activity import is_active, is_rounded
+from autodiff.structured.writing.activity import (
+    is_active,
+    is_rounded,
+    parameters_held,
+    parameters_of,
+)
 from autodiff.structured.writing.calls_without_rules import is_display
 from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
@@ -40,9 +45,8 @@ class ForwardWriter(Writer):
         self.forward_nodes(self.program.body)
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
-        for v, out in zip(self.outputs, outs, strict=True):
-            for slot in self._arguments_that_may_be(v):
-                body.add(f"if may_share({out}, {self._initial(slot)}): raise Changed")
+        for a, b in self._what_may_be_shared():
+            body.add(f"if may_share({a}, {b}): raise Changed")
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
         shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
@@ -50,12 +54,34 @@ class ForwardWriter(Writer):
         body.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
         self.forward_head, self.forward_lines = self._forward_head(), body.lines
 
-    def _arguments_that_may_be(self, v: Value) -> list[Slot]:
-        """Return the arguments that a variable holds if it is not bound anew."""
-        if v.memory is None or v.op.code != "read" or v.op.data.is_stable:
-            return []
-        memory, slots = v.memory.root(), self.program.parameters
-        return [s for s in slots if s.memory is not None and s.memory.root() is memory]
+    def _what_may_be_shared(self) -> Iterator[tuple[str, str]]:
+        """Yield the names of a result and of an argument, or another result, that may be views.
+
+        The user could write into one of them, and change the other.
+        """
+        held = parameters_held(self.program)
+        seen: list[Value] = []
+        for v in self.outputs:
+            if not v.kind.is_array or self.argument_of(v) is not None:
+                continue
+            for slot in self.program.parameters:
+                if slot in parameters_of(v, held):
+                    yield self.text(v), self._initial(slot)
+            for other in seen:
+                if self._may_be_a_view(v) or v.memory.root() is other.memory.root():  # type: ignore[union-attr]
+                    yield self.text(v), self.text(other)
+            seen.append(v)
+
+    def _may_be_a_view(self, v: Value) -> bool:
+        views = {memory.root() for memory in self.program.may_be_views}
+        return v.memory is not None and v.memory.root() in views
+
+    def argument_of(self, v: Value) -> Slot | None:
+        """Return the parameter that an array is, or is a view of, in any case."""
+        while v.op.code == "view":
+            v = v.op.args[0]
+        is_one = v.op.code == "read" and v.op.data.is_stable
+        return v.op.data if is_one and v.op.data in self.program.parameters else None
 
     def _forward_head(self) -> list[str]:
         source = Source()
@@ -80,8 +106,8 @@ class ForwardWriter(Writer):
 
     def _returned(self, v: Value) -> str:
         text = self.in_its_class(v)
-        if v.memory is not None and v.memory.root().is_restored:
-            return f"{text}.copy('K')"
+        if v.memory is not None and (v.memory.root().is_restored or self._may_be_a_view(v)):
+            return f"copied({text})"
         return text
 
     def _written(self, slot: Slot) -> str:

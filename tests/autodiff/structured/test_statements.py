@@ -173,12 +173,76 @@ def errors_asked_for(x: Any) -> Any:
     return y
 
 
+# -- functions in loops, lists of elements, out= ---------------------------------------------------
+
+
+def functions_defined_in_turns(x: Any) -> Any:
+    total = 0.0
+    for i in range(4):
+        w = x[i] * 0.5
+
+        def shifted(v: Any, by: Any = x[i] + 1.0) -> Any:
+            return v * w + by  # noqa: B023 - it is called in its turn
+
+        if i > 1:
+
+            def twice(v: Any) -> Any:
+                return shifted(v) * 2.0
+
+            total += twice(total)
+        total += shifted(x[0])
+        w = 3.0 * w
+        total += shifted(w)
+    return total
+
+
+def a_function_of_a_turn_that_never_ran(x: Any) -> Any:
+    for i in range(4):
+        if i > 3:
+
+            def known(v: Any) -> Any:
+                return v
+
+    try:
+        return known(x[0])
+    except NameError:
+        return x[1] * 2.0
+
+
+def lists_of_elements(x: Any) -> Any:
+    y, rows = list(x), list(np.outer(x, x))
+    for i in range(3):
+        y[i + 1] += y[i] * rows[i][2]
+        rows[i] *= y[i]
+    return sum(y) + np.sum(rows[1] * rows[0])
+
+
+def filled_by_ufuncs(x: Any) -> Any:
+    work, rows = np.zeros(4), np.ones((3, 4))
+    for i in range(3):
+        np.multiply(x, work, out=work)
+        np.add(work, x, work)
+        np.sin(work, out=rows[i])
+        total = np.exp(x, out=None) + np.sqrt(np.multiply(rows, rows, out=rows) + 1.0)
+    return np.sum(total) + np.sum(rows * work)
+
+
+def axes_of_one_element(x: Any) -> Any:
+    y = np.outer(x, x)
+    for _ in range(2):
+        low = np.mean(y, axis=1, keepdims=True)
+        y = y - low * np.squeeze(low, axis=1)
+    return np.sum(y * y)
+
+
 READ = [
     items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
+    functions_defined_in_turns, lists_of_elements, filled_by_ufuncs, axes_of_one_element,
 ]  # fmt: skip
 TRACED = [
     of_another_name, changed_by_a_function_inside, given_to_a_function, with_a_new_key,
     returned_before_finally, returned_in_with, errors_asked_for,
+    a_function_of_a_turn_that_never_ran,
 ]  # fmt: skip
 
 

@@ -397,3 +397,16 @@ def test_axes_that_a_view_loses_where_the_shape_says_so(runs: list[str]) -> None
     for n in (2, 1, 2, 1):
         check_gradient(lambda x, n=n: total(x, n), X)
     assert "f" in runs
+
+
+def test_numbers_of_single_precision_as_arguments(runs: list[str]) -> None:
+    def scaled(x: Any, a: Any) -> Any:
+        for _ in range(3):
+            x = x + a * x
+        return np.sum(x * x)
+
+    x = np.array([1.0, 2.0, 3.0], np.float32)
+    found = gradient(lambda x: scaled(x, np.float32(0.5)), x)
+    assert "scaled" in runs
+    assert found.dtype == np.float32
+    assert np.allclose(found, 2 * 1.5**6 * x)
