@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 import numpy as np
@@ -27,9 +27,9 @@ from autodiff.structured.native.code import (
 from autodiff.structured.native.machine import Compiled
 from autodiff.structured.native.memory import Tape
 from autodiff.structured.native.names import Names
-from autodiff.structured.native.scalars import tag_of
+from autodiff.structured.native.scalars import EXACT, tag_of
 from autodiff.structured.native.statements import Statements
-from autodiff.structured.native.values import TAGS, Array, Number, has_tag, letter_of
+from autodiff.structured.native.values import TAGS, Array, List, Number, has_tag, letter_of
 from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 from chainrules_core.interpreter.places import MADE_HERE
 
@@ -42,7 +42,8 @@ _WHY = {
     MAY_WARN: "NaN or Inf made of numbers",
     NOT_READ: "the sweep does not read what was pushed",
 }
-_EXACT, _LARGE = 2**53, 2**62
+WITH_LIST = "a list handed to machine code"
+_LARGE = 2**62
 _C_TYPES = {"d": ctypes.c_double, "s": ctypes.c_double, "i": ctypes.c_int64, "b": ctypes.c_int64}
 
 
@@ -57,27 +58,32 @@ class Part:
         The names that it reads, in the order of its arguments.
     results : list of str
         The names that it hands back.
+    lists : container of str
+        Names of lists, which are handed over as addresses: no source around it reads them.
     """
 
     def __init__(
-        self, name: str, given: list[str], results: list[str], kinds: dict[str, Kind]
-    ) -> None:
+        self, name: str, given: list[str], results: list[str], kinds: dict[str, Kind],
+        lists: Container[str],
+    ) -> None:  # fmt: skip
         self.name = name
         self.given = given
         self.results = results
         self.kinds = kinds
         for x in (*given, *results):
+            if x in lists:
+                continue
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or kind.is_scalar):
-                what = "a list" if kind is not None and kind.is_list else x
-                raise UnsupportedError(f"{what} handed to machine code")
+                is_list = kind is not None and kind.is_list
+                raise UnsupportedError(WITH_LIST if is_list else f"{x} handed to machine code")
             if kind.is_array:
                 element_of(kind.dtype)
                 if not kind.ndim:
                     raise UnsupportedError("an array without axes")
             else:
                 letter_of(kind)
-        numbers = [kinds[x] for x in results if not kinds[x].is_array]
+        numbers = [kinds[x] for x in results if kinds[x].is_scalar]
         if any(len(kind.classes) > 1 and not has_tag(kind) for kind in numbers):
             raise UnsupportedError("a number of several classes")
 
@@ -86,6 +92,9 @@ class Part:
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
         for x in self.given:
             kind = self.kinds[x]
+            if kind.is_list:
+                types.append(ctypes.c_int64)
+                continue
             types.append(ctypes.py_object if kind.is_array else _C_TYPES[letter_of(kind)])
             if not kind.is_array and has_tag(kind):
                 types.append(ctypes.c_int64)
@@ -107,8 +116,10 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
     for name in part.given:
         kind = part.kinds[name]
         x = next(rest)
-        if kind.is_array:
-            value: Any = _array(code, x, kind, statements.names, name)
+        if kind.is_list:
+            value: Any = List(statements.names.lists[name], b.inttoptr(x, PTR))
+        elif kind.is_array:
+            value = _array(code, x, kind, statements.names, name)
         else:
             letter = letter_of(kind)
             if letter == "s":
@@ -158,13 +169,17 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     out = code.function.args[1]
     k = 0
     for name in part.results:
+        x = statements.read(name)
+        if part.kinds[name].is_list:
+            code.set_word(out, k, b.ptrtoint(x.address, I64))
+            k += 1
+            continue
         if part.kinds[name].is_array:
-            x = statements.read(name)
             for word in (b.ptrtoint(x.address, I64), *x.shape, *x.strides):
                 code.set_word(out, k, word)
                 k += 1
             continue
-        number = statements.scalars.number(statements.read(name))
+        number = statements.scalars.number(x)
         letter = letter_of(part.kinds[name])
         value = statements.scalars.converted(number, "d" if letter == "s" else letter)
         if letter in "ds":
@@ -245,6 +260,8 @@ def _given(
 
     In the sweep the class of a number does not count.
     """
+    if kind.is_list:
+        return [], [x]
     if kind.dtype is not None:
         scope[f"dtype_{x}"] = kind.dtype
         is_other = f"({x}.dtype is not dtype_{x} and {x}.dtype != dtype_{x})"
@@ -259,8 +276,7 @@ def _given(
         return lines, [f"int({x})"]
     if int in kind.classes or not is_forward:
         lines.append(
-            f"if type({x}) is int and not {-_EXACT} < {x} < {_EXACT}: "
-            "raise Aside('a large integer')"
+            f"if type({x}) is int and not {-EXACT} < {x} < {EXACT}: raise Aside('a large integer')"
         )
     return lines, [f"float({x})", *([f"tags[type({x})]"] if has_tag(kind) else [])]
 
@@ -309,6 +325,9 @@ class _Results:
 
     def _add(self, kind: Kind) -> None:
         own = f"kind{len(self.fields)}"
+        if kind.is_list:
+            self.texts.append(self._word(ctypes.c_int64))
+            return
         if kind.is_array:
             self.scope[own] = kind
             address = self._word(ctypes.c_int64)

@@ -15,12 +15,15 @@ from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise, is_one
 from autodiff.structured.native.indexing import Indexing, parts_of
-from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES, Makers
+from autodiff.structured.native.lists import Lists
+from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
 from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars
 from autodiff.structured.native.values import (
     Array,
     Known,
+    List,
     Number,
+    Repeated,
     Several,
     Tree,
     Turns,
@@ -35,6 +38,8 @@ from autodiff.structured.runtime_calls import (
     number,
     settled,
     spread,
+    stack_back,
+    sum_back,
     total,
     zeros_along,
 )
@@ -51,7 +56,7 @@ _FLIPS: dict[Any, Callable[[int], range]] = {
 }
 
 
-class Expressions(Makers):
+class Expressions(Lists):
     """Reads expressions.
 
     Parameters
@@ -128,8 +133,14 @@ class Expressions(Makers):
         """Read a tuple."""
         return Several([self.expression(p) for p in node.elts])
 
+    def on_list(self, node: ast.List) -> Several:
+        """Read a list as it is written."""
+        return Several([self.expression(p) for p in node.elts])
+
     def on_binop(self, node: ast.BinOp) -> Any:
         """Read an operator."""
+        if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
+            return Repeated(self.on_list(node.left).parts, self.integer(node.right))
         f = BINARY.get(type(node.op))
         if isinstance(node.op, ast.MatMult):
             f = operator.matmul
@@ -175,6 +186,8 @@ class Expressions(Makers):
             if not isinstance(k, Known):
                 raise UnsupportedError("an index of a tuple")
             return base.parts[k.x]
+        if isinstance(base, List):
+            return self.item(base, self.integer(node.slice))
         if isinstance(base, Tree):
             base = self.elementwise.at_hand(base)
         if not isinstance(base, Array):
@@ -226,8 +239,8 @@ class Expressions(Makers):
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
         f = self.expression(node.func) if isinstance(node.func, ast.Name) else None
-        if isinstance(node.func, ast.Attribute) and node.func.attr == "copy":
-            return self._new(self.expression(node.func.value))
+        if isinstance(node.func, ast.Attribute):
+            return self._method(node.func.attr, self.expression(node.func.value), node.args)
         if not isinstance(f, Known):
             raise UnsupportedError("a call in machine code")
         if f.x is add_at:
@@ -237,6 +250,8 @@ class Expressions(Makers):
         own = _OWN.get(f.x)
         if own is not None:
             return own(self, *args, **options)
+        if len(args) == 1 and isinstance(args[0], List):
+            return self._of_list(f.x, args[0], options)
         found = self.adjoints.get(id(f.x))
         if found is not None:
             return self._adjoint(found[0], found[1], args, options)
@@ -256,6 +271,26 @@ class Expressions(Makers):
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
+
+    def _method(self, name: str, owner: Any, args: list[ast.expr]) -> Any:
+        """Read a call of a method."""
+        if name == "copy":
+            return self._new(owner)
+        if isinstance(owner, List) and name == "append":
+            return self.append(owner, self.expression(args[0]))
+        if isinstance(owner, List) and name == "pop" and not args:
+            return self.taken_off(owner)
+        raise UnsupportedError(f"{name} in machine code")
+
+    def _of_list(self, f: Any, xs: List, options: dict[str, Any]) -> Any:
+        """Return what a function makes of a list."""
+        if f is len:
+            return self.whole(self.length(xs))
+        if f is sum:
+            return self.sum_of(xs)
+        if f in DISPLAYS or f is np.stack:
+            return self.array_of(xs, options)
+        raise UnsupportedError(f"{f.__name__} of a list in machine code")
 
     def call(self, f: Any, args: list) -> Any:
         """Return what a function makes of numbers and arrays."""
@@ -444,5 +479,6 @@ def _is_partial(f: Any) -> bool:
 _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, number: Expressions.on_number, gather: Expressions.on_gather,
+    stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
     spread: Expressions.on_spread, zeros_along: Expressions.on_zeros_along,
 }  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,7 @@ from autodiff.structured.form.ir import (
     blocks_of,
 )
 from autodiff.structured.form.kinds import ANYTHING, Kind
+from autodiff.structured.native.values import Items
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
@@ -44,6 +45,8 @@ class Names:
         The same of what the forward function pushes.
     shapes : dict
         Name of a shape → how many axes there are.
+    lists : dict
+        Name of a list → of what it is.
     """
 
     def __init__(
@@ -53,6 +56,7 @@ class Names:
         self.groups: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
+        self.lists: dict[str, Items] = {}
         self._shadows: dict[int, object] = {}  # by the id of what stands for the memory
         for slot in program.slots:
             self._slot(slot)
@@ -123,6 +127,21 @@ class Names:
             self.kinds[shadow] = kind
         elif kind.is_scalar:
             self.kinds[shadow] = _cotangent(kind)
+        elif kind.is_list and memory is not None and memory.root().items is not None:
+            self.kinds[shadow] = kind
+            self.lists[name] = self._items(memory.root(), is_shadow=False)
+            self.lists[shadow] = self._items(memory.root(), is_shadow=True)
+
+    def _items(self, of: Memory, is_shadow: bool) -> Items:
+        """Return of what a list is."""
+        kind = of.items or ANYTHING
+        inner = of.of_items.root() if of.of_items is not None else None
+        if inner is None:
+            return Items(_cotangent(kind) if is_shadow and kind.is_scalar else kind)
+        if kind.is_list:
+            return Items(kind, inner=self._items(inner, is_shadow))
+        group = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
+        return Items(kind, group)
 
     def _flags(self, nodes: list) -> None:
         for node in nodes:
@@ -134,6 +153,10 @@ class Names:
             elif isinstance(node, If):
                 self._flags(node.then)
                 self._flags(node.otherwise)
+
+    def seed(self, n: int, kind: Kind) -> None:
+        """Note the cotangent of the n-th result."""
+        self.kinds[f"seed{n}"] = kind if kind.is_array else _cotangent(kind)
 
     def counter(self, name: str) -> None:
         """Note a variable that counts turns."""
@@ -269,11 +292,11 @@ def stored(node: ast.AST) -> Iterator[str]:
             yield part.id
 
 
-def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
+def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = ()) -> set[str]:
     """Return the names of arrays that are read after the turn of the loop that makes them.
 
-    They are pushed, bound to variables, or seen through a view of which that holds. Of a pushed
-    shape, nobody reads the array.
+    They are pushed, bound to variables, put into lists, or seen through a view of which that holds.
+    Of a pushed shape, nobody reads the array.
     """
     found: set[str] = set()
     views: list[tuple[set[str], set[str]]] = []
@@ -286,9 +309,17 @@ def escaping(body: list[ast.stmt], variables: set[str]) -> set[str]:
             parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
             arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
             found |= {name for a in arrays for name in loaded(a)}
+        elif (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr == "append"
+        ):
+            found |= {name for a in node.args for name in loaded(a)}
         elif isinstance(node, ast.Assign):
             targets = {name for t in node.targets for name in stored(t)}
-            if targets & variables:
+            parts = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+            owners = {x.id for x in parts if isinstance(x, ast.Name)}
+            if targets & variables or any(name in lists for name in targets | owners):
                 found |= targets | set(loaded(node.value))
             elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
                 views.append((targets, set(loaded(node.value))))

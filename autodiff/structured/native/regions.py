@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.form.ir import For, If, While
+from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.blas import OuterSum
-from autodiff.structured.native.calling import Loop, Part, enter, is_readable, leave
+from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.machine import Compiled
 from autodiff.structured.native.memory import define_functions
@@ -55,6 +55,8 @@ class Native:
         self.names.ones = ones
         for name in emitter.counters:
             self.names.counter(name)
+        for n, v in enumerate(emitter.outputs):
+            self.names.seed(n, v.kind)
         self.scope = {**SCOPE, **emitter.constants.scope}
         self.module = ir.Module("structured")
         define_functions(self.module)
@@ -65,7 +67,10 @@ class Native:
         if not is_readable():
             raise UnsupportedError("arrays that lie in memory in another way")
         self.live = [self._liveness(*lines) for lines in self._functions()]
-        self._nodes(emitter.program.body)
+        body = emitter.program.body
+        self.why_no_lists = self._with_lists(body)
+        if self.why_no_lists is not None:
+            self._nodes(body)
         if not self.parts:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
         compiled = Compiled(self.module)
@@ -86,6 +91,17 @@ class Native:
         first = len(head) + 1
         return {n - first: names for n, names in Liveness(function).after.items()}
 
+    def _with_lists(self, nodes: list) -> str | None:
+        """Write all loops, and all that is done with lists, as one piece of machine code.
+
+        So the source around it reads no lists, of which it has the addresses. If that cannot be,
+        or there are no lists, say why.
+        """
+        if not any(map(_has_lists, nodes)):
+            return "no lists"
+        places = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _has_lists(x)]
+        return self._region(nodes[places[0] : places[-1] + 1], self.names.lists)
+
     def _nodes(self, nodes: list) -> None:
         """Write loops as machine code, with what stands between them; if need be, one by one."""
         places = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
@@ -98,10 +114,10 @@ class Native:
             elif isinstance(node, (For, While)):
                 why = self._region([node])
                 if why is not None:
-                    self.why[node] = why
+                    self.why[node] = (why == WITH_LIST and self.why_no_lists) or why
                     self._nodes([*(node.before if isinstance(node, While) else []), *node.body])
 
-    def _region(self, nodes: list) -> str | None:
+    def _region(self, nodes: list, lists: Container[str] = ()) -> str | None:
         """Write nodes as machine code, from one loop to another one; return why if it cannot be."""
         e = self.emitter
         self.tried += 1
@@ -109,9 +125,11 @@ class Native:
         ends = nodes[0], nodes[-1]
         try:
             first, last = _span(e.forward_spans, *ends)
-            forward = self._part(f"{name}_forward", e.forward_lines[first:last], True, first)
+            forward = self._part(f"{name}_forward", e.forward_lines[first:last], True, first, lists)
             first, last = _span(e.backward_spans, *ends[::-1])
-            backward = self._part(f"{name}_backward", e.backward_lines[first:last], False, first)
+            backward = self._part(
+                f"{name}_backward", e.backward_lines[first:last], False, first, lists
+            )
         except UnsupportedError as error:
             for direction in ("forward", "backward"):
                 made = self.module.globals.pop(f"{name}_{direction}", None)
@@ -123,7 +141,9 @@ class Native:
         self.parts.append((nodes, forward, backward))
         return None
 
-    def _part(self, name: str, lines: list[str], is_forward: bool, first: int) -> Part:
+    def _part(
+        self, name: str, lines: list[str], is_forward: bool, first: int, lists: Container[str]
+    ) -> Part:
         """Write one direction of a loop."""
         body = tree_of(textwrap.dedent("\n".join(lines))).body
         if not is_forward and not _pops(body):
@@ -136,7 +156,7 @@ class Native:
         sums = {x for names in self.emitter.sums.values() for x in names.values()}
         given = [x for x in flow.reads if x not in known | sums]
         given += [x for x in results if x not in flow.surely and x not in given]
-        part = Part(name, given, results, self.names.kinds)
+        part = Part(name, given, results, self.names.kinds, lists)
         code = Code(self.module, name, part.llvm_types())
         e = self.emitter
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
@@ -196,6 +216,14 @@ def _outermost(nodes: list) -> Iterator[For | While]:
             yield from _outermost([*node.then, *node.otherwise])
         elif isinstance(node, (For, While)):
             yield node
+
+
+def _has_lists(node: Any) -> bool:
+    for block in blocks_of([node]):
+        values = [v for op in block.ops for v in (op.out, *op.args) if v is not None]
+        if any(v.kind.is_list for v in (*values, *block.writes.values())):
+            return True
+    return False
 
 
 def _loops_in(nodes: list) -> int:

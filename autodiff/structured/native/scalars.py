@@ -26,7 +26,8 @@ from autodiff.structured.native.values import TAGS, Known, Number, is_whole, let
 from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
-_EXACT = 2**53
+EXACT = 2**53
+"""Up to which all integers are floats."""
 _MOST_DEPTH = 6
 _LIBRARY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
@@ -97,7 +98,7 @@ class Scalars:
                 return ir.Constant(TYPES[letter], float(value.constant))
             if self.raises:
                 near = b.icmp_unsigned(
-                    "<", b.add(value, self.code.whole(_EXACT)), self.code.whole(2 * _EXACT)
+                    "<", b.add(value, self.code.whole(EXACT)), self.code.whole(2 * EXACT)
                 )
                 self.code.exit_if(b.not_(near))
             return b.sitofp(value, TYPES[letter])
@@ -149,7 +150,7 @@ class Scalars:
         """Return the class of a result that may be of several: the highest of the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
-        if int in kind.classes or getattr(f, "__module__", "") != "_operator":
+        if int in kind.classes or (f is not abs and getattr(f, "__module__", "") != "_operator"):
             raise UnsupportedError("a number of several classes")
         tag: Any = self.code.whole(1)
         for a in args:
@@ -190,7 +191,9 @@ class Scalars:
                 code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
             )
         if f is min or f is max:
-            raise UnsupportedError(f"{f.__name__} of integers")
+            a, c = args
+            least, most = (a, c) if f is min else (c, a)
+            return b.select(code.less(a, c), least, most)
         raise UnsupportedError(f"{f} of integers")
 
     # -- floats ------------------------------------------------------------------------------------
@@ -370,12 +373,16 @@ class Scalars:
             raise UnsupportedError("a call in machine code")
         f = f.x
         if f is type and len(args) == 1:
-            return Known(None) if not isinstance(args[0], Known) else Known(type(args[0].x))
+            if isinstance(args[0], Number):  # it counts whether it is an integer
+                return Known(int if args[0].kind.classes == {int} else None)
+            return Known(type(args[0].x))
         if f in (np.ndim, np.iscomplexobj) and len(args) == 1:
             return Known(0 if f is np.ndim else False)
         if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
+        if f in (np.any, np.all) and len(args) == 1:
+            return self._plain("b", self.converted(numbers[0], "b"))
         if f in (abs, np.absolute, np.fabs):
             return self._plain(
                 letter, self.library("fabs", [self.converted(numbers[0], letter)], letter)
@@ -405,7 +412,7 @@ class Scalars:
         return self.number(found)
 
     def _result(self, body: list, scope: dict, outer: dict, letter: str, depth: int) -> Any:
-        for node in body:
+        for k, node in enumerate(body):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
             if isinstance(node, ast.Return) and node.value is not None:
@@ -416,8 +423,13 @@ class Scalars:
                 continue
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
-                if not isinstance(test, Known):
-                    raise UnsupportedError("a branch in a rule")
+                if not isinstance(test, Known):  # numbers alone: both branches are computed
+                    ways = [[*b, *body[k + 1 :]] for b in (node.body, node.orelse)]
+                    both = [self._result(way, scope, outer, letter, depth) for way in ways]
+                    if None in both:
+                        raise UnsupportedError("a branch in a rule")
+                    values = [self.converted(self.number(x), letter) for x in both]
+                    return self._plain(letter, self.b.select(test.value, *values))
                 branch = node.body if test.x else node.orelse
                 found = self._result(branch, scope, outer, letter, depth)
                 if found is not None:

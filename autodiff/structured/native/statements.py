@@ -25,6 +25,7 @@ from autodiff.structured.native.names import (
 from autodiff.structured.native.scalars import BINARY
 from autodiff.structured.native.values import (
     Array,
+    List,
     Number,
     Several,
     Tree,
@@ -89,6 +90,9 @@ class Statements(Variables):
 
     def _put(self, target: ast.Subscript, value: Any, f: Any = None) -> None:
         base = self.expression(target.value)
+        if isinstance(base, List):
+            self.set_item(base, self.integer(target.slice), value, f)
+            return
         if not isinstance(base, Array):
             raise UnsupportedError("a write into what is no array")
         parts = self.indices(target)
@@ -212,6 +216,8 @@ class Statements(Variables):
         kind = self.names.kinds.get(name)
         if kind is None:
             raise UnsupportedError(f"{name} on the stack of machine code")
+        if isinstance(value, List):
+            return [self.b.ptrtoint(value.address, I64)]
         if kind.is_array:
             if isinstance(value, Tree):
                 value = self.elementwise.computed(value, memory.KEPT)
@@ -250,6 +256,9 @@ class Statements(Variables):
                 continue
             if kind is None:
                 raise UnsupportedError(f"{name} on the stack of machine code")
+            if name in self.names.lists:
+                self.bound[name] = List(self.names.lists[name], self.b.inttoptr(next(words), PTR))
+                continue
             if kind.is_array:
                 address = self.b.inttoptr(next(words), PTR)
                 shape = [next(words) for _ in range(kind.ndim)]

@@ -138,6 +138,41 @@ class Several:
     parts: list
 
 
+@dataclass(frozen=True)
+class Items:
+    """Of what a list is.
+
+    Attributes
+    ----------
+    kind : Kind
+        What its items are.
+    group : Any
+        Arrays of different groups never share memory.
+    inner : Items, optional
+        Of what its items are, if they are lists.
+    """
+
+    kind: Kind
+    group: Any = None
+    inner: Items | None = None
+
+
+@dataclass
+class List:
+    """A list that may grow, and where it is."""
+
+    items: Items
+    address: Any
+
+
+@dataclass
+class Repeated:
+    """A list as it is written, so many times over."""
+
+    parts: list
+    times: Any
+
+
 @dataclass
 class Turns:
     """A range."""

@@ -18,7 +18,9 @@ from autodiff.structured.native.values import (
     Array,
     Fresh,
     Known,
+    List,
     Number,
+    Repeated,
     Several,
     Tree,
     Turns,
@@ -34,6 +36,9 @@ class Place:
     def __init__(self, code: Code, kind: Kind) -> None:
         self.kind = kind
         self.tag: Any = None
+        if kind.is_list:
+            self.value = code.variable(PTR)
+            return
         if kind.is_array:
             self.value = code.variable(PTR)
             self.sizes = [code.variable(I64) for _ in range(2 * kind.ndim)]
@@ -71,7 +76,7 @@ class Variables(Expressions):
         self.places: dict[str, Place] = {}
         self.bound: dict[str, Any] = {}
         self.left: dict[str, int] = {}  # how often arrays that are not computed are still read
-        self.escaping = escaping(body, names.variables | results)
+        self.escaping = escaping(body, names.variables | results, names.lists)
         self.store = memory.SCRATCH
 
     def place(self, name: str) -> Place:
@@ -79,7 +84,7 @@ class Variables(Expressions):
         found = self.places.get(name)
         if found is None:
             kind = self.names.kinds.get(name)
-            if kind is None or not (kind.is_array or kind.is_scalar):
+            if kind is None or not (kind.is_array or kind.is_scalar or name in self.names.lists):
                 raise UnsupportedError(f"{name} in machine code")
             found = self.places[name] = Place(self.code, kind)
         return found
@@ -104,6 +109,8 @@ class Variables(Expressions):
     def _variable(self, name: str) -> Any:
         place, b = self.place(name), self.b
         kind = place.kind
+        if kind.is_list:
+            return List(self.names.lists[name], b.load(place.value, typ=PTR))
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
@@ -121,6 +128,9 @@ class Variables(Expressions):
         """Bind a name."""
         kind = self.names.kinds.get(name)
         is_own = kind is not None and (kind.is_array or kind.is_scalar)
+        if name in self.names.lists and isinstance(value, (Several, Repeated)):
+            times = value.times if isinstance(value, Repeated) else None
+            value = self.made_list(self.names.lists[name], value.parts, times)
         if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.computed(value, memory.KEPT)
         if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
@@ -153,6 +163,11 @@ class Variables(Expressions):
     def _set(self, name: str, value: Any) -> None:
         place, b = self.place(name), self.b
         kind = place.kind
+        if kind.is_list:
+            if not isinstance(value, List) or value.items != self.names.lists[name]:
+                raise UnsupportedError(f"{name} of another kind in machine code")
+            b.store(value.address, place.value)
+            return
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
                 raise UnsupportedError(f"{name} of another kind in machine code")

@@ -145,13 +145,14 @@ class Emitter(ForwardWriter):
     def _backward_nodes(self, nodes: list) -> None:
         out = self.out
         for node in reversed(nodes):
+            first = len(out.lines)
             if isinstance(node, Block):
                 self._backward_block(node)
+                self.backward_spans[node] = first, len(out.lines)
                 continue
             if node in self.checkpointed:
                 self.checkpointed[node].backward(self._sweep_of(node))
                 continue
-            first = len(out.lines)
             with self.sharing(node):
                 if isinstance(node, If):
                     self._backward_if(node)

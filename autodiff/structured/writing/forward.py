@@ -117,6 +117,7 @@ class ForwardWriter(Writer):
     def forward_nodes(self, nodes: list) -> None:
         """Write what the forward function does."""
         for node in nodes:
+            first = len(self.out.lines)
             if isinstance(node, Block):
                 self._forward_block(node)
             elif isinstance(node, If):
@@ -127,10 +128,9 @@ class ForwardWriter(Writer):
             elif node in self.checkpointed:
                 self.checkpointed[node].forward()
             else:
-                first = len(self.out.lines)
                 with self.sharing(node):
                     (self._forward_for if isinstance(node, For) else self._forward_while)(node)
-                self.forward_spans[node] = first, len(self.out.lines)
+            self.forward_spans[node] = first, len(self.out.lines)
 
     def _push(self, text: str) -> list[str]:
         return [] if self.is_test else [f"push({text})"]

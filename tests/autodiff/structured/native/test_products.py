@@ -52,14 +52,12 @@ def recurrent(a, b, m):
 def recurrent_outside(a, b, m):
     """A loop that becomes machine code in one that does not."""
     total = 0.0
-    kept = []
     for i in range(3):
         h = a * b[i]
         for _ in range(20):
             h = np.tanh(m @ h + b)
-        kept.append(h)
-        total += np.sum(m @ h)
-    return total + np.sum(np.array(kept))
+        total += np.sum(m @ h) + np.sum(np.sort(h) * b)
+    return total
 
 
 LARGE = (covariances, layers, recurrent, recurrent_outside)

@@ -1,0 +1,187 @@
+"""Lists that grow, in machine code: of numbers, arrays and lists."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autodiff import gradient, value_and_gradient
+from autodiff.structured.runtime import Structured
+
+
+def rows_of_a_table(a, b):
+    previous = [j * b[0] for j in range(len(b) + 1)]
+    for x in a:
+        row = [x * 0.5]
+        for j in range(len(b)):
+            row.append(math.tanh(previous[j] + row[-1]) + previous[j + 1] * b[j])
+        previous = row
+    return previous[-1] + previous[2]
+
+
+def states(a, b):
+    h = np.zeros(3)
+    kept = [h]
+    for t in range(len(a)):
+        h = np.tanh(kept[-1] * a[t] + b[:3])
+        kept.append(h)
+    return np.sum(np.stack(kept) ** 2) + np.sum(np.array(kept)[1] * b[:3])
+
+
+def written_items(a, b):
+    m, v = [0.0] * len(a), [a[0], b[0]]
+    for t in range(20):
+        for i in range(len(a)):
+            m[i] = 0.9 * m[i] + 0.1 * a[i] * v[t % 2]
+            m[-1] += b[i]
+        v[1] = v[1] * 0.5 + m[2]
+    return sum(m) + v[0] * v[1]
+
+
+def lists_of_lists(a, b):
+    table = []
+    for i in range(len(a)):
+        row = []
+        for j in range(i + 1):
+            row.append(a[i] * b[j])
+        table.append(row)
+    s = 0.0
+    for i in range(len(table)):
+        for j in range(len(table[i])):
+            s = s + table[i][j] * table[-1][j] * len(table[i])
+        table[i][0] = s
+    return s * table[2][0]
+
+
+def integers_and_floats(a, b):
+    xs = [1, 2.0, 3]
+    for i in range(len(a)):
+        xs.append(xs[i] * 2.0 if i < 2 else a[i] * xs[0])
+        xs[1] = i
+    total = 0.0
+    for x in xs:
+        total = total + x * b[1]
+    return total * sum(xs)
+
+
+def grows_while(a, b):
+    xs, k = [a[0]], 0
+    while xs[-1] < 40.0:
+        xs.append(xs[-1] * (1.0 + abs(b[k % 5])) + 0.1)
+        k += 1
+    y = np.array(xs)
+    return np.sum(y * y) / len(xs)
+
+
+def arrays_of_vectors(a, b):
+    p, path = np.zeros(2), []
+    for i in range(len(a)):
+        p = p + np.array([math.cos(a[i]), math.sin(a[i])]) * b[i]
+        path.append(p)
+        if i > 2:
+            p = p * 0.5 + path[i - 2] * 0.1
+    return np.sum(np.array(path) * np.asarray(path)[::-1])
+
+
+def tables_and_counts(a, b):
+    """A list of integers that are counted, beside one of floats."""
+    counts, chosen = [0, 0, 0], []
+    for i in range(len(a)):
+        k = 0 if a[i] < 0.0 else 1
+        counts[k] += 1
+        chosen.append(a[i] * counts[k] + b[counts[0]])
+    s = 0.0
+    for i in range(len(chosen)):
+        s += chosen[i] * chosen[counts[1]]
+    return s
+
+
+PROGRAMS = [
+    rows_of_a_table, states, written_items, lists_of_lists, integers_and_floats, grows_while,
+    arrays_of_vectors, tables_and_counts,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_gradients(
+    f: Callable, made: list[Structured], traced: Callable, by_numpy: Callable
+) -> None:
+    a, b = np.cos(np.arange(1.0, 40.0)), np.sin(np.arange(1.0, 40.0))
+    if f is lists_of_lists:
+        a, b = a[:9], b[:9]
+
+    def loss(a, b):
+        return f(a, b) * 1.0
+
+    expected = traced(loss, a, b)
+    for way in (gradient, by_numpy, gradient, gradient):
+        for x, y in zip(way(loss, a, b), expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-10, atol=1e-12)
+    value, _ = value_and_gradient(f, a, b)
+    assert type(value) is type(f(a, b))
+    np.testing.assert_allclose(value, f(a, b), rtol=1e-12)
+    (program,) = [p for p in made if p.name == f.__name__][:1]
+    assert program.native is not None, program.why
+    assert not program.native.why
+    assert len(program.native.parts) == 1
+    assert not program.asides
+
+
+def empty(a, b):
+    xs = []
+    for i in range(len(a)):
+        if a[i] > 5.0:
+            xs.append(a[i] * b[i])
+    return np.sum(np.array(xs)) + a[0]
+
+
+def of_too_few(a, b):
+    xs = [a[0]]
+    for i in range(3):
+        xs.append(xs[i] * b[i])
+    s = 0.0
+    for i in range(6):
+        s += xs[i]
+    return s
+
+
+def of_several_lengths(a, b):
+    xs = []
+    for i in range(1, 4):
+        xs.append(a[:i] * b[i])
+    return np.sum(np.stack(xs))
+
+
+@pytest.mark.parametrize("f", [empty, of_too_few, of_several_lengths])
+def test_what_raises_and_what_is_empty(f: Callable, traced: Callable) -> None:
+    a, b = np.cos(np.arange(1.0, 8.0)), np.sin(np.arange(1.0, 8.0))
+    try:
+        expected = traced(f, a, b)
+    except (IndexError, ValueError) as error:
+        for _ in range(3):
+            with pytest.raises(type(error)):
+                gradient(f, a, b)
+        return
+    for _ in range(3):
+        for x, y in zip(gradient(f, a, b), expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_a_list_has_the_same_items_under_two_names(traced: Callable) -> None:
+    def f(a, b):
+        xs = [a[0], a[1]]
+        ys = xs
+        for i in range(4):
+            ys.append(xs[-1] * b[i])
+            xs[0] = ys[-1] + xs[0]
+        s = 0.0
+        for x in ys:
+            s = s + x * x
+        return s
+
+    a, b = np.cos(np.arange(1.0, 8.0)), np.sin(np.arange(1.0, 8.0))
+    for x, y in zip(gradient(f, a, b), traced(f, a, b), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
