@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import I64, Code
 from autodiff.structured.native.elementwise import Elementwise
@@ -94,6 +94,28 @@ class Makers:
                 e.put(made.dtype, self.scalars.known(1.0), at)
         return made
 
+    def counted_up(self, *bounds: Any) -> Array:
+        """Return the integers of a range."""
+        numbers = [self.scalars.number(x) for x in bounds]
+        if not all(isinstance(x, Number) and x.letter == "i" for x in numbers):
+            raise UnsupportedError("a range of what is no integer")
+        e, code, b = self.elementwise, self.code, self.b
+        zero, one = code.whole(0), code.whole(1)
+        values = [x.value for x in numbers]
+        start, stop = (values[0], values[1]) if values[1:] else (zero, values[0])
+        step = values[2] if values[2:] else one
+        code.exit_if(code.equal(step, zero))
+        is_up = code.less(zero, step)
+        way = b.select(is_up, b.sub(stop, start), b.sub(start, stop))
+        pace = b.select(is_up, step, b.sub(zero, step))
+        n = b.sdiv(b.add(way, b.sub(pace, one)), pace)
+        n = b.select(code.less(way, one), zero, n)
+        made = e.made(np.dtype(np.int64), [n], self.store_of_new())
+        with code.counted(n) as i:
+            x = Number(Kind(frozenset([int])), "i", b.add(start, b.mul(i, step)))
+            e.put(made.dtype, x, code.at(made.address, b.mul(i, made.strides[0])))
+        return made
+
     def _display(self, rows: Several) -> Array:
         """Make an array of numbers that are written one by one."""
         shape: list[int] = []
@@ -151,6 +173,30 @@ class Makers:
                 del sizes[axis], strides[axis]
             e.write(Array(dtype, address, sizes, strides, made.group), p)
             address = self.code.at(address, b.mul(n, made.strides[axis]))
+        return made
+
+    def rolled(self, x: Any, shift: Any, axis: Any = None) -> Array:
+        """Return an array whose elements are moved along an axis, and come in again."""
+        e, code, b = self.elementwise, self.code, self.b
+        k = axis.x if isinstance(axis, Known) else axis
+        if not isinstance(x, (Array, Tree)) or not (k is None or type(k) is int):
+            raise UnsupportedError("this call of roll in machine code")
+        if k is None and len(x.shape) > 1:
+            raise UnsupportedError("a matrix rolled as a vector")
+        x, k = e.at_hand(x), (k or 0) % len(x.shape)
+        n = x.shape[k]
+        code.exit_if(code.equal(n, code.whole(0)))
+        by = b.srem(self.scalars.converted(self.scalars.number(shift), "i"), n)
+        by = b.select(code.less(by, code.whole(0)), b.add(by, n), by)
+        left = b.sub(n, by)
+        made = e.made(x.dtype, x.shape, self.store_of_new())
+        for size, to, start in ((left, by, None), (by, None, left)):
+            parts = []
+            for a, first in ((made, to), (x, start)):
+                at = a.address if first is None else code.at(a.address, b.mul(first, a.strides[k]))
+                shape = [*a.shape[:k], size, *a.shape[k + 1 :]]
+                parts.append(Array(a.dtype, at, shape, a.strides, a.group))
+            e.write(*parts)
         return made
 
     def triangle(self, f: Any, x: Any, k: Any = None) -> Array:

@@ -7,10 +7,11 @@ import textwrap
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.blas import OuterSum
 from autodiff.structured.native.calling import Loop, Part, enter, is_readable, leave
 from autodiff.structured.native.code import Code
@@ -60,6 +61,7 @@ class Native:
         define_functions(self.module)
         self.parts: list[tuple[Any, Part, Part]] = []
         self.why: dict[For | While, str] = {}
+        self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a loop
         self.count = 0
         if not is_readable():
             raise UnsupportedError("arrays that lie in memory in another way")
@@ -70,6 +72,8 @@ class Native:
         self.loops = {node for node, _, _ in self.parts}
         compiled = Compiled(self.module)
         self.scope = dict(emitter.constants.scope)
+        for names in self.unbound.values():
+            self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
             self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward)
         self.source = self._source()
@@ -101,9 +105,9 @@ class Native:
         name = f"loop{k}"
         try:
             first, last = e.forward_spans[node]
-            forward = self._part(f"{name}_forward", e.forward_lines[first:last], True, first)
+            forward = self._part(f"{name}_forward", e.forward_lines[first:last], node, first)
             first, last = e.backward_spans[node]
-            backward = self._part(f"{name}_backward", e.backward_lines[first:last], False, first)
+            backward = self._part(f"{name}_backward", e.backward_lines[first:last], None, first)
         except UnsupportedError as error:
             self.why[node] = str(error)
             for direction in ("forward", "backward"):
@@ -117,8 +121,9 @@ class Native:
         self.count += 1 + _loops_in(node.body)
         self.parts.append((node, forward, backward))
 
-    def _part(self, name: str, lines: list[str], is_forward: bool, first: int) -> Part:
-        """Write one direction of a loop."""
+    def _part(self, name: str, lines: list[str], node: For | While | None, first: int) -> Part:
+        """Write one direction of a loop: the forward one where the loop is given."""
+        is_forward = node is not None
         body = tree_of(textwrap.dedent("\n".join(lines))).body
         if not is_forward and not _pops(body):
             raise UnsupportedError("a loop that pops nothing")
@@ -131,6 +136,8 @@ class Native:
         given = [x for x in flow.reads if x not in known | sums]
         given += [x for x in results if x not in flow.surely and x not in given]
         part = Part(name, given, results, self.names.kinds)
+        if node is not None:
+            self._note_unbound(node, part, binds)
         code = Code(self.module, name, part.llvm_types())
         e = self.emitter
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
@@ -149,23 +156,39 @@ class Native:
         leave(code, part, statements)
         return part
 
+    def _note_unbound(self, node: For | While, part: Part, binds: set[str]) -> None:
+        """Find variables that the loop alone binds: machine code is given something for them."""
+        slots = {s.name: s for s in self.emitter.program.slots if s not in node.readable}
+        for x in part.given:
+            slot = slots.get(x.removesuffix("_b"))
+            if slot is not None and x in binds:
+                self.unbound.setdefault(part.name, {})[x] = _something(part.kinds[x])
+
     def _source(self) -> str:
         e = self.emitter
         forward, backward = list(e.forward_lines), list(e.backward_lines)
         spans = [(e.forward_spans[node], part, f"{part.name}_loop.forward", "push")
                  for node, part, _ in self.parts]  # fmt: skip
-        _replace(forward, spans)
+        _replace(forward, spans, self.unbound)
         spans = [(e.backward_spans[node], back, f"{part.name}_loop.backward", "pop()")
                  for node, part, back in self.parts]  # fmt: skip
-        _replace(backward, spans)
+        _replace(backward, spans, {})
         return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
 
 
-def _replace(lines: list[str], spans: list[tuple]) -> None:
+def _something(kind: Kind) -> Any:
+    """Return a value of a kind."""
+    if kind.is_array:
+        return np.zeros((1,) * kind.ndim, kind.dtype)
+    return min(kind.classes, key=lambda c: c.__name__)(0)
+
+
+def _replace(lines: list[str], spans: list[tuple], unbound: dict[str, Any]) -> None:
     """Put calls in the places of loops."""
     for (first, last), part, callee, own in sorted(spans, key=lambda s: -s[0][0]):
         depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-        call = f"{callee}({', '.join([own, *part.given])})"
+        given = [f"unbound_{x}" if x in unbound.get(part.name, ()) else x for x in part.given]
+        call = f"{callee}({', '.join([own, *given])})"
         results = "".join(f"{x}, " for x in part.results)
         lines[first:last] = [f"{depth}{results}= {call}" if results else depth + call]
 

@@ -23,6 +23,7 @@ from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
+from chainrules_core.authoring import is_foreign
 from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
@@ -229,8 +230,8 @@ class Scalars:
             tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
-        if getattr(f, "__module__", "") == "math" and len(args) == 1:
-            return self.library(f.__name__, [self.converted(args[0], letter)], letter)
+        if getattr(f, "__module__", "") == "math":
+            return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
         if inspect.isfunction(f):
             return self.converted(self._inlined(f, args, letter, depth + 1), letter)
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
@@ -371,8 +372,12 @@ class Scalars:
         f = f.x
         if f is type and len(args) == 1:
             return Known(None) if not isinstance(args[0], Known) else Known(type(args[0].x))
-        if f in (np.ndim, np.iscomplexobj) and len(args) == 1:
+        if f in (np.ndim, np.iscomplexobj, is_foreign) and len(args) == 1:
             return Known(0 if f is np.ndim else False)
+        if f is getattr and [a.x for a in args[1:] if isinstance(a, Known)] == ["dtype", None]:
+            return _dtype_of(args[0])
+        if f in (np.any, np.count_nonzero) and len(args) == 1:
+            return self._plain("b", self.converted(self.number(args[0]), "b"))
         if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
@@ -404,8 +409,18 @@ class Scalars:
             raise UnsupportedError(f"{f.__name__} in machine code")
         return self.number(found)
 
+    def _either(
+        self, test: Any, both: tuple, scope: dict, outer: dict, letter: str, depth: int
+    ) -> Any:
+        """Return what one of two branches returns; both are computed."""
+        found = [self._result(branch, scope, outer, letter, depth) for branch in both]
+        if any(x is None for x in found):
+            raise UnsupportedError("a branch in a rule")
+        values = [self.converted(self.number(x), letter) for x in found]
+        return self._plain(letter, self.b.select(self.converted(test, "b"), *values))
+
     def _result(self, body: list, scope: dict, outer: dict, letter: str, depth: int) -> Any:
-        for node in body:
+        for k, node in enumerate(body):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
             if isinstance(node, ast.Return) and node.value is not None:
@@ -414,10 +429,19 @@ class Scalars:
                 made = self.evaluated(node.value, scope, outer, letter, depth)
                 scope = {**scope, node.targets[0].id: made}
                 continue
+            if isinstance(node, ast.Assign) and _are_names(node.targets[0], node.value):
+                values: list[ast.expr] = node.value.elts  # type: ignore[attr-defined] # a tuple
+                found = [self.evaluated(v, scope, outer, letter, depth) for v in values]
+                names = [t.id for t in node.targets[0].elts]  # type: ignore[attr-defined]
+                scope = {**scope, **dict(zip(names, found, strict=True))}
+                continue
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
                 if not isinstance(test, Known):
-                    raise UnsupportedError("a branch in a rule")
+                    rest = body[k + 1 :]
+                    return self._either(
+                        test, (node.body + rest, node.orelse + rest), scope, outer, letter, depth
+                    )
                 branch = node.body if test.x else node.orelse
                 found = self._result(branch, scope, outer, letter, depth)
                 if found is not None:
@@ -425,6 +449,25 @@ class Scalars:
                 continue
             raise UnsupportedError(f"{ast.unparse(node)} in a rule")
         return None
+
+
+def _are_names(target: ast.expr, value: ast.expr) -> bool:
+    """Whether names are bound to as many expressions."""
+    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
+        return False
+    return len(target.elts) == len(value.elts) and all(isinstance(t, ast.Name) for t in target.elts)
+
+
+def _dtype_of(x: Any) -> Known:
+    """Return ``getattr(x, "dtype", None)`` of a number."""
+    if isinstance(x, Known) or x.kind.classes <= {int, float, bool}:
+        return Known(None)
+    if x.kind.is_array:
+        return Known(x.kind.dtype)
+    found = {np.dtype(cls) for cls in x.kind.classes}
+    if len(found) > 1 or not all(issubclass(cls, np.generic) for cls in x.kind.classes):
+        raise UnsupportedError("a dtype that is not known")
+    return Known(found.pop())
 
 
 def _named(name: str, outer: dict) -> Any:

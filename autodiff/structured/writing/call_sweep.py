@@ -16,6 +16,7 @@ from autodiff.structured.writing.calls_without_rules import (
     is_copy,
     is_display,
     joined_axis,
+    reduced,
     summed_axes,
 )
 from autodiff.structured.writing.partial_source import partial_source
@@ -45,6 +46,11 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     summed = summed_axes(op)
     if summed is not None:
         _summed(s, op, g, *summed)
+        return
+    back = reduced(op)
+    if back is not None:
+        e, (x,), y = s.e, op.args, op.out
+        s.add_to(x, f"{e.constants.name(back)}({g}, {e.need(y)}, {e.need(x)})")
         return
     bound = op.rule
     if bound is None or isinstance(bound.rule, DecomposeRule):

@@ -1,19 +1,28 @@
-"""Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers."""
+"""Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers.
+
+So are norms and extrema of all elements, whose rules would keep what the sweep has anyway.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.runtime_calls import extremum_back, norm_back
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
 JOINS = (np.concatenate, np.hstack, np.vstack, np.stack)
 """Functions that join arrays."""
 _DISPLAYED = (np.float64, np.complex128)
+_REDUCED: dict[Any, Callable] = {
+    np.max: extremum_back, np.amax: extremum_back, np.min: extremum_back, np.amin: extremum_back,
+    np.linalg.norm: norm_back,
+}  # fmt: skip
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
@@ -83,3 +92,18 @@ def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
         return tuple(range(a.kind.ndim)), bool(keepdims)
     axes = axis if type(axis) is tuple else (axis,)
     return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
+
+
+def reduced(op: Op) -> Callable | None:
+    """Return the adjoint of a norm or extremum of all elements.
+
+    It is given cotangent, value and array. None for other calls, or if the rule is the user's.
+    """
+    if op.code != "call" or op.options or len(op.args) != 1 or op.rule is None:
+        return None
+    function = getattr(getattr(op.rule, "rule", None), "function", None)
+    author = getattr(function, "without_lists", function)
+    if getattr(author, "__module__", "").partition(".")[0] != "chainrules":
+        return None
+    kind = op.args[0].kind
+    return _REDUCED.get(function_of(op.f)) if kind.dtype == np.float64 and kind.ndim else None
