@@ -28,7 +28,7 @@ from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
 _EXACT = 2**53
-_MOST_DEPTH = 6
+_MOST_DEPTH = 10
 _LIBRARY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
     "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
@@ -38,6 +38,8 @@ _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",
 }  # fmt: skip
+# Of two infinities, which make a NaN here, the processor takes note.
+_WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
 _ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
@@ -224,7 +226,11 @@ class Scalars:
             x, y = [self.converted(a, letter) for a in args]
             return getattr(b, plain)(x, y)
         ufunc = facts_of(f).ufunc
-        text = facts_of(f).loops or (facts_of(ufunc).loops if ufunc is not None else "")
+        text = (
+            _WRITTEN.get(f)
+            or facts_of(f).loops
+            or (facts_of(ufunc).loops if ufunc is not None else "")
+        )
         if text:
             names = [f"_{k}" for k in range(len(args))]
             tree = tree_of(text.format(*names), mode="eval").body
@@ -289,7 +295,9 @@ class Scalars:
         if isinstance(node, ast.UnaryOp):
             return self._operation(UNARY[type(node.op)], [of(node.operand)], letter)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            args = [of(node.left), of(node.comparators[0])]
+            held = "d" if letter == "b" else letter
+            args = [self.evaluated(part, scope, outer, held, depth)
+                    for part in (node.left, node.comparators[0])]  # fmt: skip
             if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
                 return Known(args[0].x is args[1].x)
             return self._operation(BINARY.get(type(node.ops[0])), args, "b")
@@ -376,7 +384,7 @@ class Scalars:
             return Known(0 if f is np.ndim else False)
         if f is getattr and [a.x for a in args[1:] if isinstance(a, Known)] == ["dtype", None]:
             return _dtype_of(args[0])
-        if f in (np.any, np.count_nonzero) and len(args) == 1:
+        if f in (np.any, np.all, np.count_nonzero) and len(args) == 1:
             return self._plain("b", self.converted(self.number(args[0]), "b"))
         if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
             return Known(f(*[a.x for a in args]))

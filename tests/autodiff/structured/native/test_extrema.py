@@ -30,6 +30,15 @@ def of_ties(x, w):
     return total
 
 
+def of_exponentials(x, w):
+    total = np.logaddexp(w[0], w[1])
+    for k in range(3):
+        x = np.logaddexp(x, w * k)
+        for i in range(5):
+            total = np.logaddexp(total, x[i, k]) - 0.5
+    return total + np.sum(x * w)
+
+
 def bounded_steps(x, w):
     for _ in range(3):
         x = x - 0.1 / np.max(np.abs(x)) * np.min(x[1:]) * w
@@ -80,7 +89,17 @@ def angles(x, w):
     return total
 
 
-IN_DOUBLE = [of_numbers, of_ties, bounded_steps, in_balls, rolled, counted, bound_in_turns, angles]
+IN_DOUBLE = [
+    of_exponentials,
+    of_numbers,
+    of_ties,
+    bounded_steps,
+    in_balls,
+    rolled,
+    counted,
+    bound_in_turns,
+    angles,
+]
 IN_SINGLE = [of_numbers, of_ties, rolled]
 
 
