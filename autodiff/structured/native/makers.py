@@ -127,7 +127,8 @@ class Makers:
             shape += lengths
             numbers = [x for p in numbers for x in p.parts]
         numbers = [self.scalars.number(x) for x in numbers]
-        if not all(isinstance(x, Number) and x.kind.classes <= _DOUBLES for x in numbers):
+        is_one = all(isinstance(x, Number) and x.letter in "id" for x in numbers)
+        if not is_one or not any(x.kind.classes <= _DOUBLES for x in numbers):
             raise UnsupportedError("an array of these numbers in machine code")
         e = self.elementwise
         made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())

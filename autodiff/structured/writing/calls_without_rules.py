@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
+from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import extremum_back, norm_back
 
@@ -35,7 +36,13 @@ def is_display(op: Op) -> bool:
 
 
 def _are_numbers(v: Value) -> bool:
+    if v.kind.is_known and type(known(v)) is tuple:
+        return _are_known_numbers(known(v))
     return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
+
+
+def _are_known_numbers(x: tuple) -> bool:
+    return all(type(p) in SCALARS or (type(p) is tuple and _are_known_numbers(p)) for p in x)
 
 
 def is_copy(op: Op) -> bool:

@@ -68,6 +68,15 @@ def counted(x, w):
     return total
 
 
+def turned(x, w):
+    v = w[:3] * 1.0
+    for i in range(5):
+        c, s = np.cos(x[i, 0]), np.sin(x[i, 1])
+        v = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ v
+        v = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]) @ v
+    return np.sum(v * v) + v[0]
+
+
 def bound_in_turns(x, w):
     last = 0.0
     while True:
@@ -97,6 +106,7 @@ IN_DOUBLE = [
     in_balls,
     rolled,
     counted,
+    turned,
     bound_in_turns,
     angles,
 ]
