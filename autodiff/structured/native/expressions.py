@@ -242,8 +242,6 @@ class Expressions(Makers):
         found = self.adjoints.get(id(f.x))
         if found is not None:
             return self._adjoint(found[0], found[1], args, options)
-        if f.x is np.arange and not options:
-            return self.counted_up(*args)
         if f.x in MAKERS:
             return self._maker(f.x, args, options)
         if f.x in DISPLAYS and len(args) == 1 and isinstance(args[0], Several) and not options:
@@ -257,8 +255,6 @@ class Expressions(Makers):
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
         if f.x in _SUMS or f.x in _MEANS:
             return self._summed(f.x, args, options)
-        if f.x is np.roll:
-            return self.rolled(*args, **options)
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
@@ -475,5 +471,7 @@ _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, number: Expressions.on_number, gather: Expressions.on_gather,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
-    norm_back: Expressions.on_norm_back,
+    norm_back: Expressions.on_norm_back, np.linalg.solve: Expressions.solved,
+    np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
+    np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
 }  # fmt: skip

@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, Code
+from autodiff.structured.native import blas, memory
+from autodiff.structured.native.code import I32, I64, TYPES, Code
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing
 from autodiff.structured.native.scalars import Scalars
@@ -199,6 +200,62 @@ class Makers:
                 parts.append(Array(a.dtype, at, shape, a.strides, a.group))
             e.write(*parts)
         return made
+
+    # -- linear systems ----------------------------------------------------------------------------
+
+    def _of_matrix(self, x: Any) -> tuple[Array, Any, Any]:
+        """Return a copy of a square matrix, column by column, its size, and room for pivots."""
+        e = self.elementwise
+        if len(x.shape) != 2 or dtype_of(x) != np.float64:
+            raise UnsupportedError("a system of another kind in machine code")
+        e.check_shape(x.shape[:1], x.shape[1:])
+        copy = e.computed(e.transposed(x), memory.SCRATCH)
+        n = x.shape[0]
+        return copy, n, e.made(np.dtype(np.int32), [n], memory.SCRATCH).address
+
+    def solved(self, a: Any, y: Any) -> Array:
+        """Return the solution of a linear system."""
+        e = self.elementwise
+        if dtype_of(y) != np.float64 or len(y.shape) > 2:
+            raise UnsupportedError("a system of another kind in machine code")
+        a, n, pivots = self._of_matrix(a)
+        e.check_shape([n], y.shape[:1])
+        if len(y.shape) == 1:
+            made = e.computed(y, self.store_of_new())
+            blas.solve(self.code, a.address, made.address, n, self.code.whole(1), pivots)
+            return made
+        columns = e.computed(e.transposed(y), memory.SCRATCH)
+        blas.solve(self.code, a.address, columns.address, n, y.shape[1], pivots)
+        return e.computed(e.transposed(columns), self.store_of_new())
+
+    def inverse(self, a: Any) -> Array:
+        """Return the inverse of a matrix."""
+        size = Number(Kind(frozenset([int])), "i", a.shape[0])
+        return self.solved(a, self._maker(np.eye, [size], {}))
+
+    def determinant(self, a: Any) -> Number:
+        """Return the determinant of a matrix, by way of its logarithm, as NumPy does."""
+        code, b, s = self.code, self.b, self.scalars
+        a, n, pivots = self._of_matrix(a)
+        blas.factor(code, a.address, n, pivots)
+        kind = TYPES["d"]
+        sign, size = code.variable(kind), code.variable(kind)
+        b.store(ir.Constant(kind, 1.0), sign)
+        b.store(ir.Constant(kind, 0.0), size)
+        with code.counted(n) as i:
+            place = code.at(a.address, b.mul(i, b.add(*a.strides)))
+            x = b.load(place, typ=kind)
+            pivot = b.sext(b.load(code.at(pivots, b.mul(i, code.whole(4))), typ=I32), I64)
+            is_swapped = b.not_(code.equal(pivot, b.add(i, code.whole(1))))
+            turns = b.xor(is_swapped, b.fcmp_ordered("<", x, ir.Constant(kind, 0.0)))
+            old = b.load(sign, typ=kind)
+            b.store(b.select(turns, b.fneg(old), old), sign)
+            log = s.library("log", [s.library("fabs", [x], "d")], "d")
+            b.store(b.fadd(b.load(size, typ=kind), log), size)
+        value = b.fmul(b.load(sign, typ=kind), s.library("exp", [b.load(size, typ=kind)], "d"))
+        return Number(Kind(frozenset([np.float64])), "d", value)
+
+    # -- triangles ---------------------------------------------------------------------------------
 
     def triangle(self, f: Any, x: Any, k: Any = None) -> Array:
         """Return the part of a matrix above or below a diagonal."""

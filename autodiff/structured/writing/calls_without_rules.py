@@ -1,6 +1,7 @@
 """Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers.
 
-So are norms and extrema of all elements, whose rules would keep what the sweep has anyway.
+So are norms and extrema of all elements, inverses, determinants and linear systems, whose rules
+would keep what the sweep has anyway.
 """
 
 from __future__ import annotations
@@ -23,6 +24,9 @@ _DISPLAYED = (np.float64, np.complex128)
 _REDUCED: dict[Any, Callable] = {
     np.max: extremum_back, np.amax: extremum_back, np.min: extremum_back, np.amin: extremum_back,
     np.linalg.norm: norm_back,
+}  # fmt: skip
+_OF_MATRICES: dict[Any, list[list[int]]] = {
+    np.linalg.inv: [[2]], np.linalg.det: [[2]], np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
@@ -106,11 +110,22 @@ def reduced(op: Op) -> Callable | None:
 
     It is given cotangent, value and array. None for other calls, or if the rule is the user's.
     """
-    if op.code != "call" or op.options or len(op.args) != 1 or op.rule is None:
+    found = _REDUCED.get(function_of(op.f)) if op.code == "call" and len(op.args) == 1 else None
+    return found if found is not None and op.args[0].kind.ndim and _is_plain(op) else None
+
+
+def of_matrices(op: Op) -> Any:
+    """Return which function of linear algebra it is, of matrices or a matrix and a vector."""
+    if op.code != "call" or op.f not in _OF_MATRICES or not _is_plain(op):
         return None
+    ranks = [a.kind.ndim for a in op.args]
+    return op.f if ranks in _OF_MATRICES[op.f] else None
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether a call has arrays of floats alone, and the rule is the library's."""
+    if op.options or op.rule is None or any(a.kind.dtype != np.float64 for a in op.args):
+        return False
     function = getattr(getattr(op.rule, "rule", None), "function", None)
     author = getattr(function, "without_lists", function)
-    if getattr(author, "__module__", "").partition(".")[0] != "chainrules":
-        return None
-    kind = op.args[0].kind
-    return _REDUCED.get(function_of(op.f)) if kind.dtype == np.float64 and kind.ndim else None
+    return getattr(author, "__module__", "").partition(".")[0] == "chainrules"
