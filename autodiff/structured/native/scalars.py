@@ -301,14 +301,26 @@ class Scalars(Inlining):
                 return Known(args[0].x is args[1].x)
             return self._operation(BINARY.get(type(node.ops[0])), args, "b")
         if isinstance(node, ast.BoolOp):
-            f = operator.and_ if isinstance(node.op, ast.And) else operator.or_
-            values = [of(v) for v in node.values]
-            return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), values)
+            return self._all_or_any(isinstance(node.op, ast.And), node.values, of)
         if isinstance(node, ast.IfExp):
             return self._chosen(of(node.test), (node.body, node.orelse), of, letter)
         if isinstance(node, ast.Call) and not node.keywords:
             return self._called(of(node.func), [of(a) for a in node.args], letter, depth)
         raise UnsupportedError(f"{type(node).__name__} in machine code")
+
+    def _all_or_any(self, is_all: bool, nodes: list[ast.expr], of: Callable) -> Any:
+        """Return whether all of some tests hold, or any; what need not be known is not read."""
+        asked: list = []
+        for node in nodes:
+            x = of(node)
+            if not isinstance(x, Known):
+                asked.append(x)
+            elif bool(x.x) is not is_all:
+                return Known(not is_all)
+        f = operator.and_ if is_all else operator.or_
+        if not asked:
+            return Known(is_all)
+        return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), asked)
 
     def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
         if isinstance(test, Known):

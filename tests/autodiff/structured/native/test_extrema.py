@@ -94,7 +94,12 @@ def angles(x, w):
     for i in range(5):
         a = float(x[i, 0])
         b = float(w[i])
-        total = total + math.copysign(1.0, a) * math.pow(b + 1.0, 2.5) + math.hypot(a, b)
+        total = (
+            total
+            + np.copysign(a, b)
+            + math.copysign(1.0, a) * math.pow(b + 1.0, 2.5)
+            + math.hypot(a, b)
+        )
     return total
 
 
