@@ -30,7 +30,7 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.form.ir import Items, Named
+from autodiff.structured.form.ir import Fields, Items, Named
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
@@ -54,6 +54,7 @@ _KNOWN = (bool, str, type(None))
 _MOST_PARTS = 50
 _NESTS = (tuple, list, dict)
 _PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
+_ALONE = frozenset({*_TRACERS, *_KNOWN, *_PLAIN, *_NESTS, np.ndarray})
 _SINGLE = (np.float32, np.complex64, np.int32)
 
 
@@ -154,8 +155,10 @@ def _called(
 def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
     """Return a nest of tuples, lists and dicts with None for each leaf, which it collects."""
     if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
-        leaves.append(x)
-        return None
+        form = _form_of_object(x, leaves, depth)
+        if form is None:
+            leaves.append(x)
+        return form
     if type(x) is not dict:
         return (Items if type(x) is list else tuple)([_form_of(v, leaves, depth + 1) for v in x])
     if not all(type(k) is str for k in x):
@@ -164,12 +167,26 @@ def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
     return Named({k: _form_of(v, leaves, depth + 1) for k, v in x.items()})
 
 
+def _form_of_object(x: Any, leaves: list, depth: int) -> Fields | None:
+    """Return the form of an object of the user's with traced attributes; None for others."""
+    cls = type(x)
+    if cls in _ALONE or not is_plain_class(cls) or max(len(leaves), depth) > _MOST_PARTS:
+        return None
+    first = len(leaves)
+    form = Fields(cls, {name: _form_of(v, leaves, depth + 1) for name, v in vars(x).items()})
+    if any(type(leaf) in _TRACERS for leaf in leaves[first:]):
+        return form
+    del leaves[first:]
+    return None
+
+
 def key_of_form(form: Any) -> Any:
     """Return a form as a key: lists and tuples differ, and so do dicts of other keys."""
     if form is None:
         return None
-    if type(form) is Named:
-        return (dict, *[(k, key_of_form(part)) for k, part in form.items()])
+    if isinstance(form, Named):
+        kind = id(form.cls) if type(form) is Fields else dict
+        return (kind, *[(k, key_of_form(part)) for k, part in form.items()])
     return (type(form), *map(key_of_form, form))
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Items, Named, flat
+from autodiff.structured.form.ir import Fields, Items, Named, flat
 from autodiff.structured.runtime_calls import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -111,6 +111,11 @@ def _nest_of(form: Any, leaves: Iterator) -> Any:
     """Return the nest of a form with these leaves."""
     if form is None:
         return next(leaves)
-    if type(form) is Named:
-        return {k: _nest_of(part, leaves) for k, part in form.items()}
+    if isinstance(form, Named):
+        parts = {k: _nest_of(part, leaves) for k, part in form.items()}
+        if type(form) is not Fields:
+            return parts
+        made: Any = object.__new__(form.cls)
+        vars(made).update(parts)
+        return made
     return (list if type(form) is Items else tuple)([_nest_of(part, leaves) for part in form])

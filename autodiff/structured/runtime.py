@@ -385,7 +385,8 @@ class Structured:
 
 def _functions_in(nodes: list) -> set[Any]:
     """Return the functions that are called, under all names that rules may have for them."""
-    found: set[Any] = {np.square, np.fabs}  # whose rules are taken for those of powers and sizes
+    # Whose rules are taken for those of powers, sizes and `math.hypot`.
+    found: set[Any] = {np.square, np.fabs, np.hypot}
     for f in {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}:
         own = function_of(f)
         found |= {f, own, key_of(own)[0], facts_of(own).ufunc}

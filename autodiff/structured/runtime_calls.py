@@ -63,6 +63,20 @@ def total(x: Any) -> Any:
     return float(found) if type(found) is np.float64 else found
 
 
+def extremum_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
+    """Share a cotangent among the elements that are the largest or smallest."""
+    hit = x == y
+    n = np.count_nonzero(hit)
+    if not n:
+        raise ChangedError("an extremum that is NaN")
+    return hit * (g / n)
+
+
+def norm_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a vector by that of its norm; 0 where it has no derivative."""
+    return (g / y if y != 0 else 0.0) * x
+
+
 def inner(d: Any, g: Any) -> Any:
     """Return the sum of conj(d) g over all elements."""
     if type(d) is np.ndarray and type(g) is np.ndarray and d.shape == g.shape:

@@ -302,6 +302,14 @@ class Named(dict):
         raise UnsupportedError("a dict as a value")
 
 
+class Fields(Named):
+    """The attributes of an object that is an argument."""
+
+    def __init__(self, cls: type, attributes: dict[str, Any]) -> None:
+        super().__init__(attributes)
+        self.cls = cls
+
+
 def known(value: Value) -> Any:
     """Return what a value is, or `UNKNOWN`."""
     return value.kind.value if value.kind.is_known else UNKNOWN

@@ -1,4 +1,4 @@
-"""Products of vectors and matrices by BLAS, called from machine code.
+"""Products of vectors and matrices by BLAS, and linear systems by LAPACK, called from machine code.
 
 The functions of BLAS are those that SciPy hands to compiled code. Matrices are given by strides:
 elements have to lie side by side along one of their axes.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from llvmlite import ir
@@ -17,7 +18,8 @@ from autodiff.structured.native.code import I8, I32, I64, PTR, TYPES, Code
 
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
-_FUNCTIONS = ("dgemv", "dgemm", "sgemv", "sgemm")
+_FUNCTIONS = {"cython_blas": ("dgemv", "dgemm", "sgemv", "sgemm"),
+              "cython_lapack": ("dgesv", "dgetrf")}  # fmt: skip
 _MOST = 2**31  # elements along an axis
 _MOST_TOGETHER = 32  # outer products that are added at once
 _WORDS_OF_SUM = 12
@@ -26,16 +28,17 @@ _WORDS_OF_SUM = 12
 
 
 def addresses(module: ir.Module) -> dict[str, int]:
-    """Return where the functions of BLAS are that a module calls."""
-    wanted = [f for f in _FUNCTIONS if f in module.globals]
-    if not wanted:
-        return {}
-    table = importlib.import_module("scipy.linalg.cython_blas").__pyx_capi__
+    """Return where the functions of BLAS and LAPACK are that a module calls."""
+    found: dict[str, Any] = {}
+    for library, functions in _FUNCTIONS.items():
+        wanted = [f for f in functions if f in module.globals]
+        table = importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__ if wanted else {}
+        found |= {f: table[f] for f in wanted}
     name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
     name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
     pointer_of.restype = ctypes.c_void_p
     pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return {f: pointer_of(table[f], name_of(table[f])) for f in wanted}
+    return {f: pointer_of(capsule, name_of(capsule)) for f, capsule in found.items()}
 
 
 def is_along(code: Code, n: Any, step: Any, stride: Any, size: int) -> Any:
@@ -67,6 +70,29 @@ def multiply(code: Code, letter: str, x: Any, y: Any, made: Any) -> None:
     for n in args[:3]:
         code.exit_if(code.less(code.whole(_MOST - 1), n))
     code.b.call(_multiply(code.module, letter, columns is None), args)
+
+
+def solve(code: Code, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
+    """Put the solution of a system with m right sides in their place; leave if there is none.
+
+    Both are dense, column by column, and overwritten.
+    """
+    _by_lapack(code, "gesv", n, lambda c, size: [
+        size, c.whole(m), a, size, pivots, x, size])  # fmt: skip
+
+
+def factor(code: Code, a: Any, n: Any, pivots: Any) -> None:
+    """Put the triangular factors of a matrix in its place; leave if it is singular."""
+    _by_lapack(code, "getrf", n, lambda c, size: [size, size, a, size, pivots])
+
+
+def _by_lapack(code: Code, name: str, n: Any, args: Callable) -> None:
+    caller, info = _Caller(code, "d"), code.variable(I32)
+    fits = code.b.and_(code.less(code.whole(0), n), code.less(n, code.whole(_MOST)))
+    code.exit_if(code.b.not_(fits))
+    caller.call(name, [*args(caller, caller.whole(n)), info])
+    done = code.b.icmp_signed("==", code.b.load(info, typ=I32), ir.Constant(I32, 0))
+    code.exit_if(code.b.not_(done))
 
 
 def _multiply(module: ir.Module, letter: str, by_vector: bool) -> Any:

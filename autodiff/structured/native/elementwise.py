@@ -215,6 +215,30 @@ class Elementwise:
         self.each(x.shape, sources, self._adding(x, sources, place, letter))
         return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
 
+    def extremum(self, x: Array | Tree, sign: str) -> Number:
+        """Return the largest or smallest element; leave if one is NaN, or there is none."""
+        dtype = dtype_of(x)
+        _, letter = element_of(dtype)
+        if letter not in "ds":
+            raise UnsupportedError("an extremum of what is no float")
+        b, kind = self.b, TYPES[letter]
+        place, first = self.code.variable(kind), float("-inf" if sign == ">" else "inf")
+        b.store(ir.Constant(kind, first), place)
+        sources = leaves(x)
+
+        def body(places: list) -> None:
+            found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
+            old, new = b.load(place, typ=kind), self.scalars.converted(found, letter)
+            is_next = b.fcmp_unordered(sign, new, old)  # a NaN stays
+            is_next = b.and_(is_next, b.fcmp_ordered("ord", old, old))
+            b.store(b.select(is_next, new, old), place)
+
+        self.each(x.shape, sources, body)
+        value = b.load(place, typ=kind)
+        size = self.scalars.library("fabs", [value], letter)
+        self.code.exit_if(b.not_(b.fcmp_ordered("<", size, ir.Constant(kind, float("inf")))))
+        return Number(Kind(frozenset([dtype.type])), letter, value)
+
     def _adding(
         self, x: Array | Tree, sources: list[Array], place: Any, letter: str
     ) -> Callable[[list], None]:

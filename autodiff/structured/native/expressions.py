@@ -11,6 +11,7 @@ import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise, is_one
@@ -32,9 +33,11 @@ from autodiff.structured.native.values import (
 )
 from autodiff.structured.runtime_calls import (
     add_at,
+    extremum_back,
     fitted,
     gather,
     inner,
+    norm_back,
     number,
     settled,
     spread,
@@ -49,6 +52,7 @@ _INT = Kind(frozenset([int]))
 _COPIES = frozenset({np.copy, np.ndarray.copy})
 _SUMS = frozenset({np.sum, np.ndarray.sum})
 _MEANS = frozenset({np.mean, np.ndarray.mean})
+_EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -305,23 +309,33 @@ class Expressions(Lists):
         args = [self.scalars.number(a) for a in args]
         if not all(isinstance(a, (Number, Array, Tree)) for a in args):
             raise UnsupportedError("a tuple in machine code")
-        if all(isinstance(a, Number) for a in args):
-            kind = kind_of_result(f, [a.kind for a in args])
-            return self.scalars.function(f, args, kind)
         kind = kind_of_result(f, [a.kind for a in args])
-        if facts_of(f).kind == PRODUCT:
+        if _is_partial(f):  # of another dtype where no elements tie
+            kind = _as_float(kind, [a.kind for a in args])
+        if all(isinstance(a, Number) for a in args):
+            return self.scalars.function(f, args, kind)
+        if facts_of(function_of(f)).kind == PRODUCT:
             if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
                 raise UnsupportedError("a product in machine code")
             return self.elementwise.product(args[0], args[1], kind, self.store_of_new())
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
-            raise UnsupportedError(f"{f.__name__} in machine code")
+            return self._reduced(f, *args)
         if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f) or f in STRONG):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{f.__name__} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
+
+    def _reduced(self, f: Any, x: Any, *others: Any) -> Any:
+        """Return a norm or extremum of all elements."""
+        sign = _EXTREMA.get(function_of(f))
+        if not others and sign is not None:
+            return self.elementwise.extremum(x, sign)
+        if not others and f is np.linalg.norm:
+            return self.call(np.sqrt, [self.elementwise.total(self.call(operator.mul, [x, x]))])
+        raise UnsupportedError(f"{f.__name__} in machine code")
 
     def _summed(self, f: Any, args: list, options: dict[str, Any]) -> Any:
         """Return the sum or mean of all elements, or of those along some axes."""
@@ -361,7 +375,10 @@ class Expressions(Lists):
         if f is np.where and len(rest) == 3 and not options:
             zero = self.scalars.known(0.0)
             return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
-        if facts_of(f).kind != PRODUCT or len(rest) != 2 or options:
+        if f is np.roll:
+            shift, *axis = rest[1:]
+            return self.rolled(g, self.call(operator.neg, [shift]), *axis, **options)
+        if facts_of(function_of(f)).kind != PRODUCT or len(rest) != 2 or options:
             raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
         x, y = rest
         if not all(isinstance(a, (Array, Tree)) for a in rest):
@@ -388,6 +405,20 @@ class Expressions(Lists):
     def on_inner(self, d: Any, g: Any) -> Any:
         """``inner(d, g)``: the sum of the products of elements."""
         return self.on_total(self.call(operator.mul, [d, g]))
+
+    def on_extremum_back(self, g: Any, y: Any, x: Any) -> Any:
+        """``extremum_back(g, y, x)``: shared among the elements that are the extremum."""
+        hit, zero = self.call(operator.eq, [x, y]), self.scalars.known(0.0)
+        n = self.on_total(self.call(np.where, [hit, self.scalars.known(1.0), zero]))
+        self.code.exit_if(self.scalars.compared("==", n, zero))
+        return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
+
+    def on_norm_back(self, g: Any, y: Any, x: Any) -> Any:
+        """``norm_back(g, y, x)``: the cotangent of a vector by that of its norm."""
+        zero, one = self.scalars.known(0.0), self.scalars.known(1.0)
+        is_zero = self.call(operator.eq, [y, zero])
+        share = self.call(operator.truediv, [g, self.call(np.where, [is_zero, one, y])])
+        return self.call(operator.mul, [self.call(np.where, [is_zero, zero, share]), x])
 
     def on_fitted(self, x: Any, shape: Any) -> Any:
         """``fitted(x, shape)``, ``settled(x, shape)``: summed over the axes that were broadcast."""
@@ -472,6 +503,13 @@ class Expressions(Lists):
         self.elementwise.write(target, x, f)
 
 
+def _as_float(kind: Kind, given: list[Kind]) -> Kind:
+    """Return the kind of a derivative, which may be a truth value for samples."""
+    if kind.letter == "b":
+        return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
+    return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
+
+
 def _is_partial(f: Any) -> bool:
     return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
 
@@ -480,5 +518,9 @@ _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, number: Expressions.on_number, gather: Expressions.on_gather,
     stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
-    spread: Expressions.on_spread, zeros_along: Expressions.on_zeros_along,
+    zeros_along: Expressions.on_zeros_along,
+    spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
+    norm_back: Expressions.on_norm_back, np.linalg.solve: Expressions.solved,
+    np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
+    np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
 }  # fmt: skip

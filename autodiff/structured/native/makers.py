@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
-from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, Code
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native import blas, memory
+from autodiff.structured.native.code import I32, I64, TYPES, Code
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing
 from autodiff.structured.native.scalars import Scalars
@@ -94,6 +95,28 @@ class Makers:
                 e.put(made.dtype, self.scalars.known(1.0), at)
         return made
 
+    def counted_up(self, *bounds: Any) -> Array:
+        """Return the integers of a range."""
+        numbers = [self.scalars.number(x) for x in bounds]
+        if not all(isinstance(x, Number) and x.letter == "i" for x in numbers):
+            raise UnsupportedError("a range of what is no integer")
+        e, code, b = self.elementwise, self.code, self.b
+        zero, one = code.whole(0), code.whole(1)
+        values = [x.value for x in numbers]
+        start, stop = (values[0], values[1]) if values[1:] else (zero, values[0])
+        step = values[2] if values[2:] else one
+        code.exit_if(code.equal(step, zero))
+        is_up = code.less(zero, step)
+        way = b.select(is_up, b.sub(stop, start), b.sub(start, stop))
+        pace = b.select(is_up, step, b.sub(zero, step))
+        n = b.sdiv(b.add(way, b.sub(pace, one)), pace)
+        n = b.select(code.less(way, one), zero, n)
+        made = e.made(np.dtype(np.int64), [n], self.store_of_new())
+        with code.counted(n) as i:
+            x = Number(Kind(frozenset([int])), "i", b.add(start, b.mul(i, step)))
+            e.put(made.dtype, x, code.at(made.address, b.mul(i, made.strides[0])))
+        return made
+
     def _display(self, rows: Several) -> Array:
         """Make an array of numbers that are written one by one."""
         shape: list[int] = []
@@ -105,7 +128,8 @@ class Makers:
             shape += lengths
             numbers = [x for p in numbers for x in p.parts]
         numbers = [self.scalars.number(x) for x in numbers]
-        if not all(isinstance(x, Number) and x.kind.classes <= _DOUBLES for x in numbers):
+        is_one = all(isinstance(x, Number) and x.letter in "id" for x in numbers)
+        if not is_one or not any(x.kind.classes <= _DOUBLES for x in numbers):
             raise UnsupportedError("an array of these numbers in machine code")
         e = self.elementwise
         made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())
@@ -152,6 +176,86 @@ class Makers:
             e.write(Array(dtype, address, sizes, strides, made.group), p)
             address = self.code.at(address, b.mul(n, made.strides[axis]))
         return made
+
+    def rolled(self, x: Any, shift: Any, axis: Any = None) -> Array:
+        """Return an array whose elements are moved along an axis, and come in again."""
+        e, code, b = self.elementwise, self.code, self.b
+        k = axis.x if isinstance(axis, Known) else axis
+        if not isinstance(x, (Array, Tree)) or not (k is None or type(k) is int):
+            raise UnsupportedError("this call of roll in machine code")
+        if k is None and len(x.shape) > 1:
+            raise UnsupportedError("a matrix rolled as a vector")
+        x, k = e.at_hand(x), (k or 0) % len(x.shape)
+        n = x.shape[k]
+        code.exit_if(code.equal(n, code.whole(0)))
+        by = b.srem(self.scalars.converted(self.scalars.number(shift), "i"), n)
+        by = b.select(code.less(by, code.whole(0)), b.add(by, n), by)
+        left = b.sub(n, by)
+        made = e.made(x.dtype, x.shape, self.store_of_new())
+        for size, to, start in ((left, by, None), (by, None, left)):
+            parts = []
+            for a, first in ((made, to), (x, start)):
+                at = a.address if first is None else code.at(a.address, b.mul(first, a.strides[k]))
+                shape = [*a.shape[:k], size, *a.shape[k + 1 :]]
+                parts.append(Array(a.dtype, at, shape, a.strides, a.group))
+            e.write(*parts)
+        return made
+
+    # -- linear systems ----------------------------------------------------------------------------
+
+    def _of_matrix(self, x: Any) -> tuple[Array, Any, Any]:
+        """Return a copy of a square matrix, column by column, its size, and room for pivots."""
+        e = self.elementwise
+        if len(x.shape) != 2 or dtype_of(x) != np.float64:
+            raise UnsupportedError("a system of another kind in machine code")
+        e.check_shape(x.shape[:1], x.shape[1:])
+        copy = e.computed(e.transposed(x), memory.SCRATCH)
+        n = x.shape[0]
+        return copy, n, e.made(np.dtype(np.int32), [n], memory.SCRATCH).address
+
+    def solved(self, a: Any, y: Any) -> Array:
+        """Return the solution of a linear system."""
+        e = self.elementwise
+        if dtype_of(y) != np.float64 or len(y.shape) > 2:
+            raise UnsupportedError("a system of another kind in machine code")
+        a, n, pivots = self._of_matrix(a)
+        e.check_shape([n], y.shape[:1])
+        if len(y.shape) == 1:
+            made = e.computed(y, self.store_of_new())
+            blas.solve(self.code, a.address, made.address, n, self.code.whole(1), pivots)
+            return made
+        columns = e.computed(e.transposed(y), memory.SCRATCH)
+        blas.solve(self.code, a.address, columns.address, n, y.shape[1], pivots)
+        return e.computed(e.transposed(columns), self.store_of_new())
+
+    def inverse(self, a: Any) -> Array:
+        """Return the inverse of a matrix."""
+        size = Number(Kind(frozenset([int])), "i", a.shape[0])
+        return self.solved(a, self._maker(np.eye, [size], {}))
+
+    def determinant(self, a: Any) -> Number:
+        """Return the determinant of a matrix, by way of its logarithm, as NumPy does."""
+        code, b, s = self.code, self.b, self.scalars
+        a, n, pivots = self._of_matrix(a)
+        blas.factor(code, a.address, n, pivots)
+        kind = TYPES["d"]
+        sign, size = code.variable(kind), code.variable(kind)
+        b.store(ir.Constant(kind, 1.0), sign)
+        b.store(ir.Constant(kind, 0.0), size)
+        with code.counted(n) as i:
+            place = code.at(a.address, b.mul(i, b.add(*a.strides)))
+            x = b.load(place, typ=kind)
+            pivot = b.sext(b.load(code.at(pivots, b.mul(i, code.whole(4))), typ=I32), I64)
+            is_swapped = b.not_(code.equal(pivot, b.add(i, code.whole(1))))
+            turns = b.xor(is_swapped, b.fcmp_ordered("<", x, ir.Constant(kind, 0.0)))
+            old = b.load(sign, typ=kind)
+            b.store(b.select(turns, b.fneg(old), old), sign)
+            log = s.library("log", [s.library("fabs", [x], "d")], "d")
+            b.store(b.fadd(b.load(size, typ=kind), log), size)
+        value = b.fmul(b.load(sign, typ=kind), s.library("exp", [b.load(size, typ=kind)], "d"))
+        return Number(Kind(frozenset([np.float64])), "d", value)
+
+    # -- triangles ---------------------------------------------------------------------------------
 
     def triangle(self, f: Any, x: Any, k: Any = None) -> Array:
         """Return the part of a matrix above or below a diagonal."""

@@ -7,10 +7,11 @@ import textwrap
 from collections.abc import Container, Iterator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.blas import OuterSum
 from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
 from autodiff.structured.native.code import Code
@@ -62,6 +63,7 @@ class Native:
         define_functions(self.module)
         self.parts: list[tuple[list, Part, Part]] = []
         self.why: dict[For | While, str] = {}
+        self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a piece
         self.tried = self.count = 0
         self.loops: set[For | While] = set()
         if not is_readable():
@@ -75,6 +77,8 @@ class Native:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
         compiled = Compiled(self.module)
         self.scope = dict(emitter.constants.scope)
+        for names in self.unbound.values():
+            self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
             self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward)
         self.source = self._source()
@@ -125,11 +129,11 @@ class Native:
         ends = nodes[0], nodes[-1]
         try:
             first, last = _span(e.forward_spans, *ends)
-            forward = self._part(f"{name}_forward", e.forward_lines[first:last], True, first, lists)
+            lines = e.forward_lines[first:last]
+            forward = self._part(f"{name}_forward", lines, first, lists, nodes)
             first, last = _span(e.backward_spans, *ends[::-1])
-            backward = self._part(
-                f"{name}_backward", e.backward_lines[first:last], False, first, lists
-            )
+            lines = e.backward_lines[first:last]
+            backward = self._part(f"{name}_backward", lines, first, lists)
         except UnsupportedError as error:
             for direction in ("forward", "backward"):
                 made = self.module.globals.pop(f"{name}_{direction}", None)
@@ -142,9 +146,11 @@ class Native:
         return None
 
     def _part(
-        self, name: str, lines: list[str], is_forward: bool, first: int, lists: Container[str]
-    ) -> Part:
-        """Write one direction of a loop."""
+        self, name: str, lines: list[str], first: int, lists: Container[str],
+        nodes: list | None = None,
+    ) -> Part:  # fmt: skip
+        """Write one direction of a piece: the forward one where the nodes are given."""
+        is_forward = nodes is not None
         body = tree_of(textwrap.dedent("\n".join(lines))).body
         if not is_forward and not _pops(body):
             raise UnsupportedError("a loop that pops nothing")
@@ -157,6 +163,8 @@ class Native:
         given = [x for x in flow.reads if x not in known | sums]
         given += [x for x in results if x not in flow.surely and x not in given]
         part = Part(name, given, results, self.names.kinds, lists)
+        if nodes is not None:
+            self._note_unbound(nodes, part, binds)
         code = Code(self.module, name, part.llvm_types())
         e = self.emitter
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
@@ -175,30 +183,51 @@ class Native:
         leave(code, part, statements)
         return part
 
+    def _note_unbound(self, nodes: list, part: Part, binds: set[str]) -> None:
+        """Find variables that loops alone bind: machine code is given something for them."""
+        first = next(_outermost(nodes))
+        slots = {s.name: s for s in self.emitter.program.slots if s not in first.readable}
+        for x in part.given:
+            slot = slots.get(x.removesuffix("_b"))
+            if slot is not None and x in binds:
+                self.unbound.setdefault(part.name, {})[x] = _something(part.kinds[x])
+
     def _source(self) -> str:
         e = self.emitter
         forward, backward = list(e.forward_lines), list(e.backward_lines)
         for nodes, part, back in self.parts:
-            ends = nodes[0], nodes[-1]
+            ends, own = (nodes[0], nodes[-1]), self.unbound.get(part.name, {})
             name = f"{part.name}_loop"
-            _replace(forward, _span(e.forward_spans, *ends), part, f"{name}.forward", "push")
-            _replace(
-                backward, _span(e.backward_spans, *ends[::-1]), back, f"{name}.backward", "pop()"
-            )
+            _replace(forward, _span(e.forward_spans, *ends), part, f"{name}.forward", "push", own)
+            span = _span(e.backward_spans, *ends[::-1])
+            _replace(backward, span, back, f"{name}.backward", "pop()")
         forward, backward = (list(filter(None, lines)) for lines in (forward, backward))
         return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
 
 
+def _something(kind: Kind) -> Any:
+    """Return a value of a kind."""
+    if kind.is_list:
+        return 0
+    if kind.is_array:
+        return np.zeros((1,) * kind.ndim, kind.dtype)
+    return min(kind.classes, key=lambda c: c.__name__)(0)
+
+
 def _span(spans: dict[Any, tuple[int, int]], first: Any, last: Any) -> tuple[int, int]:
-    """Return where the lines from one loop to another one begin and end."""
+    """Return where the lines from one node to another one begin and end."""
     return spans[first][0], spans[last][1]
 
 
-def _replace(lines: list[str], span: tuple[int, int], part: Part, callee: str, own: str) -> None:
+def _replace(
+    lines: list[str], span: tuple[int, int], part: Part, callee: str, own: str,
+    unbound: Container[str] = (),
+) -> None:  # fmt: skip
     """Put a call in the place of lines; as many are left, so that the others keep their numbers."""
     first, last = span
     depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    call = f"{callee}({', '.join([own, *part.given])})"
+    given = [f"unbound_{x}" if x in unbound else x for x in part.given]
+    call = f"{callee}({', '.join([own, *given])})"
     results = "".join(f"{x}, " for x in part.results)
     lines[first:last] = [
         f"{depth}{results}= {call}" if results else depth + call,

@@ -12,7 +12,6 @@ import functools
 import inspect
 import math
 import operator
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -22,13 +21,14 @@ from llvmlite import ir
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
+from autodiff.structured.native.inlining import MOST_DEPTH, Inlining, dtype_of_number
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
+from chainrules_core.authoring import is_foreign
 from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
 EXACT = 2**53
 """Up to which all integers are floats."""
-_MOST_DEPTH = 6
 _LIBRARY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
     "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
@@ -38,6 +38,8 @@ _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",
 }  # fmt: skip
+# Of two infinities, which make a NaN here, the processor takes note.
+_WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
 _ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
@@ -60,7 +62,7 @@ UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
 
 
-class Scalars:
+class Scalars(Inlining):
     """Writes functions of numbers.
 
     Attributes
@@ -226,16 +228,20 @@ class Scalars:
             x, y = [self.converted(a, letter) for a in args]
             return getattr(b, plain)(x, y)
         ufunc = facts_of(f).ufunc
-        text = facts_of(f).loops or (facts_of(ufunc).loops if ufunc is not None else "")
+        text = (
+            _WRITTEN.get(f)
+            or facts_of(f).loops
+            or (facts_of(ufunc).loops if ufunc is not None else "")
+        )
         if text:
             names = [f"_{k}" for k in range(len(args))]
             tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
-        if getattr(f, "__module__", "") == "math" and len(args) == 1:
-            return self.library(f.__name__, [self.converted(args[0], letter)], letter)
+        if getattr(f, "__module__", "") == "math":
+            return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
         if inspect.isfunction(f):
-            return self.converted(self._inlined(f, args, letter, depth + 1), letter)
+            return self.converted(self.inlined(f, args, letter, depth + 1), letter)
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
 
     def _strong(self, f: Any, d: Number, t: Number, letter: str) -> Any:
@@ -291,31 +297,46 @@ class Scalars:
         if isinstance(node, ast.UnaryOp):
             return self._operation(UNARY[type(node.op)], [of(node.operand)], letter)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
-            args = [of(node.left), of(node.comparators[0])]
+            held = "d" if letter == "b" else letter
+            args = [self.evaluated(part, scope, outer, held, depth)
+                    for part in (node.left, node.comparators[0])]  # fmt: skip
             if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
                 return Known(args[0].x is args[1].x)
             return self._operation(BINARY.get(type(node.ops[0])), args, "b")
         if isinstance(node, ast.BoolOp):
-            f = operator.and_ if isinstance(node.op, ast.And) else operator.or_
-            values = [of(v) for v in node.values]
-            return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), values)
+            return self._all_or_any(isinstance(node.op, ast.And), node.values, of)
         if isinstance(node, ast.IfExp):
             return self._chosen(of(node.test), (node.body, node.orelse), of, letter)
         if isinstance(node, ast.Call) and not node.keywords:
             return self._called(of(node.func), [of(a) for a in node.args], letter, depth)
         raise UnsupportedError(f"{type(node).__name__} in machine code")
 
+    def _all_or_any(self, is_all: bool, nodes: list[ast.expr], of: Callable) -> Any:
+        """Return whether all of some tests hold, or any; what need not be known is not read."""
+        asked: list = []
+        for node in nodes:
+            x = of(node)
+            if not isinstance(x, Known):
+                asked.append(x)
+            elif bool(x.x) is not is_all:
+                return Known(not is_all)
+        f = operator.and_ if is_all else operator.or_
+        if not asked:
+            return Known(is_all)
+        return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), asked)
+
     def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
         if isinstance(test, Known):
             return of(both[0] if test.x else both[1])
         values = [self.converted(self.number(of(p)), letter) for p in both]
-        return self._plain(letter, self.b.select(self.converted(test, "b"), *values))
+        return self.plain(letter, self.b.select(self.converted(test, "b"), *values))
 
     def number(self, x: Any) -> Number:
         """Return what is known, or a number, as a number."""
         return self.known(x.x) if isinstance(x, Known) else x
 
-    def _plain(self, letter: str, value: Any) -> Number:
+    def plain(self, letter: str, value: Any) -> Number:
+        """Return a number of the class that a letter stands for."""
         cls = {"d": np.float64, "s": np.float32, "i": int, "b": bool}[letter]
         return Number(Kind(frozenset([cls])), letter, value)
 
@@ -326,26 +347,26 @@ class Scalars:
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
         if f in _SIGNS:
-            return self._plain("b", self.compared(_SIGNS[f], *numbers))
+            return self.plain("b", self.compared(_SIGNS[f], *numbers))
         if f is operator.not_:
-            return self._plain("b", self.b.not_(self.converted(numbers[0], "b")))
+            return self.plain("b", self.b.not_(self.converted(numbers[0], "b")))
         if letter == "b" or (f in (operator.and_, operator.or_)):
             method = self.b.and_ if f is operator.and_ else self.b.or_
             if f not in (operator.and_, operator.or_):
                 raise UnsupportedError("an operator of truth values")
-            return self._plain("b", method(*[self.converted(a, "b") for a in numbers]))
+            return self.plain("b", method(*[self.converted(a, "b") for a in numbers]))
         values = [self.converted(a, letter) for a in numbers]
         if f is operator.neg:
-            return self._plain(letter, self.b.fneg(values[0]))
+            return self.plain(letter, self.b.fneg(values[0]))
         if f is operator.pos:
-            return self._plain(letter, values[0])
+            return self.plain(letter, values[0])
         if f is operator.pow:
-            return self._plain(letter, self._power(values, args[1], letter))
+            return self.plain(letter, self._power(values, args[1], letter))
         method = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                   operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if method is None:
             raise UnsupportedError(f"{f.__name__} of floats")
-        return self._plain(letter, getattr(self.b, method)(*values))
+        return self.plain(letter, getattr(self.b, method)(*values))
 
     def _power(self, values: list[Any], exponent: Any, letter: str) -> Any:
         constant = values[1].constant if isinstance(values[1], ir.Constant) else None
@@ -369,74 +390,32 @@ class Scalars:
         return self.b.fptrunc(found, kind) if letter == "s" else found
 
     def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
-        if not isinstance(f, Known) or depth > _MOST_DEPTH:
+        if not isinstance(f, Known) or depth > MOST_DEPTH:
             raise UnsupportedError("a call in machine code")
         f = f.x
         if f is type and len(args) == 1:
             if isinstance(args[0], Number):  # it counts whether it is an integer
                 return Known(int if args[0].kind.classes == {int} else None)
             return Known(type(args[0].x))
-        if f in (np.ndim, np.iscomplexobj) and len(args) == 1:
+        if f in (np.ndim, np.iscomplexobj, is_foreign) and len(args) == 1:
             return Known(0 if f is np.ndim else False)
+        if f is getattr and [a.x for a in args[1:] if isinstance(a, Known)] == ["dtype", None]:
+            return dtype_of_number(args[0])
+        if f in (np.any, np.all, np.count_nonzero) and len(args) == 1:
+            return self.plain("b", self.converted(self.number(args[0]), "b"))
         if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
-        if f in (np.any, np.all) and len(args) == 1:
-            return self._plain("b", self.converted(numbers[0], "b"))
         if f in (abs, np.absolute, np.fabs):
-            return self._plain(
+            return self.plain(
                 letter, self.library("fabs", [self.converted(numbers[0], letter)], letter)
             )
         name = getattr(f, "__name__", "")
         if _LIBRARY.get(name, name) in _INTRINSICS | _IN_LIBRARY:
-            return self._plain(
+            return self.plain(
                 letter, self.library(name, [self.converted(a, letter) for a in numbers], letter)
             )
-        return self._plain(letter, self._written(f, numbers, letter, depth))
-
-    def _inlined(self, f: Any, args: list[Any], letter: str, depth: int) -> Number:
-        """Read a small function of a rule's in the place of its call."""
-        try:
-            definition: Any = tree_of(textwrap.dedent(inspect.getsource(f))).body[0]
-        except (OSError, TypeError, SyntaxError) as error:
-            raise UnsupportedError(f"the source of {f}") from error
-        if not isinstance(definition, ast.FunctionDef) or f.__closure__ or depth > _MOST_DEPTH:
-            raise UnsupportedError(f"{f.__name__} in machine code")
-        names = [p.arg for p in definition.args.args]
-        if len(names) != len(args):
-            raise UnsupportedError(f"{f.__name__} in machine code")
-        scope = dict(zip(names, map(_known_again, args), strict=True))
-        found = self._result(definition.body, scope, f.__globals__, letter, depth)
-        if found is None:
-            raise UnsupportedError(f"{f.__name__} in machine code")
-        return self.number(found)
-
-    def _result(self, body: list, scope: dict, outer: dict, letter: str, depth: int) -> Any:
-        for k, node in enumerate(body):
-            if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-                continue
-            if isinstance(node, ast.Return) and node.value is not None:
-                return self.evaluated(node.value, scope, outer, letter, depth)
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                made = self.evaluated(node.value, scope, outer, letter, depth)
-                scope = {**scope, node.targets[0].id: made}
-                continue
-            if isinstance(node, ast.If):
-                test = self.evaluated(node.test, scope, outer, "b", depth)
-                if not isinstance(test, Known):  # numbers alone: both branches are computed
-                    ways = [[*b, *body[k + 1 :]] for b in (node.body, node.orelse)]
-                    both = [self._result(way, scope, outer, letter, depth) for way in ways]
-                    if None in both:
-                        raise UnsupportedError("a branch in a rule")
-                    values = [self.converted(self.number(x), letter) for x in both]
-                    return self._plain(letter, self.b.select(test.value, *values))
-                branch = node.body if test.x else node.orelse
-                found = self._result(branch, scope, outer, letter, depth)
-                if found is not None:
-                    return found
-                continue
-            raise UnsupportedError(f"{ast.unparse(node)} in a rule")
-        return None
+        return self.plain(letter, self._written(f, numbers, letter, depth))
 
 
 def _named(name: str, outer: dict) -> Any:
@@ -445,14 +424,6 @@ def _named(name: str, outer: dict) -> Any:
         if name in scope:
             return scope[name]
     raise UnsupportedError(f"{name} in machine code")
-
-
-def _known_again(x: Number) -> Any:
-    """Return a literal as what is known."""
-    if x.letter in "id" and isinstance(x.value, ir.Constant) and len(x.kind.classes) == 1:
-        (cls,) = x.kind.classes
-        return Known(cls(x.value.constant))
-    return x
 
 
 def tag_of(code: Code, x: Number) -> Any:

@@ -17,6 +17,7 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.ir import (
     WRITES,
+    Fields,
     Items,
     Memory,
     Program,
@@ -44,6 +45,7 @@ from autodiff.structured.reading.jumps import (
 from autodiff.structured.reading.scopes import (
     Attributes,
     LocalFunction,
+    LocalObject,
     OutsideObject,
     Scope,
     is_plain_class,
@@ -139,6 +141,14 @@ class _Lowering(Statements):
 
     def _parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
         """Bind a parameter: a number or array, or the parts of a nest of such."""
+        if type(form) is Fields:
+            own_scope = Scope(self.scope.function, self.scope.depth)
+            self.scope.functions[name] = LocalObject(form.cls, own_scope, is_given=True)
+            outer, self.scope = self.scope, own_scope
+            for attribute, part in form.items():
+                self._parameter(attribute, part, leaves, known_args)
+            self.scope = outer
+            return
         if form is not None:
             names = [f"{name}.{i}" for i in range(len(form))]
             own = self.scope.forms[name] = formed(form, names)

@@ -114,7 +114,7 @@ class Objects(Builder):
 
     def check_set(self, owner: Any, name: str) -> Any:
         """Raise if an attribute may not be bound; return what the class has under this name."""
-        if type(owner) is not LocalObject:
+        if type(owner) is not LocalObject or owner.is_given:
             raise UnsupportedError("assignment to an attribute of what is from outside")
         found = self._of_class(owner.cls, name)
         frozen = dataclasses.is_dataclass(owner.cls) and owner.cls.__dataclass_params__.frozen  # type: ignore[attr-defined]

@@ -76,7 +76,7 @@ class LocalFunction:
 
 @dataclass(frozen=True, eq=False)
 class LocalObject:
-    """An object that the function makes.
+    """An object that the function makes, or is given, if it has traced attributes.
 
     Attributes
     ----------
@@ -86,11 +86,14 @@ class LocalObject:
         Its attributes.
     of_class : set of str
         The attributes that were read of its class, because it had none of its own.
+    is_given : bool
+        Whether it is an argument, and the function has not made it.
     """
 
     cls: type
     scope: Scope
     of_class: set[str] = field(default_factory=set)
+    is_given: bool = False
 
     @property
     def kind(self) -> Kind:

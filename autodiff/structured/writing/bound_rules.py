@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -52,7 +53,8 @@ def _rule_of(op: Op) -> Any:
         return None
     alike = _alike(op)
     if alike is not None:
-        return _resolved(rrule.entry(alike), Op("call", op.args[:1], f=alike), False)[1]  # type: ignore[index]
+        args = op.args if alike is np.hypot else op.args[:1]
+        return _resolved(rrule.entry(alike), Op("call", args, f=alike), False)[1]  # type: ignore[index]
     entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
         return None
@@ -77,6 +79,8 @@ def _alike(op: Op) -> Any:
     x, *others = op.args
     if op.f in _SIZES and not others and not x.kind.is_complex and x.kind.is_array:
         return np.fabs
+    if op.f is math.hypot and len(others) == 1:
+        return np.hypot
     is_power = op.f in (operator.pow, np.power) and len(others) == 1
     return np.square if is_power and known(others[0]) in (2, 2.0) else None
 

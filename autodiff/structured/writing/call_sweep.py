@@ -16,6 +16,8 @@ from autodiff.structured.writing.calls_without_rules import (
     is_copy,
     is_display,
     joined_axis,
+    of_matrices,
+    reduced,
     summed_axes,
 )
 from autodiff.structured.writing.partial_source import partial_source
@@ -45,6 +47,14 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     summed = summed_axes(op)
     if summed is not None:
         _summed(s, op, g, *summed)
+        return
+    back = reduced(op)
+    if back is not None:
+        e, (x,), y = s.e, op.args, op.out
+        s.add_to(x, f"{e.constants.name(back)}({g}, {e.need(y)}, {e.need(x)})")
+        return
+    if of_matrices(op) is not None:
+        _of_matrices(s, op, g)
         return
     bound = op.rule
     if bound is None or isinstance(bound.rule, DecomposeRule):
@@ -98,6 +108,26 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
     lasts = not op.out.kind.is_array  # type: ignore[union-attr] # a call makes a value
     dtype = s.e.const(a.kind.dtype)
     s.add_to(a, f"spread({g}, {s.e.shape_of(a)}, {dtype})", lasts)
+
+
+def _of_matrices(s: Any, op: Op, g: str) -> None:
+    """Pull the cotangent of an inverse, determinant or solution back: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
+    e, a, y = s.e, op.args[0], op.out
+    if op.f is np.linalg.inv:
+        turned = f"{e.need(y)}.T"
+        s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))
+        return
+    if op.f is np.linalg.det:
+        s.add_to(a, f"({g} * {e.need(y)}) * {e.constants.name(np.linalg.inv)}({e.need(a)}).T")
+        return
+    b = op.args[1]
+    s.out.add(f"p0 = {e.constants.name(np.linalg.solve)}({e.need(a)}.T, {g})")
+    if is_active(a):
+        is_vector = b.kind.ndim == 1
+        x = e.need(y)
+        s.add_to(a, negative(f"(p0[:, None] * {x})" if is_vector else f"(p0 @ {x}.T)"))
+    if is_active(b):
+        s.add_to(b, "p0")
 
 
 def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:

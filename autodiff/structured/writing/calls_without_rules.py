@@ -1,19 +1,33 @@
-"""Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers."""
+"""Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers.
+
+So are norms and extrema of all elements, inverses, determinants and linear systems, whose rules
+would keep what the sweep has anyway.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
+from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.runtime_calls import extremum_back, norm_back
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
 JOINS = (np.concatenate, np.hstack, np.vstack, np.stack)
 """Functions that join arrays."""
 _DISPLAYED = (np.float64, np.complex128)
+_REDUCED: dict[Any, Callable] = {
+    np.max: extremum_back, np.amax: extremum_back, np.min: extremum_back, np.amin: extremum_back,
+    np.linalg.norm: norm_back,
+}  # fmt: skip
+_OF_MATRICES: dict[Any, list[list[int]]] = {
+    np.linalg.inv: [[2]], np.linalg.det: [[2]], np.linalg.solve: [[2, 1], [2, 2]],
+}  # fmt: skip
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
@@ -26,7 +40,13 @@ def is_display(op: Op) -> bool:
 
 
 def _are_numbers(v: Value) -> bool:
+    if v.kind.is_known and type(known(v)) is tuple:
+        return _are_known_numbers(known(v))
     return v.op.code == "tuple" and all(p.kind.is_scalar or _are_numbers(p) for p in v.op.args)
+
+
+def _are_known_numbers(x: tuple) -> bool:
+    return all(type(p) in SCALARS or (type(p) is tuple and _are_known_numbers(p)) for p in x)
 
 
 def is_copy(op: Op) -> bool:
@@ -83,3 +103,29 @@ def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
         return tuple(range(a.kind.ndim)), bool(keepdims)
     axes = axis if type(axis) is tuple else (axis,)
     return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
+
+
+def reduced(op: Op) -> Callable | None:
+    """Return the adjoint of a norm or extremum of all elements.
+
+    It is given cotangent, value and array. None for other calls, or if the rule is the user's.
+    """
+    found = _REDUCED.get(function_of(op.f)) if op.code == "call" and len(op.args) == 1 else None
+    return found if found is not None and op.args[0].kind.ndim and _is_plain(op) else None
+
+
+def of_matrices(op: Op) -> Any:
+    """Return which function of linear algebra it is, of matrices or a matrix and a vector."""
+    if op.code != "call" or op.f not in _OF_MATRICES or not _is_plain(op):
+        return None
+    ranks = [a.kind.ndim for a in op.args]
+    return op.f if ranks in _OF_MATRICES[op.f] else None
+
+
+def _is_plain(op: Op) -> bool:
+    """Whether a call has arrays of floats alone, and the rule is the library's."""
+    if op.options or op.rule is None or any(a.kind.dtype != np.float64 for a in op.args):
+        return False
+    function = getattr(getattr(op.rule, "rule", None), "function", None)
+    author = getattr(function, "without_lists", function)
+    return getattr(author, "__module__", "").partition(".")[0] == "chainrules"

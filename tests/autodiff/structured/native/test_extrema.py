@@ -1,0 +1,186 @@
+"""Extrema, norms, rolled arrays, and variables that a loop alone binds, in machine code."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+from chainrules_core import rrule
+
+
+def of_numbers(x, w):
+    best = np.zeros((5, 5), dtype=x.dtype)
+    for i in range(1, 5):
+        for j in range(1, 5):
+            best[i, j] = np.maximum(best[i - 1, j] + x[i, j], np.minimum(best[i, j - 1], w[j]))
+    return np.sum(best * best)
+
+
+def of_ties(x, w):
+    total = np.sum(x * 0.0)
+    for k in range(3):
+        y = np.maximum(x, 0.5)
+        y = np.minimum(y, w) + np.maximum(w, w) * k
+        total = total + np.sum(y * x) + np.maximum(w[k], w[k])
+    return total
+
+
+def of_exponentials(x, w):
+    total = np.logaddexp(w[0], w[1])
+    for k in range(3):
+        x = np.logaddexp(x, w * k)
+        for i in range(5):
+            total = np.logaddexp(total, x[i, k]) - 0.5
+    return total + np.sum(x * w)
+
+
+def bounded_steps(x, w):
+    for _ in range(3):
+        x = x - 0.1 / np.max(np.abs(x)) * np.min(x[1:]) * w
+        x = x * (1.0 + w.max()) - x.min() * 0.1
+    return np.sum(x * x)
+
+
+def in_balls(x, w):
+    for k in range(3):
+        v = x[k] / (1.0 + np.linalg.norm(x[k]))
+        x = x * 0.5 + v * np.linalg.norm(x) + np.linalg.norm(w - w) * w
+    return np.sum(x * x)
+
+
+def rolled(x, w):
+    for k in range(3):
+        x = np.roll(x, 1, axis=0) - 0.3 * np.roll(x, -2, 1) + np.roll(x, 7, axis=-1)
+        w = w * np.roll(w, -k) + np.roll(w, 3)
+    return np.sum(x * x * w)
+
+
+def counted(x, w):
+    total = np.sum(x * 0.0)
+    for k in range(4):
+        up = w[0] ** np.arange(k, -k - 1, -2) + np.arange(k + 1) * 0.5
+        total = total + np.sum(up) * np.sum(x[np.arange(3), 0] if False else x[0] * np.arange(5))
+    return total
+
+
+def turned(x, w):
+    v = w[:3] * 1.0
+    for i in range(5):
+        c, s = np.cos(x[i, 0]), np.sin(x[i, 1])
+        v = np.array([[c, -s, 0], [s, c, 0], [0, 0, 1]]) @ v
+        v = np.array([[1.0, 0.0, 0.0], [0.0, c, -s], [0.0, s, c]]) @ v
+    return np.sum(v * v) + v[0]
+
+
+def bound_in_turns(x, w):
+    last = 0.0
+    while True:
+        new = np.sum(x * x)
+        y = x @ w
+        x = x * 0.7
+        if abs(new - last) < 0.05:
+            break
+        last = new
+    return new + np.sum(y * y)
+
+
+def angles(x, w):
+    total = np.sum(w) * 0.0
+    for i in range(5):
+        a = float(x[i, 0])
+        b = float(w[i])
+        total = (
+            total
+            + np.copysign(a, b)
+            + math.copysign(1.0, a) * math.pow(b + 1.0, 2.5)
+            + math.hypot(a, b)
+        )
+    return total
+
+
+IN_DOUBLE = [
+    of_exponentials,
+    of_numbers,
+    of_ties,
+    bounded_steps,
+    in_balls,
+    rolled,
+    counted,
+    turned,
+    bound_in_turns,
+    angles,
+]
+IN_SINGLE = [of_numbers, of_ties, rolled]
+
+
+@pytest.mark.parametrize(
+    "f, dtype",
+    [*((f, np.float64) for f in IN_DOUBLE), *((f, np.float32) for f in IN_SINGLE)],
+)
+def test_machine_code(
+    f: Callable, dtype: type, made: list[Structured], runs: list[str], traced: Callable,
+    by_numpy: Callable,
+) -> None:  # fmt: skip
+    def given():
+        x = np.cos(np.arange(25)).reshape(5, 5)
+        return x.astype(dtype), np.array([0.5, 0.3, 0.8, 0.5, 0.2], dtype)
+
+    scale = 1e-12 if dtype is np.float64 else 1e-4
+    expected = traced(f, *given())
+    for way in (gradient, by_numpy, gradient, gradient):
+        for x, y in zip(way(f, *given()), expected, strict=True):
+            assert x.dtype == dtype
+            np.testing.assert_allclose(x, y, rtol=scale, atol=scale * np.abs(y).max())
+    assert runs.count(f.__name__) == 4
+    (program,) = [p for p in made if p.name == f.__name__][:1]
+    assert program.native is not None, program.why
+    assert not program.native.why
+    assert not program.asides
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("worst", [np.nan, np.inf])
+def test_an_extremum_that_is_no_number(worst: float, traced: Callable) -> None:
+    def f(x, w):
+        for _ in range(2):
+            x = x * w + np.max(x)
+        return np.sum(x[1:])
+
+    given = np.array([1.0, worst, 3.0]), np.array([0.5, 0.5, 0.5])
+    for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_the_extremum_of_nothing(traced: Callable) -> None:
+    def f(x):
+        for _ in range(2):
+            x = x * np.max(x[:0])
+        return np.sum(x)
+
+    for way in (gradient, traced):
+        with pytest.raises(ValueError, match="zero-size"):
+            way(f, np.ones(3))
+
+
+def test_a_rule_of_the_users_for_norms(traced: Callable) -> None:
+    def f(x):
+        for _ in range(2):
+            x = x / np.linalg.norm(x)
+        return np.sum(x[:2])
+
+    before = gradient(f, np.arange(1.0, 4.0))
+    own = rrule.register(np.linalg.norm, np.ndarray)(
+        lambda x: (np.linalg.norm(x), lambda y_bar: 2.0 * y_bar * x)
+    )
+    try:
+        found = gradient(f, np.arange(1.0, 4.0))
+        np.testing.assert_allclose(found, traced(f, np.arange(1.0, 4.0)))
+        assert not np.allclose(found, before)
+    finally:
+        assert own is not None
+        rrule.unregister(np.linalg.norm, np.ndarray)

@@ -1,0 +1,156 @@
+"""Arguments that are objects with traced attributes: dataclasses of parameters, and methods."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured import calls
+from tests.helpers import check_gradient
+
+X = np.array([0.9, 0.4, 0.6, 0.7])
+
+
+@dataclass(frozen=True)
+class Noise:
+    scale: Any
+    name: str = "white"
+
+
+@dataclass
+class Model:
+    trans: Any
+    gain: Any
+    noise: Noise
+    steps: int = 3
+    limits: tuple = (0.1, 5.0)
+
+    @property
+    def doubled(self) -> Any:
+        return self.gain * 2.0
+
+    def step(self, y: Any) -> Any:
+        low, high = self.limits
+        return min(max(self.gain * y, low), high) + self.noise.scale
+
+    def filtered(self, y: Any) -> Any:
+        for _ in range(self.steps):
+            y = self.step(y) * self.doubled
+        return y
+
+
+def of_model(model: Any, x: Any) -> Any:
+    y = x * 1.0
+    for _ in range(model.steps):
+        y = model.trans @ y * model.noise.scale
+        if model.noise.name == "white":
+            y = y + model.step(x[0])
+    return np.sum(y * y)
+
+
+def of_models(models: Any, x: Any) -> Any:
+    total = 0.0
+    for _ in range(3):
+        for key in ("a", "b"):
+            total = total + models[key].gain * np.sum(models[key].trans @ x)
+    return total
+
+
+def written_into(model: Any, x: Any) -> Any:
+    for i in range(3):
+        model.trans[i] = model.trans[i + 1] * model.gain
+    return np.sum(model.trans * x)
+
+
+def bound_anew(model: Any, x: Any) -> Any:
+    for _ in range(3):
+        model.gain = model.gain * x[0]
+    return model.gain
+
+
+def model_of(x: Any) -> Model:
+    return Model(np.outer(x, x), x[1], Noise(x[2]))
+
+
+@pytest.mark.parametrize("f", [of_model, written_into])
+def test_read(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls.Run, "cotangents", calls.Run.swept)
+    check_gradient(lambda x: f(model_of(x), x), X)
+    assert f.__name__ in runs
+
+
+@pytest.mark.parametrize("f", [of_model, written_into])
+def test_traced_again_with_an_object_like_it(f: Callable, traced: Callable) -> None:
+    with pytest.MonkeyPatch.context() as m:
+        m.setattr(calls.Run, "cotangents", calls.Run.traced)
+        found = gradient(lambda x: f(model_of(x), x), X)
+    assert np.allclose(found, traced(lambda x: f(model_of(x), x), X))
+
+
+def test_a_method_with_a_loop(runs: list[str]) -> None:
+    check_gradient(lambda x: model_of(x).filtered(x[3]), X)
+    assert "filtered" in runs
+
+
+def test_objects_in_a_dict(runs: list[str]) -> None:
+    def loss(x: Any) -> Any:
+        return of_models({"a": model_of(x), "b": model_of(x * 2.0)}, x)
+
+    check_gradient(loss, X)
+    assert "of_models" in runs
+
+
+def test_an_attribute_that_is_bound_anew_is_traced(runs: list[str]) -> None:
+    def loss(x: Any) -> Any:
+        model = model_of(x)
+        return bound_anew(model, x) + model.gain
+
+    check_gradient(loss, X)
+    assert "bound_anew" not in runs
+
+
+def test_objects_that_differ(traced: Callable) -> None:
+    class Other(Model):
+        def step(self, y: Any) -> Any:
+            return self.gain - y
+
+    def loss(x: Any, change: Callable) -> Any:
+        return of_model(change(model_of(x)), x)
+
+    def renamed(m: Model) -> Model:
+        return replace(m, noise=Noise(m.noise.scale, "pink"))
+
+    def other(m: Model) -> Model:
+        return Other(m.trans, m.gain, m.noise)
+
+    def longer(m: Model) -> Model:
+        return replace(m, steps=5)
+
+    for change in (lambda m: m, renamed, other, longer, renamed):
+        found = gradient(lambda x, c=change: loss(x, c), X)
+        assert np.allclose(found, traced(lambda x, c=change: loss(x, c), X))
+
+
+def test_a_method_that_has_changed(monkeypatch: pytest.MonkeyPatch, traced: Callable) -> None:
+    def loss(x: Any) -> Any:
+        return of_model(model_of(x), x)
+
+    before = gradient(loss, X)
+    monkeypatch.setattr(Model, "step", lambda self, y: y - self.gain)
+    assert np.allclose(gradient(loss, X), traced(loss, X))
+    assert not np.allclose(gradient(loss, X), before)
+
+
+def test_objects_that_hold_each_other(traced: Callable) -> None:
+    def loss(x: Any) -> Any:
+        a, b = model_of(x), model_of(x)
+        a.other, b.other = b, a  # type: ignore[attr-defined]
+        a.again, b.again = b, a  # type: ignore[attr-defined]
+        return of_model(a, x)
+
+    assert np.allclose(gradient(loss, X), traced(loss, X))
