@@ -23,6 +23,7 @@ from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call
 from autodiff.structured.writing.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.held_sums import HeldSums
 from autodiff.structured.writing.signs import added, is_operand, negative, total, without_sign
+from autodiff.structured.writing.strided_parts import strided_part
 
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
@@ -100,7 +101,7 @@ class BlockSweep:
         counts: the cotangent of a real value is real.
         """
         if factor:
-            self.out.add(f"{self.e.blas('add_scaled')}({self.shadow_of(v)}, {factor}, {text})")
+            self.add_times(v, factor, text)
             return
         if self.is_complex and not v.is_complex:
             text = f"({text}).real"
@@ -125,6 +126,20 @@ class BlockSweep:
         terms.append(text)
         if not lasts or sum(map(len, terms)) > _LONGEST:
             self._name(v)
+
+    def add_times(self, v: Value, factor: str, x: str | Value) -> None:
+        """Add a number times a vector to a shadow, by BLAS."""
+        e = self.e
+        part = strided_part(e, v, is_shadow=True)
+        if part is not None:
+            self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
+            text = x if isinstance(x, str) else e.need(x)
+            self.out.add(f"{e.blas('add_to_part')}({part}, {factor}, {text})")
+            return
+        part = strided_part(e, x, is_shadow=False) if isinstance(x, Value) else None
+        name = "add_scaled" if part is None else "add_part"
+        text = part or (x if isinstance(x, str) else e.need(x))
+        self.out.add(f"{e.blas(name)}({self.shadow_of(v)}, {factor}, {text})")
 
     def shadow_of(self, v: Value) -> str:
         """Return the shadow of a value, to which something is added now."""

@@ -225,6 +225,9 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         if not is_active(v):
             continue
         y, ys, mine = contractions.adjoint_of(subscripts, j)
+        if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
+            s.add_times(v, g, bound.args[1 - j])
+            continue
         other = e.need(bound.args[1 - j])
         if s.is_complex:
             other += ".conj()"
@@ -234,9 +237,6 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
                 pair = (g, other) if mine == y + ys else (other, g)
                 s.out.add(f"{name}.append({s.shadow_of(v)}, {', '.join(pair)})")
                 continue
-        if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
-            s.add_to(v, other, factor=g)
-            continue
         if len(y) == len(mine) == 1 and e.has_shadow(v) and not s.is_complex:
             name = e.product_sum(v, bound.args[1 - j], ys.index(y))
             if name is not None:
