@@ -76,6 +76,14 @@ def add_part(y: np.ndarray, a: float, memory: Memory, start: int, stop: int, k: 
         add_scaled(y, a, _part(memory, start, stop, k))
 
 
+def inner_with_part(memory: Memory, start: int, stop: int, k: int, y: np.ndarray) -> float:
+    """Return the inner product of a part of an array and a vector."""
+    x, step, column, rows, sign = memory
+    if stop <= rows and 0 < (n := stop - start) == len(y):
+        return ddot(x, y, n, start * step + k * column, sign * step)
+    return inner_product(_part(memory, start, stop, k), y)
+
+
 def _part(memory: Memory, start: int, stop: int, k: int) -> np.ndarray:
     x, step, column, rows, sign = memory
     n = max(min(stop, rows) - start, 0)
@@ -247,5 +255,6 @@ SCOPE = {
     "columns_of": columns_of,
     "from_end_of": from_end_of,
     "inner_product": inner_product,
+    "inner_with_part": inner_with_part,
 }
 """What generated code finds by name."""

@@ -20,6 +20,7 @@ from autodiff.structured.writing.calls_without_rules import (
 )
 from autodiff.structured.writing.partial_source import partial_source
 from autodiff.structured.writing.signs import negative, product, without_sign
+from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
@@ -147,6 +148,14 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
         a = argument(i)
         return e.need(a) if isinstance(a, Value) else e.const(a)
 
+    read = list(map(argument, partial.reads))
+    is_number = ndim and not v.kind.is_array  # what an inner product gives
+    is_other = partial_source(partial, lambda i: "x", rule.n + 1, e.constants) == "x"
+    if is_number and is_other and s.is_for_blas(out, *read):
+        part = strided_part(e, read[0], is_shadow=False)
+        if part is not None:
+            term = f"{e.blas('inner_with_part')}({part}, {x})"
+            return negative(term) if is_negative else term, 0, ""
     d = partial_source(partial, text, rule.n + 1, e.constants)
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
@@ -167,9 +176,8 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
         if e.notes_steep:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
-    read = list(map(argument, partial.reads))
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
-    if ndim and not v.kind.is_array:
+    if is_number:
         inner = e.blas("inner_product") if arrays and s.is_for_blas(out, *arrays) else "inner"
         term = f"{inner}({d}, {x})"
         return negative(term) if is_negative else term, 0, ""

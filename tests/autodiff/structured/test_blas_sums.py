@@ -10,6 +10,7 @@ from autodiff.structured.blas_sums import (
     columns_of,
     from_end_of,
     inner_product,
+    inner_with_part,
 )
 from autodiff.structured.runtime_calls import ChangedError
 
@@ -120,6 +121,7 @@ def _compare(y, before, a, memory, start, stop, k, at):
     expected[at] += a * x
     np.testing.assert_allclose(y, expected, rtol=1e-14, atol=1e-15)
     y[...] = before
+    np.testing.assert_allclose(inner_with_part(memory, start, stop, k, x), part @ x, rtol=1e-13)
     for z in (x.copy(), np.zeros((len(x), 2))[:, 0]):
         total = z + a * part
         add_part(z, a, memory, start, stop, k)
@@ -133,6 +135,8 @@ def test_parts_of_other_lengths():
             add_to_part(y, 0, n, 0, 1.0, x)
         with pytest.raises(ValueError, match="broadcast"):
             add_part(x, 1.0, y, 0, n, 0)
+        with pytest.raises(ValueError, match="broadcast"):
+            inner_with_part(y, 0, n, 0, x)
 
 
 @pytest.mark.parametrize(

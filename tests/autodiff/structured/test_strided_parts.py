@@ -81,3 +81,4 @@ def test_only_parts_that_count_from_the_front() -> None:
     sources = [Structured(f, (None,) * 2, _arguments(), (0, 1)).source for f in KERNELS]
     assert [f.count("add_to_part(") for f in sources] == [5, 3, 0]
     assert [f.count("add_part(") for f in sources] == [3, 2, 1]
+    assert [f.count("inner_with_part(") for f in sources] == [0, 1, 0]
