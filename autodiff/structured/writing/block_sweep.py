@@ -292,8 +292,8 @@ class BlockSweep:
         if is_view and self.lends(op):
             self.lent[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
-        elif region.is_array and not (e.has_shadow(value) or (e.for_machine and op.code == "sub")):
-            text += "" if is_copy else ".copy()"
+        elif region.is_array and not (is_copy or self.is_added_now(op)):
+            text += ".copy()"
         if is_active(value):
             is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
             if is_zeroed and is_same:  # what is set to zero may be what is added to
@@ -303,6 +303,13 @@ class BlockSweep:
             self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
         if is_zeroed:
             self.set_to_zero(memory, part, is_view)
+
+    def is_added_now(self, op: Op) -> bool:
+        """Whether what a write gives to the value is added to something, not kept as it is."""
+        value, e = op.args[1], self.e
+        if e.for_machine:
+            return e.has_shadow(value) or op.code == "sub"
+        return e.has_shadow(value) or value in self.terms or not value.kind.is_array
 
     def set_to_zero(self, memory: Memory, part: str, is_view: bool) -> None:
         """Set a part of a shadow to zero: later, if it is a view."""
