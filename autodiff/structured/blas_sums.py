@@ -9,7 +9,10 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 from scipy.linalg.blas import daxpy, ddot, dgemm
+
+from autodiff.structured.runtime_calls import ChangedError
 
 
 def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
@@ -23,6 +26,69 @@ def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
             y[...] = made
     elif not math.isfinite(ddot(x, x, n)):  # else it adds nothing
         y += a * x
+
+
+Memory = tuple[np.ndarray, int, int, int, int]
+"""The memory of an array as a vector, how far apart the elements of a part are, and the parts, how
+many elements a part has at most, and whether they are taken from the first (1) or the last (-1)."""
+
+
+def columns_of(x: np.ndarray) -> Memory:
+    """Return the memory of a matrix, of which parts of columns are added."""
+    vector, row, column = _memory(x)
+    return vector, row, column, len(x), 1
+
+
+def from_end_of(x: np.ndarray) -> Memory:
+    """Return the memory of a vector, of which parts are added from their end."""
+    return *_memory(x), 0, len(x), -1
+
+
+def _memory(x: np.ndarray) -> tuple[Any, ...]:
+    """Return the memory of an array as one vector, and the distance of elements along each axis."""
+    if x.dtype == _DTYPE and x.flags.aligned:
+        if x.flags.c_contiguous:  # axes of one element may have any strides
+            return x.reshape(-1), *[math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
+        if all(n > 0 and n % 8 == 0 for n in x.strides):
+            steps = [n // 8 for n in x.strides]
+            size = 1 + sum((n - 1) * step for n, step in zip(x.shape, steps, strict=True))
+            return as_strided(x, (size,), (8,)), *steps
+    raise ChangedError("an array in whose memory BLAS does not find its elements")
+
+
+def add_to_part(memory: Memory, start: int, stop: int, k: int, a: float, x: np.ndarray) -> None:
+    """Add a number times a vector to a part of another array in place, from a row to another."""
+    y, step, column, rows, sign = memory
+    if a and stop <= rows and 0 < (n := stop - start) == len(x):
+        daxpy(x, y, n, a, 0, 1, start * step + k * column, sign * step)
+    else:
+        add_scaled(_part(memory, start, stop, k), a, x)
+
+
+def add_part(y: np.ndarray, a: float, memory: Memory, start: int, stop: int, k: int) -> None:
+    """Add a number times a part of another array to a vector in place."""
+    x, step, column, rows, sign = memory
+    if a and stop <= rows and 0 < (n := stop - start) == len(y):
+        made = daxpy(x, y, n, a, start * step + k * column, sign * step)
+        if made is not y:  # it is a copy, if `y` does not lie in a row
+            y[...] = made
+    else:
+        add_scaled(y, a, _part(memory, start, stop, k))
+
+
+def inner_with_part(memory: Memory, start: int, stop: int, k: int, y: np.ndarray) -> float:
+    """Return the inner product of a part of an array and a vector."""
+    x, step, column, rows, sign = memory
+    if stop <= rows and 0 < (n := stop - start) == len(y):
+        return ddot(x, y, n, start * step + k * column, sign * step)
+    return inner_product(_part(memory, start, stop, k), y)
+
+
+def _part(memory: Memory, start: int, stop: int, k: int) -> np.ndarray:
+    x, step, column, rows, sign = memory
+    n = max(min(stop, rows) - start, 0)
+    at = start * step + k * column
+    return x[at : at + n * step : step][::sign]
 
 
 def inner_product(x: np.ndarray, y: np.ndarray) -> float:
@@ -183,7 +249,12 @@ def _area(rows: slice, columns: slice) -> int:
 SCOPE = {
     "OuterSum": OuterSum,
     "ProductSum": ProductSum,
+    "add_part": add_part,
     "add_scaled": add_scaled,
+    "add_to_part": add_to_part,
+    "columns_of": columns_of,
+    "from_end_of": from_end_of,
     "inner_product": inner_product,
+    "inner_with_part": inner_with_part,
 }
 """What generated code finds by name."""

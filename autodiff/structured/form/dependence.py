@@ -53,6 +53,12 @@ def spares(write: Op, reader: Op, read: Value, order: Order) -> bool:
     return all(_are_apart(given, around, taken, others, k) for k in cases)
 
 
+def are_from_zero(op: Op, values: list[Value], order: Order) -> bool:
+    """Whether integers that an operation reads are never negative: as indices, from the front."""
+    turn = _Turn(order.places[op][1], "", 0)
+    return all(turn.is_from_zero(turn.sum_of(v)) for v in values)
+
+
 class _Part:
     """A part of an array that one variable holds, as an index gives it."""
 

@@ -23,6 +23,7 @@ from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call
 from autodiff.structured.writing.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.held_sums import HeldSums
 from autodiff.structured.writing.signs import added, is_operand, negative, total, without_sign
+from autodiff.structured.writing.strided_parts import strided_part
 
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
@@ -100,7 +101,7 @@ class BlockSweep:
         counts: the cotangent of a real value is real.
         """
         if factor:
-            self.out.add(f"{self.e.blas('add_scaled')}({self.shadow_of(v)}, {factor}, {text})")
+            self.add_times(v, factor, text)
             return
         if self.is_complex and not v.is_complex:
             text = f"({text}).real"
@@ -125,6 +126,20 @@ class BlockSweep:
         terms.append(text)
         if not lasts or sum(map(len, terms)) > _LONGEST:
             self._name(v)
+
+    def add_times(self, v: Value, factor: str, x: str | Value) -> None:
+        """Add a number times a vector to a shadow, by BLAS."""
+        e = self.e
+        part = strided_part(e, v, is_shadow=True)
+        if part is not None:
+            self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
+            text = x if isinstance(x, str) else e.need(x)
+            self.out.add(f"{e.blas('add_to_part')}({part}, {factor}, {text})")
+            return
+        part = strided_part(e, x, is_shadow=False) if isinstance(x, Value) else None
+        name = "add_scaled" if part is None else "add_part"
+        text = part or (x if isinstance(x, str) else e.need(x))
+        self.out.add(f"{e.blas(name)}({self.shadow_of(v)}, {factor}, {text})")
 
     def shadow_of(self, v: Value) -> str:
         """Return the shadow of a value, to which something is added now."""
@@ -277,8 +292,8 @@ class BlockSweep:
         if is_view and self.lends(op):
             self.lent[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
-        elif region.is_array and not (e.has_shadow(value) or (e.for_machine and op.code == "sub")):
-            text += "" if is_copy else ".copy()"
+        elif region.is_array and not (is_copy or self.is_added_now(op)):
+            text += ".copy()"
         if is_active(value):
             is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
             if is_zeroed and is_same:  # what is set to zero may be what is added to
@@ -288,6 +303,13 @@ class BlockSweep:
             self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
         if is_zeroed:
             self.set_to_zero(memory, part, is_view)
+
+    def is_added_now(self, op: Op) -> bool:
+        """Whether what a write gives to the value is added to something, not kept as it is."""
+        value, e = op.args[1], self.e
+        if e.for_machine:
+            return e.has_shadow(value) or op.code == "sub"
+        return e.has_shadow(value) or value in self.terms or not value.kind.is_array
 
     def set_to_zero(self, memory: Memory, part: str, is_view: bool) -> None:
         """Set a part of a shadow to zero: later, if it is a view."""

@@ -22,6 +22,7 @@ from autodiff.structured.writing.calls_without_rules import (
 )
 from autodiff.structured.writing.partial_source import partial_source
 from autodiff.structured.writing.signs import negative, product, without_sign
+from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
@@ -177,6 +178,14 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
         a = argument(i)
         return e.need(a) if isinstance(a, Value) else e.const(a)
 
+    read = list(map(argument, partial.reads))
+    is_number = ndim and not v.kind.is_array  # what an inner product gives
+    is_other = partial_source(partial, lambda i: "x", rule.n + 1, e.constants) == "x"
+    if is_number and is_other and s.is_for_blas(out, *read):
+        part = strided_part(e, read[0], is_shadow=False)
+        if part is not None:
+            term = f"{e.blas('inner_with_part')}({part}, {x})"
+            return negative(term) if is_negative else term, 0, ""
     d = partial_source(partial, text, rule.n + 1, e.constants)
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
@@ -197,9 +206,8 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
         if e.notes_steep:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
-    read = list(map(argument, partial.reads))
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
-    if ndim and not v.kind.is_array:
+    if is_number:
         inner = e.blas("inner_product") if arrays and s.is_for_blas(out, *arrays) else "inner"
         term = f"{inner}({d}, {x})"
         return negative(term) if is_negative else term, 0, ""
@@ -255,6 +263,9 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         if not is_active(v):
             continue
         y, ys, mine = contractions.adjoint_of(subscripts, j)
+        if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
+            s.add_times(v, g, bound.args[1 - j])
+            continue
         other = e.need(bound.args[1 - j])
         if s.is_complex:
             other += ".conj()"
@@ -264,9 +275,6 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
                 pair = (g, other) if mine == y + ys else (other, g)
                 s.out.add(f"{name}.append({s.shadow_of(v)}, {', '.join(pair)})")
                 continue
-        if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
-            s.add_to(v, other, factor=g)
-            continue
         if len(y) == len(mine) == 1 and e.has_shadow(v) and not s.is_complex:
             name = e.product_sum(v, bound.args[1 - j], ys.index(y))
             if name is not None:

@@ -67,7 +67,7 @@ class Emitter(ForwardWriter):
 
     def _backward(self) -> list[str]:
         self._begin()
-        self.viewed = set()
+        self.viewed, self.memories = set(), {}
         source = self.out = Source()
         for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
@@ -137,6 +137,8 @@ class Emitter(ForwardWriter):
             if slot in self.late and not self._begins_with_cotangent(slot):
                 source.add(f"{slot.name}_b = {self._zeros(slot)}")
         source.add_all([f"{name}_m = memoryview({name})" for name in sorted(self.viewed)])
+        for name, made in sorted(self.memories.items()):
+            source.add(f"{name}_v = {self.blas(made)}({name})")
         return source.lines
 
     def _seed(self, v: Value, text: str) -> None:

@@ -104,6 +104,7 @@ class Writer:
         self.layouts = {} if has_checkpoints else layouts(program)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.viewed: set[str] = set()  # arrays that the sweep reads through a memoryview
+        self.memories: dict[str, str] = {}  # arrays whose memory BLAS is given, and by what
         # The loops that keep some of their states.
         loops = [node for node in program.body if isinstance(node, (For, While))]
         made = [CheckpointedLoop(self, node) for node in loops if has_checkpoints]

@@ -3,7 +3,16 @@
 import numpy as np
 import pytest
 
-from autodiff.structured.blas_sums import add_scaled, inner_product
+from autodiff.structured.blas_sums import (
+    add_part,
+    add_scaled,
+    add_to_part,
+    columns_of,
+    from_end_of,
+    inner_product,
+    inner_with_part,
+)
+from autodiff.structured.runtime_calls import ChangedError
 
 X = np.cos(np.arange(12.0))
 LAYOUTS = {
@@ -69,3 +78,71 @@ def test_inner_products(of_x, of_y):
     found = inner_product(x, y)
     assert type(found) is float
     np.testing.assert_allclose(found, np.sum(x * y), rtol=1e-13, atol=1e-15)
+
+
+MATRICES = {
+    "rows": np.ones((6, 5)),
+    "columns": np.ones((5, 6)).T,
+    "parts": np.ones((12, 20))[2:8, 3:18:3],
+    "a row": np.ones((8, 5))[::8][:, :],
+    "planes": np.ones((6, 5, 3))[:, :, 1],
+}
+
+
+@pytest.mark.parametrize("layout", MATRICES)
+@pytest.mark.parametrize("a", [0.7, 0.0, np.nan])
+def test_columns_as_parts_of_the_memory(layout, a):
+    y = MATRICES[layout].copy("K") if layout != "parts" else np.ones((12, 20))[2:8, 3:18:3]
+    y += np.sin(np.arange(float(y.size))).reshape(y.shape)
+    before = y.copy()
+    for k in range(5):
+        for start, stop in SLICES:
+            _compare(y, before, a, columns_of(y), start, stop, k, np.s_[start:stop, k])
+
+
+@pytest.mark.parametrize("step", [1, 3])
+@pytest.mark.parametrize("a", [0.7, 0.0, np.nan])
+def test_vectors_from_the_end(step, a):
+    y = np.ones(6 * step)[::step]
+    for start, stop in SLICES:
+        at = np.arange(6)[start:stop][::-1]
+        _compare(y, np.sin(np.arange(6.0)), a, from_end_of(y), start, stop, 0, at)
+
+
+SLICES = ((0, 6), (1, 4), (3, 3), (2, 1), (2, 9), (7, 9), (0, 1))  # some are clipped
+
+
+def _compare(y, before, a, memory, start, stop, k, at):
+    part = before[at]
+    x = np.cos(np.arange(float(len(part))))
+    y[...] = before
+    add_to_part(memory, start, stop, k, a, x)
+    expected = before.copy()
+    expected[at] += a * x
+    np.testing.assert_allclose(y, expected, rtol=1e-14, atol=1e-15)
+    y[...] = before
+    np.testing.assert_allclose(inner_with_part(memory, start, stop, k, x), part @ x, rtol=1e-13)
+    for z in (x.copy(), np.zeros((len(x), 2))[:, 0]):
+        total = z + a * part
+        add_part(z, a, memory, start, stop, k)
+        np.testing.assert_allclose(z, total, rtol=1e-14, atol=1e-15)
+
+
+def test_parts_of_other_lengths():
+    y, x = from_end_of(np.ones(12)), np.ones(5)
+    for n in (4, 6, 40):
+        with pytest.raises(ValueError, match="broadcast"):
+            add_to_part(y, 0, n, 0, 1.0, x)
+        with pytest.raises(ValueError, match="broadcast"):
+            add_part(x, 1.0, y, 0, n, 0)
+        with pytest.raises(ValueError, match="broadcast"):
+            inner_with_part(y, 0, n, 0, x)
+
+
+@pytest.mark.parametrize(
+    "x",
+    [np.ones((3, 4))[:, ::-1], np.broadcast_to(np.ones(4), (3, 4)), np.ones((3, 4), np.float32)],
+)
+def test_arrays_whose_memory_is_not_taken(x):
+    with pytest.raises(ChangedError):
+        columns_of(x)

@@ -86,6 +86,20 @@ def test_gradients(kernel: Callable, traced: Callable, runs: list[str]) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)
 
 
+def test_what_is_added_now_is_not_copied() -> None:
+    def kernel(u: Any, p: Any) -> Any:
+        for k in range(3):
+            w = np.sin(p[k, :])
+            u[k, :] = w
+            u[:, k] = w
+            p[k, 1:] = u[k, 0]
+        return np.sum(u * p)
+
+    source = Structured(kernel, (None,) * 2, _arguments(), (0, 1)).source
+    backward = source[source.index("in reversed(") :]
+    assert backward.count(".copy()") == 1  # w is written twice: the second is added to the first
+
+
 def test_each_part_is_written_once() -> None:
     source = Structured(flow, (None,) * 2, _arguments(), (0, 1)).source
     backward = source[source.index("in reversed(") :]

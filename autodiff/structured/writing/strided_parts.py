@@ -1,0 +1,67 @@
+"""Columns of matrices, and vectors read from their end, as parts of the memory of an array.
+
+BLAS adds them in place by the distance between their elements. As views they would be copied.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.dependence import are_from_zero
+from autodiff.structured.form.indices import parts_of_index
+from autodiff.structured.form.ir import Value, known
+
+
+def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:
+    """Return a vector, or its shadow, as a part of the memory of an array, for `blas_sums`.
+
+    Parameters
+    ----------
+    e : Emitter
+        What writes the sweep.
+    v : Value
+        The vector.
+    is_shadow : bool
+        Whether its shadow is asked for.
+
+    Returns
+    -------
+    str or None
+        The memory, the first row, the one behind the last, and the column. None if `v` is no column
+        ``x[i:j, k]`` and no ``x[i:j][::-1]``, or an index may be negative, which would count from
+        the end.
+    """
+    op, is_from_end = v.op, _is_from_end(v)
+    if is_from_end:
+        op = op.args[0].op
+    if op.code != "view" or type(op.data) is not tuple or e.for_machine:
+        return None
+    base, *at = op.args
+    axes, parts = base.kind.ndim, parts_of_index(op.data)
+    if base.op.code != "read" or not base.op.data.is_stable or base.kind.dtype != np.float64:
+        return None
+    if [part[0] for part in parts] != (["slice"] if is_from_end else ["slice", "value"]):
+        return None
+    start, stop, step = [None if k is None else at[k] for k in parts[0][1:]]
+    if axes != len(parts) or step is not None or not are_from_zero(op, at, e.order):
+        return None
+    if is_shadow and base.memory.root() in e.layouts:  # type: ignore[union-attr] # an array has one
+        return None
+    name = base.op.data.name + ("_b" if is_shadow else "")
+    e.memories[name] = "from_end_of" if is_from_end else "columns_of"
+    first = "0" if start is None else e.need(start)
+    last = f"len({name})" if stop is None else e.need(stop)
+    column = "0" if is_from_end else e.need(at[parts[1][1]])
+    if not is_shadow:
+        e.reads(v)
+    return f"{name}_v, {first}, {last}, {column}"
+
+
+def _is_from_end(v: Value) -> bool:
+    op = v.op
+    if op.code != "view" or type(op.data) is not tuple:
+        return False
+    parts = parts_of_index(op.data)
+    return parts == [("slice", None, None, parts[0][-1])] and known(op.args[-1]) == -1
