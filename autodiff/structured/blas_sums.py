@@ -12,8 +12,6 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 from scipy.linalg.blas import daxpy, ddot, dgemm
 
-from autodiff.structured.runtime_calls import ChangedError
-
 
 def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
     """Add a number times a vector to a vector, both of float64, in place."""
@@ -29,31 +27,36 @@ def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
 
 
 Memory = tuple[np.ndarray, int, int, int, int]
-"""The memory of an array as a vector, how far apart the elements of a part are, and the parts, how
-many elements a part has at most, and whether they are taken from the first (1) or the last (-1)."""
+"""An array as BLAS is given parts of it.
+
+Its memory as a vector, how far apart the elements of a part are, and the parts, how many elements a
+part has at most, and whether they are taken from the first (1) or the last (-1). If the memory is
+none that BLAS can read, the array itself, and no elements.
+"""
 
 
 def columns_of(x: np.ndarray) -> Memory:
     """Return the memory of a matrix, of which parts of columns are added."""
     vector, row, column = _memory(x)
-    return vector, row, column, len(x), 1
+    return vector, row, column, len(x) if row else -1, 1
 
 
 def from_end_of(x: np.ndarray) -> Memory:
     """Return the memory of a vector, of which parts are added from their end."""
-    return *_memory(x), 0, len(x), -1
+    vector, step = _memory(x)
+    return vector, step, 0, len(x) if step else -1, -1
 
 
 def _memory(x: np.ndarray) -> tuple[Any, ...]:
     """Return the memory of an array as one vector, and the distance of elements along each axis."""
-    if x.dtype == _DTYPE and x.flags.aligned:
+    if x.dtype == _DTYPE and x.flags.aligned and x.size:
         if x.flags.c_contiguous:  # axes of one element may have any strides
             return x.reshape(-1), *[math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
         if all(n > 0 and n % 8 == 0 for n in x.strides):
             steps = [n // 8 for n in x.strides]
             size = 1 + sum((n - 1) * step for n, step in zip(x.shape, steps, strict=True))
             return as_strided(x, (size,), (8,)), *steps
-    raise ChangedError("an array in whose memory BLAS does not find its elements")
+    return x, *[0] * x.ndim
 
 
 def add_to_part(memory: Memory, start: int, stop: int, k: int, a: float, x: np.ndarray) -> None:
@@ -86,9 +89,12 @@ def inner_with_part(memory: Memory, start: int, stop: int, k: int, y: np.ndarray
 
 def _part(memory: Memory, start: int, stop: int, k: int) -> np.ndarray:
     x, step, column, rows, sign = memory
-    n = max(min(stop, rows) - start, 0)
-    at = start * step + k * column
-    return x[at : at + n * step : step][::sign]
+    if not step:
+        part = x[start:stop] if x.ndim == 1 else x[start:stop, k]
+    else:
+        at = start * step + k * column
+        part = x[at : at + max(min(stop, rows) - start, 0) * step : step]
+    return part[::sign]
 
 
 def inner_product(x: np.ndarray, y: np.ndarray) -> float:

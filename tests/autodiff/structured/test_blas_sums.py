@@ -12,7 +12,6 @@ from autodiff.structured.blas_sums import (
     inner_product,
     inner_with_part,
 )
-from autodiff.structured.runtime_calls import ChangedError
 
 X = np.cos(np.arange(12.0))
 LAYOUTS = {
@@ -81,18 +80,20 @@ def test_inner_products(of_x, of_y):
 
 
 MATRICES = {
-    "rows": np.ones((6, 5)),
-    "columns": np.ones((5, 6)).T,
-    "parts": np.ones((12, 20))[2:8, 3:18:3],
-    "a row": np.ones((8, 5))[::8][:, :],
-    "planes": np.ones((6, 5, 3))[:, :, 1],
+    "rows": lambda: np.ones((6, 5)),
+    "columns": lambda: np.ones((5, 6)).T,
+    "parts": lambda: np.ones((12, 20))[2:8, 3:18:3],
+    "a row": lambda: np.ones((8, 5))[::8],
+    "planes": lambda: np.ones((6, 5, 3))[:, :, 1],
+    "backwards": lambda: np.ones((6, 5))[::-1],
+    "not aligned": lambda: _misaligned(np.ones(30)).reshape(6, 5),
 }
 
 
 @pytest.mark.parametrize("layout", MATRICES)
 @pytest.mark.parametrize("a", [0.7, 0.0, np.nan])
 def test_columns_as_parts_of_the_memory(layout, a):
-    y = MATRICES[layout].copy("K") if layout != "parts" else np.ones((12, 20))[2:8, 3:18:3]
+    y = MATRICES[layout]()
     y += np.sin(np.arange(float(y.size))).reshape(y.shape)
     before = y.copy()
     for k in range(5):
@@ -100,10 +101,10 @@ def test_columns_as_parts_of_the_memory(layout, a):
             _compare(y, before, a, columns_of(y), start, stop, k, np.s_[start:stop, k])
 
 
-@pytest.mark.parametrize("step", [1, 3])
+@pytest.mark.parametrize("step", [1, 3, -1])
 @pytest.mark.parametrize("a", [0.7, 0.0, np.nan])
 def test_vectors_from_the_end(step, a):
-    y = np.ones(6 * step)[::step]
+    y = np.ones(6 * abs(step))[::step]
     for start, stop in SLICES:
         at = np.arange(6)[start:stop][::-1]
         _compare(y, np.sin(np.arange(6.0)), a, from_end_of(y), start, stop, 0, at)
@@ -137,12 +138,3 @@ def test_parts_of_other_lengths():
             add_part(x, 1.0, y, 0, n, 0)
         with pytest.raises(ValueError, match="broadcast"):
             inner_with_part(y, 0, n, 0, x)
-
-
-@pytest.mark.parametrize(
-    "x",
-    [np.ones((3, 4))[:, ::-1], np.broadcast_to(np.ones(4), (3, 4)), np.ones((3, 4), np.float32)],
-)
-def test_arrays_whose_memory_is_not_taken(x):
-    with pytest.raises(ChangedError):
-        columns_of(x)
