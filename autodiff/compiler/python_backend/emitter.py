@@ -326,7 +326,7 @@ class Emitter:
                 self.lines.append(f"nan = {dot}")
                 condition = "nan != nan"
         elif how is described:
-            condition = self._other_form(shown, expected)
+            condition = self._other_form(self.boxed(value.i), expected)
         else:
             name = self.names.of(how, hint(how))
             condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
