@@ -416,6 +416,8 @@ class Expressions(Sequences):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
             }
+        elif x.kind.is_list:
+            raise UnsupportedError("the class of a list, which may be a tuple in a list")
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:

@@ -51,10 +51,17 @@ class Lists(Objects):
 
         If that has a name, this is a copy, which may be read, but not be changed.
         """
-        parts = [self.list_from(x) if type(x) is Items else self.one(x) for x in items]
+        parts = list(map(self._as_item, items))
         made = self.list_of(parts)
         made.memory.root().is_copy |= items.has_name  # type: ignore[union-attr] # a list has one
         return made
+
+    def _as_item(self, x: Any) -> Value:
+        """Return what is put into a list; a tuple is a list there that nobody changes."""
+        if type(x) is tuple:
+            x = Items(x)
+            x.has_name = True
+        return self.list_from(x) if type(x) is Items else self.one(x)
 
     def check_copies(self) -> None:
         """Raise if a list is changed that may be a copy of one with another name."""
@@ -76,14 +83,14 @@ class Lists(Objects):
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
-        x = self.list_from(x) if type(x) is Items else self.one(x)
+        x = self._as_item(x)
         self._changes(xs, x)
         self.done(Op("append", [xs, x]))
         return self.const(None)
 
     def set_item(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs[at] = x``."""
-        x = self.list_from(x) if type(x) is Items else self.one(x)
+        x = self._as_item(x)
         if not at.kind.is_integral:
             raise UnsupportedError("an index of a list that is no integer")
         self._changes(xs, x)

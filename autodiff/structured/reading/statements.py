@@ -103,8 +103,8 @@ class Statements(Loops):
         return form.get(known(self.value(target.slice)))
 
     def _unpacked(self, value: Any, n: int) -> list:
-        """Return the parts of a tuple, or the elements or rows of an array that has so many."""
-        if isinstance(value, tuple) or not value.kind.is_array:
+        """Return the parts of a tuple, or those of an array or list that has so many."""
+        if isinstance(value, tuple) or not value.kind.has_memory:
             parts = self._parts_of(value)
             if len(parts) != n:
                 raise UnsupportedError("unpacking that fails")
@@ -113,6 +113,8 @@ class Statements(Loops):
         length = self.called(len, [value], {})
         self.leave_unless(self.call(operator.eq, [length, self.const(n)]))
         at = [self.const(i) for i in range(n)]
+        if value.kind.is_list:
+            return [self.item(self.read(name), i) for i in at]
         return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
 
     def store(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autodiff import gradient
 from autodiff.structured import calls
 from tests.helpers import check_gradient
 
@@ -234,3 +235,80 @@ def written_in_another_shape(x: Any) -> Any:
 def test_what_is_not_read_is_traced(f: Callable, runs: list[str]) -> None:
     check_gradient(f, X)
     assert f.__name__ not in runs
+
+
+# -- tuples in lists -------------------------------------------------------------------------------
+
+
+def epidemic(x: Any) -> Any:
+    s, i, r = x[0], x[1], 0.0
+    history = [(s, i, r)]
+    for _ in range(5):
+        new = s * i * 0.3
+        s, i, r = s - new, i + new - 0.1 * i, r + 0.1 * i
+        history.append((s, i, r))
+    s, i, _ = history[-2]
+    total = s * i + history[-1][1] + max(h[1] for h in history)
+    for k, (a, _, c) in enumerate(history):
+        total += a * c * k
+    return total + np.sum(np.array(history) ** 2)
+
+
+def states_in_tuples(x: Any) -> Any:
+    states = []
+    y = x * 1.0
+    for k in range(3):
+        y = np.sin(y) * x[k]
+        states.append((y, y * 2.0))
+    last, twice = states[1]
+    last[0] = 0.5 * x[2]
+    return np.sum(states[1][0] * twice) + np.sum(states[0][1])
+
+
+def replaced(x: Any) -> Any:
+    pairs = []
+    for v in x:
+        pairs.append((v, v * v))
+    for i in range(3):
+        pairs[i] = (pairs[i + 1][1], pairs[i][0] * x[i])
+    return sum(p[0] * p[1] for p in pairs)
+
+
+@pytest.mark.parametrize("f", [epidemic, states_in_tuples, replaced], ids=lambda f: f.__name__)
+def test_tuples_in_lists(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(calls.Run, "cotangents", calls.Run.swept)
+    check_gradient(f, X)
+    assert f.__name__ in runs
+
+
+def asked_for_its_class(x: Any) -> Any:
+    found = []
+    for v in x:
+        found.append((v, v * v))
+    last = found[-1]
+    return last[1] * (2.0 if isinstance(last, tuple) else 3.0)
+
+
+def unpacked_as_two(x: Any) -> Any:
+    found = []
+    for v in x:
+        found.append((v, v, v))
+    a, b = found[0]
+    return a * b
+
+
+def written_into_a_tuple(x: Any) -> Any:
+    found = []
+    for v in x:
+        found.append((v, v * v))
+    found[0][1] = 5.0
+    return found[0][1] * x[0]
+
+
+def test_a_tuple_in_a_list_stays_one(runs: list[str]) -> None:
+    check_gradient(asked_for_its_class, X)
+    with pytest.raises(ValueError, match="too many values"):
+        gradient(unpacked_as_two, X)
+    with pytest.raises(TypeError, match="item assignment"):
+        gradient(written_into_a_tuple, X)
+    assert not runs

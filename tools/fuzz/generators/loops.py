@@ -217,6 +217,10 @@ class _Writer:
                 f"np.array([[s, -t], [t, {self.number(0)}]])[1].sum()",
                 "np.sum(m @ m.T) * 0.01",
                 "np.sum(np.diag(m) * a)",
+                f"np.linalg.norm({self.full()}) * np.min(u)",
+                f"np.maximum({self.number(0)}, np.minimum(s, {self.number(0)}))",
+                f"np.logaddexp({self.number(0)}, t) * np.copysign(0.5, s)",
+                "np.linalg.det(0.1 * m + np.eye(n))",
             )
         if r < 0.9 and self.indices:
             i = self.pick(*self.indices)
@@ -258,12 +262,16 @@ class _Writer:
                 f"{self.full()} * {self.number(1)}",
                 f"{self.full()}.copy()",
                 "np.zeros_like(a)",
+                f"np.roll({self.full()}, {self.pick('1', '-2', 'count')}) * 1.0",
+                f"np.maximum({self.full()}, {self.pick('s', 'b')})",
+                f"np.linalg.{self.pick('solve', 'inv')}(0.1 * m + 3.0 * np.eye(n){{y}}",
                 "np.sum(m, axis=0)",
                 "np.mean(m * s, axis=-1)",
                 "(0.1 * m @ np.eye(n))[1]",
                 f"np.where({self.full()} > 0.1, a, {self.full()})",
             )
-            self.add(f"{self.pick('w', 'u')} = {made}")
+            end = f", {self.full()})" if "solve" in made else ")[1] * 1.0"
+            self.add(f"{self.pick('w', 'u')} = {made.replace('{y}', end)}")
         elif r < 0.53:
             self.add(
                 self.pick(
@@ -291,6 +299,8 @@ class _Writer:
                     "a[a > 0.5] = 0.25",
                     "b[b < s] *= 0.5",
                     "m[0] = m[1] = a",
+                    "np.multiply(a, s, out=w)",
+                    "np.add(b, a, out=b)",
                     f"p = ({self.number(1)}, p[0] * 0.5)",
                     "q = [v * 0.7 + c for v, c in zip(q, p)]",
                     "s, t = p",
@@ -465,6 +475,8 @@ def write(seed: int) -> str:
             "np.sum(a) * t",
             "w @ u + s",
             "(u, w, s)",
+            "(w[1:], np.diag(m))",
+            "(u, a)",
             "(s, e)",
             "e + y",
             "(y * t, s)",
