@@ -1,0 +1,123 @@
+"""What the reverse sweep calls beside rules, as instructions."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.functions import PRODUCT, facts_of
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.native.elementwise import is_one
+from autodiff.structured.native.lists import Lists
+from autodiff.structured.native.makers import TRIANGLES
+from autodiff.structured.native.values import Array, Number, Tree, dtype_of
+
+COPIES = frozenset({np.copy, np.ndarray.copy})
+"""Functions that copy an array."""
+
+
+class SweepCalls(Lists):
+    """Writes adjoints of products and copies, and sums of cotangents."""
+
+    def call(self, f: Any, args: list) -> Any:
+        """Return what a function makes of numbers and arrays."""
+        raise NotImplementedError
+
+    def write(self, target: Array, x: Any, f: Any = None) -> None:
+        """Write into an array, as if what is written had been computed before."""
+        raise NotImplementedError
+
+    def adjoint(self, f: Any, j: int, args: list, options: dict[str, Any]) -> Any:
+        """Apply the adjoint of a product or copy."""
+        g, *rest = args
+        if f in COPIES:
+            return g
+        if f in TRIANGLES and not options:
+            return self.triangle(f, g, *rest[1:])
+        if f is np.where and len(rest) == 3 and not options:
+            zero = self.scalars.known(0.0)
+            return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
+        if f is np.roll:
+            shift, *axis = rest[1:]
+            return self.rolled(g, self.call(operator.neg, [shift]), *axis, **options)
+        if facts_of(function_of(f)).kind != PRODUCT or len(rest) != 2 or options:
+            raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
+        x, y = rest
+        if not all(isinstance(a, (Array, Tree)) for a in rest):
+            raise UnsupportedError("a product in machine code")
+        e, store = self.elementwise, self.store_of_new()
+        kind = rest[j].kind
+        ranks = (len(x.shape), len(y.shape))
+        if ranks == (1, 1):
+            return e.tree(operator.mul, kind, [g, rest[1 - j]])
+        if ranks == (2, 1):
+            return e.outer(g, y, kind) if j == 0 else e.product(g, x, kind, store)
+        if ranks == (1, 2):
+            return e.product(y, g, kind, store) if j == 0 else e.outer(x, g, kind)
+        if ranks == (2, 2):
+            turned = e.transposed(rest[1 - j])
+            x, y = (g, turned) if j == 0 else (turned, g)
+            return e.product(x, y, kind, store)
+        raise UnsupportedError("a product of matrices")
+
+    def on_total(self, x: Any) -> Any:
+        """``total(x)``: the sum of all elements."""
+        return x if isinstance(x, Number) else self.elementwise.total(x)
+
+    def on_inner(self, d: Any, g: Any) -> Any:
+        """``inner(d, g)``: the sum of the products of elements."""
+        return self.on_total(self.call(operator.mul, [d, g]))
+
+    def on_extremum_back(self, g: Any, y: Any, x: Any) -> Any:
+        """``extremum_back(g, y, x)``: shared among the elements that are the extremum."""
+        hit, zero = self.call(operator.eq, [x, y]), self.scalars.known(0.0)
+        n = self.on_total(self.call(np.where, [hit, self.scalars.known(1.0), zero]))
+        self.code.exit_if(self.scalars.compared("==", n, zero))
+        return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
+
+    def on_norm_back(self, g: Any, y: Any, x: Any) -> Any:
+        """``norm_back(g, y, x)``: the cotangent of a vector by that of its norm."""
+        zero, one = self.scalars.known(0.0), self.scalars.known(1.0)
+        is_zero = self.call(operator.eq, [y, zero])
+        share = self.call(operator.truediv, [g, self.call(np.where, [is_zero, one, y])])
+        return self.call(operator.mul, [self.call(np.where, [is_zero, zero, share]), x])
+
+    def on_fitted(self, x: Any, shape: Any) -> Any:
+        """``fitted(x, shape)``, ``settled(x, shape)``: summed over the axes that were broadcast."""
+        return self.fitting(x, [p.value for p in shape.parts])
+
+    def fitting(self, x: Array | Tree, shape: list) -> Array | Tree:
+        """Return a cotangent, summed over the axes that were broadcast."""
+        is_narrow = any(is_one(m) and not is_one(n) for m, n in zip(shape, x.shape, strict=False))
+        if len(shape) != len(x.shape) or is_narrow:
+            return self.elementwise.summed_to(x, shape, self.store_of_new())
+        self.elementwise.check_shape(x.shape, shape)
+        return x
+
+    def on_spread(self, g: Any, shape: Any, dtype: Any) -> Tree:
+        """``spread(g, shape, dtype)``: an array of this shape that is filled with a cotangent."""
+        kind = Kind(frozenset([np.ndarray]), dtype.x, len(shape.parts))
+        one = self.scalars.known(1.0)
+        sizes = [p.value for p in shape.parts]
+        return Tree(kind, operator.mul, [self.scalars.number(g), one], sizes)
+
+    def on_zeros_along(self, x: Any, axes: Any) -> Array:
+        """``zeros_along(x, axes)``: zeros whose axes lie in memory in this order."""
+        order = [int(p.x) for p in axes.parts]
+        e = self.elementwise
+        made = e.made(dtype_of(x), [x.shape[k] for k in order], self.store_of_new())
+        e.write(made, self.scalars.known(0.0))
+        places = [order.index(k) for k in range(len(order))]
+        made.shape, made.strides = ([n[k] for k in places] for n in (made.shape, made.strides))
+        return made
+
+    def on_number(self, x: Any) -> Any:
+        """``number(x)``: a cotangent of a number."""
+        return self.on_total(x)
+
+    def on_gather(self, shadow: Any, x: Any) -> None:
+        """``gather(shadow, x)``: add to a shadow."""
+        self.write(shadow, self.fitting(x, shadow.shape), operator.add)
