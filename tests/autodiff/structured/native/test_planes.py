@@ -48,7 +48,7 @@ def test_gradients(kernel: Callable, order: str, made: list[Structured], traced:
         found = gradient(kernel, *_arguments(order))
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)
-    for program in made:  # of the first order of a kernel
+    for program in made if order == "C" else ():  # machine code is for rows that lie in a row
         assert program.native is not None, program.why
         assert not program.native.why
         assert kernel is one_row or not program.asides
