@@ -124,6 +124,8 @@ class Emitter(ForwardWriter):
         if name in self.viewed:
             self.viewed.remove(name)
             lines[first] += f"; {name}_m = memoryview({name})"
+        if name in self.memories:
+            lines[first] += f"; {name}_v = {self.blas(self.memories.pop(name))}({name})"
         return True
 
     def _backward_head(self) -> list[str]:

@@ -22,6 +22,27 @@ def _at_once() -> Iterator[None]:
     calls.Settings.worth, calls.Settings.least = before
 
 
+@pytest.fixture(autouse=True)
+def _no_names_are_missing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Fail if the code of a program reads a name that is not bound: the call would be traced."""
+    missing: list[NameError] = []
+
+    def noted(f: Callable) -> Callable:
+        def called(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return f(*args, **kwargs)
+            except NameError as error:
+                missing.append(error)
+                raise
+
+        return called
+
+    monkeypatch.setattr(Structured, "run", noted(Structured.run))
+    monkeypatch.setattr(Structured, "sweep", noted(Structured.sweep))
+    yield
+    assert not missing
+
+
 @pytest.fixture
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of functions whose calls were made by programs."""
