@@ -31,7 +31,7 @@ class UnequalError(SteppedAsideError, ValueError):
         self.ones = ones
 
 
-_LONG = 10_000
+_LONG = 10_000  # elements: of such arrays BLAS adds up the squares in half the time
 
 
 class ChangedError(Exception):
@@ -44,7 +44,7 @@ def is_finite(x: Any) -> bool:
         return True
     if type(x) is np.ndarray:
         if x.size >= _LONG and x.dtype.kind == "f" and x.flags.c_contiguous:
-            square = np.vdot(x, x)  # in half the time
+            square = np.vdot(x, x)
             return math.isfinite(square) or bool(np.isfinite(x).all())
         return bool(np.isfinite(x).all())
     return cmath.isfinite(x)

@@ -30,6 +30,7 @@ from autodiff.compiler.recording.ir import (
     Step,
     add_item,
     guard,
+    is_outer,
     part,
     refs_of,
     set_flat,
@@ -243,7 +244,7 @@ def _product(reader: Reader, step: Step, shape: tuple) -> Op:
 
 
 def _takes_outer(step: Step, metas: list[Meta]) -> bool:
-    if step.f is np.einsum and step.args[0] != "i,j->ij":
+    if not is_outer(step):
         return False
     if step.kwargs and not is_contraction(step, metas):
         return False

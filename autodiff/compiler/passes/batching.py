@@ -23,6 +23,7 @@ from autodiff.compiler.recording.ir import (
     Step,
     add_item,
     guard,
+    is_outer,
     meta_of,
     reads_of,
     set_item,
@@ -183,7 +184,7 @@ class _Gathering:
         a, b = origin.args[-2:]
         if type(a) is not Ref or type(b) is not Ref:
             return None
-        if origin.f is np.outer or (origin.f is np.einsum and origin.args[0] == "i,j->ij"):
+        if is_outer(origin):
             pair: tuple = (a, b)
         elif origin.f is np.multiply:
             pair = (self._column(a, 1), self._column(b, 0))

@@ -15,6 +15,7 @@ from autodiff.compiler.recording.ir import (
     Ref,
     Step,
     add_item,
+    is_outer,
     part,
     set_flat,
     set_item,
@@ -236,7 +237,7 @@ def _array(e: Any, step: Step) -> bool:
 
 def _einsum(e: Any, step: Step) -> bool:
     """An outer product is quicker as a product of a column and a row, by BLAS."""
-    if step.kwargs or len(step.args) != 3 or step.args[0] != "i,j->ij":
+    if step.kwargs or not is_outer(step):
         return False
     a, b = map(e.argument, step.args[1:])
     e.assign(step.out, f"{a}[:, None].dot({b}[None])")

@@ -36,8 +36,7 @@ from autodiff.functions import facts_of
 from chainrules_core.operations.scattering import scatter
 
 _AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
-
-
+# Classes of which all values are described alike.
 _OF_ONE_FORM = frozenset(
     {int, float, complex, bool, str, type(None), np.float64, np.int64, np.bool_}
 )

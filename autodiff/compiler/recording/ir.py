@@ -189,6 +189,11 @@ def sub_item(before: Any, index: Any, value: Any) -> Any:
     return after
 
 
+def is_outer(step: Step) -> bool:
+    """Whether a step makes an outer product of its last two arguments."""
+    return step.f is np.outer or (step.f is np.einsum and step.args[0] == "i,j->ij")
+
+
 def described(value: Any) -> tuple:
     """What a guard on the form of a value compares."""
     if type(value) is list or isinstance(value, tuple):

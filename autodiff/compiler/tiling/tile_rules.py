@@ -22,6 +22,7 @@ from autodiff.compiler.recording.ir import (
     Step,
     add_item,
     has_refs,
+    is_outer,
     set_item,
     sub_item,
 )
@@ -238,7 +239,9 @@ class Rules:
         """Return how an outer product is done: one of the vectors is cut."""
         *rest, left, right = step.args
         factors = left, right
-        if not all(self._is_matrix(x) and len(self._shape(x) or ()) == 1 for x in factors):
+        if step.kwargs or not all(
+            self._is_matrix(x) and len(self._shape(x) or ()) == 1 for x in factors
+        ):
             return None
         cut = {k for k, x in enumerate(factors) if type(x) is Ref and x.i in self.axes}
         if along is not None:
@@ -316,12 +319,6 @@ class Rules:
         if type(x) is Ref:
             return self.metas[x.i].dtype or FLOAT64
         return x.dtype if type(x) is np.ndarray else FLOAT64
-
-
-def is_outer(step: Step) -> bool:
-    """Whether a step makes an outer product."""
-    is_einsum = step.f is np.einsum and len(step.args) == 3 and step.args[0] == "i,j->ij"
-    return not step.kwargs and (is_einsum or step.f is np.outer)
 
 
 def in_tile(member: Member, args: tuple, shape: tuple | None) -> tuple[Any, tuple]:

@@ -22,6 +22,7 @@ from autodiff.compiler.recording.ir import (
     Ref,
     Step,
     effect,
+    is_outer,
     meta_of,
     part,
     reads_of,
@@ -29,7 +30,7 @@ from autodiff.compiler.recording.ir import (
 )
 from autodiff.compiler.tiling.tile_executor import FEWEST_TILES, Tiles, length_of
 from autodiff.compiler.tiling.tile_lowering import Preparing
-from autodiff.compiler.tiling.tile_rules import Member, Rules, is_outer
+from autodiff.compiler.tiling.tile_rules import Member, Rules
 from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
 
 LARGE = 1 << 17
