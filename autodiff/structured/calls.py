@@ -258,7 +258,7 @@ class Programs:
         tape: Tape,
     ) -> Any:  # fmt: skip
         """Make the call, by a program if there is one."""
-        if not self.known and not self.is_worth_it():
+        if not self.known and not self.is_worth_it(leaves):
             return self.timed(body, args)
         plain, active = plain_and_active(leaves)
         if any(map(is_tracer, [a._value for a in leaves if type(a) in _TRACERS])):
@@ -269,7 +269,7 @@ class Programs:
         key = (key_of_form(form), kinds)
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
-            if not self.is_worth_it() or len(self.known) >= _MOST_KINDS:
+            if not self.is_worth_it(leaves) or len(self.known) >= _MOST_KINDS:
                 return self.timed(body, args)
             program = self.known[key] = self.made(g, form, plain, active)
         if program is None:
@@ -310,12 +310,30 @@ class Programs:
         self.spent += self.last
         return result
 
-    def is_worth_it(self) -> bool:
+    def is_worth_it(self, leaves: tuple) -> bool:
         """Whether tracing takes longer than reading the source and running a program."""
-        if self.has_checkpoints:
+        if self.has_checkpoints or is_repeatable():
             return True
-        long_enough = self.spent >= Settings.worth and self.last >= Settings.least
-        return long_enough or is_repeatable()
+        if not self.spent:  # it has not been called: loops that go over all of something take long
+            return self._size(leaves) ** self.depth >= Settings.turns
+        return self.spent >= Settings.worth and self.last >= Settings.least
+
+    @functools.cached_property
+    def depth(self) -> int:
+        """How many loops stand one in another, in the function itself."""
+        g = self._function()
+        found = definition_of(g) if g is not None else None
+        return 0 if found is None else _depth_of(found.node)
+
+    def _size(self, leaves: tuple) -> int:
+        """Return the largest integer among arguments, or length of an array."""
+        found = 1
+        for a in map(bare, leaves):
+            if type(a) is int:
+                found = max(found, a)
+            elif type(a) is np.ndarray:
+                found = max(found, *a.shape)
+        return found
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
         """Return a program for a call in a recording, if one can be made."""
@@ -344,6 +362,12 @@ class Programs:
         except Exception as error:  # a mistake of the reader's: the function is traced as ever
             self.why = f"{type(error).__name__} while it was read: {error}"
         return None
+
+
+def _depth_of(node: ast.AST) -> int:
+    """Return how many loops stand one in another."""
+    inner = max(map(_depth_of, ast.iter_child_nodes(node)), default=0)
+    return inner + isinstance(node, (ast.For, ast.While))
 
 
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:

@@ -12,6 +12,9 @@ class Settings:
         Whether programs are made and used.
     worth : float
         Seconds of tracing after which the source of a function is read.
+    turns : int
+        Turns of its loops from which on it is read at the first call, if they go over the largest
+        argument.
     least : float
         Seconds that one traced call takes at the least: a program saves nothing in shorter ones.
     native : float
@@ -20,5 +23,6 @@ class Settings:
 
     enabled = True
     worth = 0.03
+    turns = 3000
     least = 0.0005
     native = 0.1

@@ -394,7 +394,20 @@ class Scalars(Inlining):
             return self.b.fmul(values[0], values[0])
         if constant == 1.0:
             return values[0]
+        if self.in_vectors and constant is not None and 2.0 * abs(constant) in range(1, 9):
+            return self._power_of_halves(values[0], int(2.0 * constant), letter)
         return self.library("pow", values, letter)
+
+    def _power_of_halves(self, x: Any, n: int, letter: str) -> Any:
+        """Return x to the n / 2 as a product of itself and its root."""
+        factors = [x] * (abs(n) // 2)
+        if n == 1:
+            return self.library("sqrt", [x], letter)
+        if n % 2:  # of which a zero has no sign
+            x = self.b.fadd(x, ir.Constant(TYPES[letter], 0.0))
+            factors = [x] * (abs(n) // 2) + [self.library("sqrt", [x], letter)]
+        made = functools.reduce(self.b.fmul, factors)
+        return made if n > 0 else self.b.fdiv(ir.Constant(TYPES[letter], 1.0), made)
 
     def library(self, name: str, values: list[Any], letter: str) -> Any:
         """Call a function of the C library, or one that the processor has."""

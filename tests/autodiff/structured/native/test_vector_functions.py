@@ -99,3 +99,25 @@ def test_as_they_are_written(name: str) -> None:
             continue
         found = getattr(vector_functions, name)(float(a))
         assert found == pytest.approx(float(f(a)), rel=4e-15, abs=1e-15 * (name in ("sin", "cos")))
+
+
+@pytest.mark.parametrize("power", [-3, -1.5, -1, -0.5, 0.5, 1.5, 2.5, 3, 4.0, 0.7, 5])
+@pytest.mark.parametrize("bad", [None, 0.0, -1.0, -0.0, -np.inf])
+def test_powers(power: float, bad: float | None, made: list[Structured]) -> None:
+    x = np.linspace(0.01, 30.0, 200)
+    if bad is not None:
+        x[7] = bad
+    with warnings.catch_warnings(record=True) as expected:
+        warnings.simplefilter("always")
+        y = 2 * x**power
+    loss = _looped(lambda x: x**power)
+    for _ in range(3):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            (_, found), bar = value_and_gradient(loss, x, has_aux=True)
+        np.testing.assert_allclose(found, y, rtol=2e-15)
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(y))
+        if bad is None:
+            np.testing.assert_allclose(bar, power * x ** (power - 1), rtol=4e-15)
+            assert not any(p.asides for p in made)
+        assert bool(expected) <= bool(caught)
