@@ -314,9 +314,10 @@ class Programs:
         """Whether tracing takes longer than reading the source and running a program."""
         if self.has_checkpoints or is_repeatable():
             return True
-        if not self.spent:  # it has not been called: loops that go over all of something take long
-            return self._size(leaves) ** self.depth >= Settings.turns
-        return self.spent >= Settings.worth and self.last >= Settings.least
+        if self.spent >= Settings.worth and self.last >= Settings.least:
+            return True
+        # At the first call: loops that go over all of something take long.
+        return not self.spent and self._size(leaves) ** self.depth >= Settings.turns
 
     @functools.cached_property
     def depth(self) -> int:

@@ -18,34 +18,25 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff import vector_functions
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.native.code import I64, TYPES, Code, element_of, has_fused
-from autodiff.structured.native.inlining import MOST_DEPTH, Inlining, dtype_of_number
-from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
+from autodiff.structured.native.code import I64, TYPES, Code, element_of
+from autodiff.structured.native.inlining import MOST_DEPTH, dtype_of_number
+from autodiff.structured.native.library import BY_BITS, OF_BITS, Library
+from autodiff.structured.native.values import (
+    TAGS,
+    Known,
+    Number,
+    is_whole,
+    letter_of,
+    may_be_single,
+)
 from chainrules_core.authoring import is_foreign
 from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
 EXACT = 2**53
 """Up to which all integers are floats."""
-_LIBRARY = {
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
-    "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
-}  # fmt: skip
-_INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "fabs", "copysign"}
-_IN_LIBRARY = {
-    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
-    "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",
-}  # fmt: skip
-_WAVES = {"sin", "cos"}
-# Functions that are computed for several elements at once, and where they are not.
-_IN_VECTORS = {"exp": "", "expm1": "", "tanh": "", "log": "x <= 0.0", "log1p": "x <= -1.0",
-               **dict.fromkeys(_WAVES, f"abs(x) > {vector_functions.FAR}")}  # fmt: skip
-_BY_BITS = {vector_functions.fused, vector_functions.float_of, vector_functions.bits_of,
-            vector_functions.power_of_two}  # fmt: skip
-_OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.rshift: "ashr"}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
 _ARITHMETIC = {
@@ -70,7 +61,7 @@ UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
 
 
-class Scalars(Inlining):
+class Scalars(Library):
     """Writes functions of numbers.
 
     Attributes
@@ -78,25 +69,11 @@ class Scalars(Inlining):
     raises : bool
         Whether to leave where Python would raise: in the forward function. In the sweep what is
         not finite is noticed at its end.
-    in_vectors : bool
-        Whether what is written is in a loop over the elements of arrays, of which LLVM takes
-        several at once.
-    outside : llvmlite value, optional
-        The variable that says whether a number in this loop was one that its function is not
-        written for. Who writes the loop leaves behind it if there was.
     """
 
     def __init__(self, code: Code, raises: bool) -> None:
         self.code = code
         self.raises = raises
-        self.in_vectors = False
-        self.outside: Any = None
-        self._flags: tuple[str, ...] = ()  # of arithmetic
-
-    @property
-    def b(self) -> Any:
-        """The builder."""
-        return self.code.b
 
     def known(self, x: Any) -> Number:
         """Return a literal as a number."""
@@ -155,11 +132,19 @@ class Scalars(Inlining):
             return Number(kind, "i", self._integers(f, [self.converted(a, "i") for a in args]))
         if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
             raise UnsupportedError(f"{f.__name__} of floats")
-        value = self._written(f, args, letter, depth)
-        made = Number(kind, letter, value)
-        made.tag = self._tag(f, args, kind)
+        made = Number(kind, letter, None, self._tag(f, args, kind))
+        if may_be_single(kind):
+            made.value = self._of_either(f, args, made.tag, depth)
+        else:
+            made.value = self._written(f, args, letter, depth)
         self._check(f, args, made)
         return made
+
+    def _of_either(self, f: Any, args: list[Number], tag: Any, depth: int) -> Any:
+        """Return what a function makes in single precision if its result is such, or in double."""
+        single, double = (self._written(f, args, letter, depth) for letter in "sd")
+        is_single = self.code.equal(tag, self.code.whole(TAGS[np.float32]))
+        return self.b.select(is_single, self.b.fpext(single, TYPES["d"]), double)
 
     def _is_strange(self, f: Any, args: list[Number]) -> bool:
         """Whether a power may be a complex number, or a function is not written."""
@@ -223,12 +208,21 @@ class Scalars(Inlining):
         if letters <= {"i", "b"}:
             return self.b.icmp_signed(sign, self.converted(a, "i"), self.converted(c, "i"))
         # A float of Python's takes part in single precision if the other one is NumPy's.
-        weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float}]
+        weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float, np.float32}]
         letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
+        found = self._by_sign(sign, a, c, letter)
+        either = [x for x in weak if may_be_single(x.kind)]
+        if letter == "s" or not either or len(weak) < sum(x.letter == "d" for x in (a, c)):
+            return found
+        tags = [self.code.equal(x.tag, self.code.whole(TAGS[np.float32])) for x in either]
+        is_single = functools.reduce(self.b.or_, tags)
+        return self.b.select(is_single, self._by_sign(sign, a, c, "s"), found)
+
+    def _by_sign(self, sign: str, a: Number, c: Number, letter: str) -> Any:
         x, y = self.converted(a, letter), self.converted(c, letter)
-        return (
-            self.b.fcmp_unordered("!=", x, y) if sign == "!=" else self.b.fcmp_ordered(sign, x, y)
-        )
+        if sign == "!=":
+            return self.b.fcmp_unordered("!=", x, y)
+        return self.b.fcmp_ordered(sign, x, y)
 
     def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
         b = self.b
@@ -362,9 +356,9 @@ class Scalars(Inlining):
             raise UnsupportedError(f"operator {f} in machine code")
         if all(isinstance(a, Known) for a in args):
             return Known(f(*[a.x for a in args]))
-        if f in _OF_BITS and isinstance(args[0], Number) and args[0].letter == "i":
+        if f in OF_BITS and isinstance(args[0], Number) and args[0].letter == "i":
             bits = [self.code.whole(a.x) if isinstance(a, Known) else a.value for a in args]
-            return Number(args[0].kind, "i", getattr(self.b, _OF_BITS[f])(*bits))
+            return Number(args[0].kind, "i", getattr(self.b, OF_BITS[f])(*bits))
         numbers = [self.number(a) for a in args]
         if f in _SIGNS:
             return self.plain("b", self.compared(_SIGNS[f], *numbers))
@@ -381,79 +375,12 @@ class Scalars(Inlining):
         if f is operator.pos:
             return self.plain(letter, values[0])
         if f is operator.pow:
-            return self.plain(letter, self._power(values, args[1], letter))
+            return self.plain(letter, self.power(values, letter))
         method = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                   operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if method is None:
             raise UnsupportedError(f"{f.__name__} of floats")
-        return self.plain(letter, getattr(self.b, method)(*values, flags=self._flags))
-
-    def _power(self, values: list[Any], exponent: Any, letter: str) -> Any:
-        constant = values[1].constant if isinstance(values[1], ir.Constant) else None
-        if constant == 2.0:
-            return self.b.fmul(values[0], values[0])
-        if constant == 1.0:
-            return values[0]
-        if self.in_vectors and constant is not None and 2.0 * abs(constant) in range(1, 9):
-            return self._power_of_halves(values[0], int(2.0 * constant), letter)
-        return self.library("pow", values, letter)
-
-    def _power_of_halves(self, x: Any, n: int, letter: str) -> Any:
-        """Return x to the n / 2 as a product of itself and its root."""
-        factors = [x] * (abs(n) // 2)
-        if n == 1:
-            return self.library("sqrt", [x], letter)
-        if n % 2:  # of which a zero has no sign
-            x = self.b.fadd(x, ir.Constant(TYPES[letter], 0.0))
-            factors = [x] * (abs(n) // 2) + [self.library("sqrt", [x], letter)]
-        made = functools.reduce(self.b.fmul, factors)
-        return made if n > 0 else self.b.fdiv(ir.Constant(TYPES[letter], 1.0), made)
-
-    def library(self, name: str, values: list[Any], letter: str) -> Any:
-        """Call a function of the C library, or one that the processor has."""
-        code, kind = self.code, TYPES[letter]
-        if name in _INTRINSICS:
-            full = f"llvm.{name}.{'f64' if letter == 'd' else 'f32'}"
-            return code.call(full, kind, values)
-        name = _LIBRARY.get(name, name)
-        if name not in _IN_LIBRARY:
-            raise UnsupportedError(f"{name} in machine code")
-        doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values
-        if self.in_vectors and name in _IN_VECTORS and (name not in _WAVES or has_fused()):
-            found = self._by_vectors(name, doubles[0])
-        else:
-            found = code.call(name, TYPES["d"], doubles)
-        return self.b.fptrunc(found, kind) if letter == "s" else found
-
-    def _by_vectors(self, name: str, x: Any) -> Any:
-        """Write a function as `vector_functions` has it, of which several are computed at once."""
-        # What is lost in 1 + x, log1p gives back: there sums are as they are written.
-        before, self._flags = self._flags, ("contract",) if name != "log1p" else ()
-        given = self.plain("d", x)
-        made = self.inlined(getattr(vector_functions, name), [given], "d", 0)
-        self._flags = before
-        if _IN_VECTORS[name]:
-            condition = tree_of(_IN_VECTORS[name], mode="eval").body
-            test = self.evaluated(condition, {"x": given}, {}, "b", 0)
-            if self.outside is None:
-                self.outside = self.code.variable(TYPES["b"])
-                self.code.head.store(ir.Constant(TYPES["b"], 0), self.outside)
-            found = self.b.or_(self.b.load(self.outside, typ=TYPES["b"]), test.value)
-            self.b.store(found, self.outside)
-        return made.value
-
-    def _of_bits(self, f: Any, args: list[Any]) -> Number:
-        """Return what `vector_functions` does with the bits of a float."""
-        b, values = self.b, [self.converted(a, a.letter) for a in args]
-        if f is vector_functions.fused:
-            return self.plain("d", self.code.call("llvm.fma.f64", TYPES["d"], values))
-        if f is vector_functions.float_of:
-            return self.plain("d", b.bitcast(values[0], TYPES["d"]))
-        bits = b.bitcast(values[0], I64)
-        if f is vector_functions.bits_of:
-            return Number(Kind(frozenset([int])), "i", bits)
-        bits = b.shl(b.add(bits, self.code.whole(1023)), self.code.whole(52))
-        return self.plain("d", b.bitcast(bits, TYPES["d"]))
+        return self.plain(letter, getattr(self.b, method)(*values, flags=self.flags))
 
     def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
         if not isinstance(f, Known) or depth > MOST_DEPTH:
@@ -472,8 +399,8 @@ class Scalars(Inlining):
         if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
-        if f in _BY_BITS:
-            return self._of_bits(f, numbers)
+        if f in BY_BITS:
+            return self.of_bits(f, numbers)
         if f in (min, max) and len(numbers) == 2:
             x, y = [self.converted(a, letter) for a in numbers]
             is_second = self.b.fcmp_ordered("<" if f is min else ">", y, x)
@@ -483,7 +410,7 @@ class Scalars(Inlining):
                 letter, self.library("fabs", [self.converted(numbers[0], letter)], letter)
             )
         name = getattr(f, "__name__", "")
-        if _LIBRARY.get(name, name) in _INTRINSICS | _IN_LIBRARY:
+        if self.has(name):
             return self.plain(
                 letter, self.library(name, [self.converted(a, letter) for a in numbers], letter)
             )

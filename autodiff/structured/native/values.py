@@ -11,11 +11,15 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 
 _INTEGERS = frozenset({int, np.int64, np.intp})
 _DOUBLES = frozenset({int, float, np.float64})
+_SINGLES = frozenset({int, float, np.float32})
 _TRUTHS = frozenset({bool, np.bool_})
 _OTHER_INTEGERS = frozenset({np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32})
 
-TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2}
-"""What says of which class a number is, where it may be of several."""
+TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3}
+"""What says of which class a number is, where it may be of several: the higher one wins.
+
+None may be of both of NumPy's classes.
+"""
 
 
 def letter_of(kind: Kind) -> str:
@@ -29,8 +33,8 @@ def letter_of(kind: Kind) -> str:
         return "d"
     if classes <= _TRUTHS:
         return "b"
-    if classes == {np.float32}:
-        return "s"
+    if classes <= _SINGLES:
+        return "s" if len(classes) == 1 else "d"
     raise UnsupportedError(f"a number of class {sorted(c.__name__ for c in classes)}")
 
 
@@ -42,6 +46,11 @@ def is_whole(kind: Kind) -> bool:
 def has_tag(kind: Kind) -> bool:
     """Whether a number may be of several classes that count."""
     return len(kind.classes) > 1 and letter_of(kind) == "d"
+
+
+def may_be_single(kind: Kind) -> bool:
+    """Whether a number may be one of float32 or one of Python's, and is held as a double."""
+    return not kind.is_array and len(kind.classes) > 1 and np.float32 in kind.classes
 
 
 @dataclass

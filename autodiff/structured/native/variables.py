@@ -151,6 +151,8 @@ class Variables(Expressions):
             return value
         if mine.classes <= kind.classes:
             return value
+        if letter_of(mine) == letter_of(kind) == "b":  # what is compared may have several classes
+            return Number(kind, "b", value.value)
         if value.tag is None:
             raise UnsupportedError(f"{name} of another class in machine code")
         classes = mine.classes & kind.classes

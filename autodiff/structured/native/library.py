@@ -1,0 +1,131 @@
+"""Functions of the C library and the processor, and those that stand in for them in loops."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+from llvmlite import ir
+
+from autodiff import vector_functions
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.code import I64, TYPES, has_fused
+from autodiff.structured.native.inlining import Inlining
+from autodiff.structured.native.values import Number
+from chainrules_core.interpreter.parsing import tree_of
+
+_LIBRARY = {
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
+    "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
+}  # fmt: skip
+_INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "fabs", "copysign"}
+_IN_LIBRARY = {
+    "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
+    "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",
+}  # fmt: skip
+_WAVES = {"sin", "cos"}
+# Functions that `vector_functions` computes for several elements at once, and where not.
+_IN_VECTORS = {"exp": "", "expm1": "", "tanh": "", "log": "x <= 0.0", "log1p": "x <= -1.0",
+               **dict.fromkeys(_WAVES, f"abs(x) > {vector_functions.FAR}")}  # fmt: skip
+BY_BITS = {vector_functions.fused, vector_functions.float_of, vector_functions.bits_of,
+            vector_functions.power_of_two}  # fmt: skip
+"""What these do with the bits of a float."""
+OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.rshift: "ashr"}
+"""Operators of integers that these need."""
+
+
+class Library(Inlining):
+    """Calls functions of the C library, and writes others in their place.
+
+    Attributes
+    ----------
+    in_vectors : bool
+        Whether what is written is in a loop over the elements of arrays, of which LLVM takes
+        several at once.
+    outside : llvmlite value, optional
+        The variable that says whether a number in this loop was one that its function is not
+        written for. Who writes the loop leaves behind it if there was.
+    """
+
+    in_vectors = False
+    outside: Any = None
+    flags: tuple[str, ...] = ()  # of arithmetic
+
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
+    @staticmethod
+    def has(name: str) -> bool:
+        """Whether there is a function of this name."""
+        return _LIBRARY.get(name, name) in _INTRINSICS | _IN_LIBRARY
+
+    def power(self, values: list[Any], letter: str) -> Any:
+        """Return a power of two numbers."""
+        constant = values[1].constant if isinstance(values[1], ir.Constant) else None
+        if constant == 2.0:
+            return self.b.fmul(values[0], values[0])
+        if constant == 1.0:
+            return values[0]
+        if self.in_vectors and constant is not None and 2.0 * abs(constant) in range(1, 9):
+            return self._power_of_halves(values[0], int(2.0 * constant), letter)
+        return self.library("pow", values, letter)
+
+    def _power_of_halves(self, x: Any, n: int, letter: str) -> Any:
+        """Return x to the n / 2 as a product of itself and its root."""
+        factors = [x] * (abs(n) // 2)
+        if n == 1:
+            return self.library("sqrt", [x], letter)
+        if n % 2:  # of which a zero has no sign
+            x = self.b.fadd(x, ir.Constant(TYPES[letter], 0.0))
+            factors = [x] * (abs(n) // 2) + [self.library("sqrt", [x], letter)]
+        made = functools.reduce(self.b.fmul, factors)
+        return made if n > 0 else self.b.fdiv(ir.Constant(TYPES[letter], 1.0), made)
+
+    def library(self, name: str, values: list[Any], letter: str) -> Any:
+        """Call a function of the C library, or one that the processor has."""
+        code, kind = self.code, TYPES[letter]
+        if name in _INTRINSICS:
+            full = f"llvm.{name}.{'f64' if letter == 'd' else 'f32'}"
+            return code.call(full, kind, values)
+        name = _LIBRARY.get(name, name)
+        if name not in _IN_LIBRARY:
+            raise UnsupportedError(f"{name} in machine code")
+        doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values
+        if self.in_vectors and name in _IN_VECTORS and (name not in _WAVES or has_fused()):
+            found = self._by_vectors(name, doubles[0])
+        else:
+            found = code.call(name, TYPES["d"], doubles)
+        return self.b.fptrunc(found, kind) if letter == "s" else found
+
+    def _by_vectors(self, name: str, x: Any) -> Any:
+        """Write a function as `vector_functions` has it, of which several are computed at once."""
+        # What is lost in 1 + x, log1p gives back: there sums are as they are written.
+        before, self.flags = self.flags, ("contract",) if name != "log1p" else ()
+        given = self.plain("d", x)
+        made = self.inlined(getattr(vector_functions, name), [given], "d", 0)
+        self.flags = before
+        if _IN_VECTORS[name]:
+            condition = tree_of(_IN_VECTORS[name], mode="eval").body
+            test = self.evaluated(condition, {"x": given}, {}, "b", 0)
+            if self.outside is None:
+                self.outside = self.code.variable(TYPES["b"])
+                self.code.head.store(ir.Constant(TYPES["b"], 0), self.outside)
+            found = self.b.or_(self.b.load(self.outside, typ=TYPES["b"]), test.value)
+            self.b.store(found, self.outside)
+        return made.value
+
+    def of_bits(self, f: Any, args: list[Any]) -> Number:
+        """Return what `vector_functions` does with the bits of a float."""
+        b, values = self.b, [self.converted(a, a.letter) for a in args]
+        if f is vector_functions.fused:
+            return self.plain("d", self.code.call("llvm.fma.f64", TYPES["d"], values))
+        if f is vector_functions.float_of:
+            return self.plain("d", b.bitcast(values[0], TYPES["d"]))
+        bits = b.bitcast(values[0], I64)
+        if f is vector_functions.bits_of:
+            return Number(Kind(frozenset([int])), "i", bits)
+        bits = b.shl(b.add(bits, self.code.whole(1023)), self.code.whole(52))
+        return self.plain("d", b.bitcast(bits, TYPES["d"]))
