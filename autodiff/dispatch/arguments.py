@@ -25,7 +25,7 @@ from autodiff.trace.pytree import (
     rebuilt,
 )
 from autodiff.trace.tape import CONSTANT, Tape
-from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer
+from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare, is_tracer
 from chainrules_core import (
     AbstractZero,
     CotangentError,
@@ -49,9 +49,6 @@ PLAIN = frozenset(
         *map(type, map(np.dtype, "?bhilqBHILQefdgFDG")),
     }
 )  # fmt: skip
-
-
-_TRACERS = frozenset({Tracer, FloatTracer})
 
 
 def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
@@ -118,7 +115,7 @@ def without(x: Any, tape: Tape) -> Any:
     if type(x) in PLAIN:
         return x
     if is_flat(x):  # without a call for each
-        new = [a._value if type(a) in _TRACERS and a._tape is tape else a for a in x]
+        new = [a._value if type(a) in TRACERS and a._tape is tape else a for a in x]
         if all(map(operator.is_, new, x)):
             return x
         return new if type(x) is list else tuple(new)
@@ -186,7 +183,7 @@ def kept(x: Any, tape: Tape) -> Any:
     kind = type(x)
     if kind is np.ndarray:
         return tape.kept(x)
-    if kind in PLAIN or kind in _TRACERS:
+    if kind in PLAIN or kind in TRACERS:
         return x
     if kind is list:
         return [kept(part, tape) for part in x]

@@ -11,12 +11,11 @@ from autodiff.dispatch.plan_types import Bound, Plan
 from autodiff.fastpath.elementwise import NOT_HERE, with_dot
 from autodiff.mutation.memory_layout import laid_like
 from autodiff.trace.jvp_trace import dot_of, pushed, with_tangent
-from autodiff.trace.tracer import FloatTracer, Tracer
+from autodiff.trace.tracer import TRACERS, Tracer
 from chainrules_core import unthunk
 from chainrules_core.interpreter.quiet import is_mild
 from chainrules_core.rule import Rule
 
-_TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
 _NUMBERS = frozenset({float, np.float64})
 
@@ -51,7 +50,7 @@ class ForwardPlan(Plan):
         bound = self.bound(values)
         options = self.given(plain)
         dots = self._dots(bound, tape)
-        nested = nested or not _TRACED.isdisjoint(map(type, dots))
+        nested = nested or not TRACERS.isdisjoint(map(type, dots))
         primals = self.bound(plain)
         config = NESTED if nested else CONFIG
         made = pushed(self.rule, tuple(dots), tuple(primals), options, config)

@@ -35,14 +35,13 @@ from autodiff.dispatch.sequence_plans import planned_with_list
 from autodiff.fastpath.codegen.plan_code import IN_TUPLES, write
 from autodiff.trace.checks.decisions import ASKING
 from autodiff.trace.tape import CONSTANT, Forward, Tape
-from autodiff.trace.tracer import FloatTracer, Tracer, bare
+from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare
 from chainrules_core import frule, rrule
 from chainrules_core.define import DecomposeRule, LinearRule, ScalarRule
 from chainrules_core.registry.entries import key_of
 from chainrules_core.rule import HandRule
 
 _ndarray = np.ndarray
-_TRACED = frozenset({Tracer, FloatTracer})
 _OBJECTS = np.dtype(object)  # its elements may be numbers: the general way looks
 _KINDS: tuple[tuple[type, type], ...] = (
     (LinearRule, OfLinear),
@@ -202,7 +201,7 @@ def _write_for_levels(
     plan: Any, f: Callable, args: tuple, kwargs: dict, values: tuple, tape: Tape, result: Any
 ) -> None:
     """Generate code for calls of a linear function like this one, if there is none yet."""
-    if [i for i, a in enumerate(values) if type(a) in _TRACED] != [*plan.sources]:
+    if [i for i, a in enumerate(values) if type(a) in TRACERS] != [*plan.sources]:
         return
     if type(bare(result)) not in (_ndarray, np.float64) or dispatch_cache.find(
         dispatch_cache.ways_of(f), args, kwargs

@@ -24,7 +24,6 @@ from chainrules_core.interpreter.no_value import NO_VALUE
 from chainrules_core.projection.project_to import KNOWN_SPACES
 from chainrules_core.rule import HandRule, Rule
 
-_TRACED = frozenset({Tracer, FloatTracer})
 _ndarray = np.ndarray
 _FLOAT64 = np.dtype(np.float64)
 # Plain values that hold nothing traced and that no rule needs looked at.

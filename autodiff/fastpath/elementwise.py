@@ -17,7 +17,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.fastpath.elementwise_nodes import Elementwise
 from autodiff.trace.tape import CONSTANT, Forward
-from autodiff.trace.tracer import FloatTracer, Tracer, bare, shape_of, untraced, wrap
+from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
 from chainrules_core.define.partial import Partial
@@ -35,7 +35,6 @@ _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
 _PLAIN = _NUMBERS | {np.ndarray}
-_TRACED = frozenset({Tracer, FloatTracer})
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
 
@@ -138,12 +137,12 @@ def apply(f: Callable, args: tuple) -> Any:
     y = f(*values)
     if type(y) is _ndarray and y.dtype.kind not in "fc":
         return NOT_HERE
-    traced = [i for i, a in enumerate(args) if type(a) in _TRACED and a._tape is tape]
+    traced = [i for i, a in enumerate(args) if type(a) in TRACERS and a._tape is tape]
     indices = tuple([args[i]._index for i in traced])
     bits = sum([1 << i for i in traced])
     if is_forward:
         return with_dot(y, pushed(plan.wanted[bits], (y, *values), indices), tape)
-    if type(y) in _TRACED and y._tape is CONSTANT:
+    if type(y) in TRACERS and y._tape is CONSTANT:
         return NOT_HERE
     plain = bare(y)
     if not is_inexact(plain):
@@ -162,10 +161,10 @@ def _kinds_beneath(values: list) -> tuple | None:
     None also where one of those is a constant.
     """
     kinds = tuple(map(type, values))
-    if _TRACED.isdisjoint(kinds):
+    if TRACERS.isdisjoint(kinds):
         return kinds
     if any(
-        x._tape is CONSTANT if kind in _TRACED else kind is _ndarray and x.dtype.kind == "O"
+        x._tape is CONSTANT if kind in TRACERS else kind is _ndarray and x.dtype.kind == "O"
         for x, kind in zip(values, kinds, strict=True)
     ):
         return None
@@ -189,7 +188,7 @@ def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
         if type(total) is NotImplementedTangent:
             return NOT_HERE
         plain = untraced(total)  # what a recording sees is left to the products
-        if total is NOT_HERE or (type(plain) not in _TRACED and not has_nan(plain)):
+        if total is NOT_HERE or (type(plain) not in TRACERS and not has_nan(plain)):
             return total
         # Which of the products a zero wins, their sum does not tell.
         return _sum_of_products(slopes, dots, strong_product)
@@ -214,7 +213,7 @@ def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
     kind = type(y)
     if kind is _ndarray:
         beneath = y
-    elif kind in _TRACED:
+    elif kind in TRACERS:
         if y._tape is CONSTANT:
             return NOT_HERE
         beneath = bare(y)

@@ -12,7 +12,6 @@ these calls are traced. So are cotangents that are not finite, since rules decid
 from __future__ import annotations
 
 import ast
-import contextlib
 import functools
 import inspect
 import time
@@ -39,7 +38,7 @@ from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
-from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer
+from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.rule import Rule, name_of
 
@@ -49,12 +48,11 @@ if TYPE_CHECKING:
 _MOST_KINDS = 8
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
-_TRACERS = (Tracer, FloatTracer)
 _KNOWN = (bool, str, type(None))
 _MOST_PARTS = 50
 _NESTS = (tuple, list, dict)
 _PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
-_ALONE = frozenset({*_TRACERS, *_KNOWN, *_PLAIN, *_NESTS, np.ndarray})
+_ALONE = frozenset({*TRACERS, *_KNOWN, *_PLAIN, *_NESTS, np.ndarray})
 _SINGLE = (np.float32, np.complex64, np.int32)
 
 
@@ -174,7 +172,7 @@ def _form_of_object(x: Any, leaves: list, depth: int) -> Fields | None:
         return None
     first = len(leaves)
     form = Fields(cls, {name: _form_of(v, leaves, depth + 1) for name, v in vars(x).items()})
-    if any(type(leaf) in _TRACERS for leaf in leaves[first:]):
+    if any(type(leaf) in TRACERS for leaf in leaves[first:]):
         return form
     del leaves[first:]
     return None
@@ -239,7 +237,7 @@ class Programs:
         """Return the one tape of the numbers and arrays, if a program could make the call."""
         found: Tape | None = None
         for a in leaves:
-            if type(a) in _TRACERS:
+            if type(a) in TRACERS:
                 tape = a._tape
                 if tape is CONSTANT:
                     continue
@@ -261,7 +259,7 @@ class Programs:
         if not self.known and not self.is_worth_it(leaves):
             return self.timed(body, args)
         plain, active = plain_and_active(leaves)
-        if any(map(is_tracer, [a._value for a in leaves if type(a) in _TRACERS])):
+        if any(map(is_tracer, [a._value for a in leaves if type(a) in TRACERS])):
             return body(*args)  # a nested level
         kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
@@ -290,11 +288,11 @@ class Programs:
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
         values += tuple(map(tape.kept, outside))
-        run = None
-        with contextlib.suppress(Exception):
+        try:
             run = Run(program, body, form, values)
-        if run is None:
+        except Exception as error:
             # It was the function's own error, or a value that the program was not made for.
+            program.failure = f"it failed ({type(error).__name__}: {error})"
             self.failures += 1
             return body(*args)
         if program.hides_decisions:
@@ -374,7 +372,7 @@ def _depth_of(node: ast.AST) -> int:
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
     """Return the plain values of arguments, and which of them are differentiated."""
     active = [
-        type(a) in _TRACERS and a._tape is not CONSTANT and not a._tape.program for a in leaves
+        type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program for a in leaves
     ]
     return tuple(map(bare, leaves)), tuple([i for i, is_one in enumerate(active) if is_one])
 
@@ -403,7 +401,7 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
 def can_run(program: Structured, args: tuple, outside: list[np.ndarray]) -> bool:
     """Whether the arguments that are written into are the program's to copy."""
     for i in program.written:
-        if type(args[i]) not in _TRACERS or not is_writeable(bare(args[i])):
+        if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
             return False
     return not shares_what_it_writes(program, (*map(bare, args), *outside))
 

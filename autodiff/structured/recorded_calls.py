@@ -23,10 +23,8 @@ from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.trace.tape import CONSTANT, InsideProgram
-from autodiff.trace.tracer import FloatTracer, Tracer
+from autodiff.trace.tracer import TRACERS
 from chainrules_core.interpreter.quiet import quiet
-
-_TRACERS = (Tracer, FloatTracer)
 
 
 class Unrolled:
@@ -165,7 +163,7 @@ def as_one_step(
         return NotImplemented
     is_inner = tape is not recording
     given = tuple([
-        a._value if is_inner and type(a) in _TRACERS and a._tape is tape else a for a in leaves
+        a._value if is_inner and type(a) in TRACERS and a._tape is tape else a for a in leaves
     ])  # fmt: skip
     *outs, run = recording.call(Forward(program, g, body, form), given, {})
     return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
@@ -184,11 +182,11 @@ def _level_of(recording: Any, leaves: tuple) -> Any:
     own = (CONSTANT, recording)
     found: Any = None
     for a in leaves:
-        if type(a) not in _TRACERS or a._tape in own:
+        if type(a) not in TRACERS or a._tape in own:
             continue
         inner = a._value
         if (found is not None and a._tape is not found) or (
-            type(inner) in _TRACERS and inner._tape not in own
+            type(inner) in TRACERS and inner._tape not in own
         ):
             return None  # several, or one of another
         found = a._tape

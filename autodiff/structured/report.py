@@ -84,6 +84,8 @@ def _loops(
 
 
 def _state_of(program: Structured, node: For | While, is_native: bool) -> tuple[str, str]:
+    if program.failure is not None:
+        return TRACED, f"at the last call of the program made of its source, {program.failure}"
     if is_native:
         return MACHINE_CODE, ""
     if program.native is not None and node in program.native.why:

@@ -10,13 +10,11 @@ import numpy as np
 from autodiff.structured.form.ir import Fields, Items, Named, flat
 from autodiff.structured.runtime_calls import is_finite
 from autodiff.trace.linearize import Linearised
-from autodiff.trace.tracer import FloatTracer, Tracer
+from autodiff.trace.tracer import TRACERS
 from chainrules_core.interpreter.quiet import quiet
 
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
-
-_TRACERS = (Tracer, FloatTracer)
 
 
 class Run:
@@ -33,14 +31,15 @@ class Run:
 
     def cotangents(self, bars: list[Any]) -> tuple:
         """Pull cotangents of all outputs back to all arguments."""
-        if not any(type(b) in _TRACERS for b in bars):
+        if not any(type(b) in TRACERS for b in bars):
             try:
                 with quiet():
                     found = self.swept(bars)
                 if found is not None:
+                    self.program.failure = None
                     return found
-            except Exception:  # tracing says what is wrong, if anything is
-                pass
+            except Exception as error:  # tracing says what is wrong, if anything is
+                self.program.failure = f"its sweep failed ({type(error).__name__}: {error})"
         return self.traced(bars)
 
     def swept(self, bars: list[Any]) -> tuple | None:

@@ -80,7 +80,11 @@ class Structured:
         The loops as machine code, once they are.
     why : str, optional
         Why there are none.
+    failure : str, optional
+        What went wrong at the last call, which was traced.
     """
+
+    failure: str | None = None
 
     def __init__(
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],

@@ -217,6 +217,10 @@ def wrap(value: Any, tape: Tape, index: Any) -> Tracer:
     return Tracer(value, tape, index)
 
 
+TRACERS = frozenset({Tracer, FloatTracer})
+"""The classes of traced values."""
+
+
 def is_tracer(x: Any) -> bool:
     """Whether `x` is a tracer; ``isinstance`` would see the class of its value."""
     return issubclass(type(x), Tracer)

@@ -28,6 +28,7 @@ from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.python_backend.scalar_exprs import is_number
 from autodiff.compiler.recording.ir import (
     FLOAT64,
+    TUPLE,
     Meta,
     Program,
     Ref,
@@ -44,7 +45,6 @@ _FEWEST_IF_ASKED = 4
 _MOST_NESTS, _MOST_LINES = 200, 2000
 _FEWEST_BY_NEST = 5
 _LONG = 4096
-_TUPLE = Meta(tuple, None, None)
 
 
 def is_installed() -> bool:
@@ -228,7 +228,7 @@ def _as_kernel(
     is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
     if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):
         raise NotSmallError  # a nest takes some 0.1 s to compile, and saves a microsecond
-    metas.append(_TUPLE)
+    metas.append(TUPLE)
     whole = len(metas) - 1
     steps = [Step(kernel, tuple(reader.given), None, whole)]
     steps += [Step(part, (Ref(whole), k), None, i) for k, i in enumerate(outs)]

@@ -45,8 +45,9 @@ if TYPE_CHECKING:
 
 LARGEST = 1 << 18
 """Up to how many elements an array is small: several of them fit into the cache of a core."""
+NUMBERS = (int, float, bool, np.float64, np.bool_)
+"""The classes of numbers that stand in loops as they are."""
 _MOST_OPERANDS = 4096
-_NUMBERS = (int, float, bool, np.float64, np.bool_)
 
 VIEWS = of_kind(VIEW)
 _CHANGES = {set_item: "=", set_flat: "=", add_item: "+", sub_item: "-"}
@@ -128,7 +129,7 @@ def _is_operand(x: Any, metas: list[Meta]) -> bool:
         return _is_small(metas[x.i]) or _is_single(metas[x.i])
     if type(x) is np.ndarray and x.dtype == np.bool_:
         return x.size <= LARGEST
-    return type(x) in _NUMBERS or _is_array(x, metas)
+    return type(x) in NUMBERS or _is_array(x, metas)
 
 
 def _shape(x: Any, metas: list[Meta]) -> tuple:

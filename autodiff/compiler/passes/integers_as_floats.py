@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.passes.simplify import COUNT
-from autodiff.compiler.recording.ir import (
-    FLOAT64,
-    Meta,
-    Program,
-    Ref,
-    Step,
-    guard,
-    meta_of,
-    refs_of,
-)
+from autodiff.compiler.recording.ir import FLOAT64, NUMBER, Meta, Program, Ref, Step, guard, refs_of
 from autodiff.functions import COMPARISONS, UFUNC_OF, is_elementwise
 
 _STAYS = frozenset({np.maximum, np.minimum, np.add, np.subtract})
@@ -40,7 +31,7 @@ def with_counts_as_floats(program: Program) -> Program:
     for step in program.steps:
         if step.out >= 0 and _is_count(step, counts, metas):
             m = metas[step.out]
-            counts[step.out] = Meta(m.type, FLOAT64, m.shape) if m.shape else _NUMBER
+            counts[step.out] = Meta(m.type, FLOAT64, m.shape) if m.shape else NUMBER
     while counts:
         kept = set(counts)
         kept.difference_update(x.i for x in program.outputs if type(x) is Ref)
@@ -61,9 +52,6 @@ def with_counts_as_floats(program: Program) -> Program:
     for i, meta in counts.items():
         metas[i] = meta
     return Program(new, metas, program.inputs, program.outputs, program.exact)
-
-
-_NUMBER = meta_of(np.float64(0.0))
 
 
 def _is_count(step: Step, counts: dict[int, Meta], metas: list[Meta]) -> bool:

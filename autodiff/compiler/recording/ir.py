@@ -87,6 +87,12 @@ def meta_of(x: Any) -> Meta:
     return Meta(kind, getattr(x, "dtype", None), None)
 
 
+NUMBER = meta_of(np.float64(0.0))
+"""A number of NumPy's."""
+TUPLE = Meta(tuple, None, None)
+"""What a step returns that has several results."""
+
+
 def shape_of(x: Any, metas: list[Meta]) -> tuple | None:
     """Return the shape of an argument that is an array of float64; None for others."""
     if type(x) is Ref:

@@ -18,13 +18,13 @@ from autodiff.compiler.numba_backend.simd_math import is_widened, loop_of
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
-    Meta,
+    NUMBER,
+    TUPLE,
     Program,
     Ref,
     Step,
     effect,
     guard,
-    meta_of,
     part,
     reads_of,
     refs_of,
@@ -35,8 +35,6 @@ LARGE = 1 << 15
 """From how many elements on arrays are taken in blocks."""
 BLOCK = 8192
 _FEW_CALLS = 4
-_NUMBER = meta_of(np.float64(0.0))
-_TUPLE = Meta(tuple, None, None)
 
 
 def in_blocks(program: Program, by_machine: bool) -> Program:
@@ -115,7 +113,7 @@ class _Grouping:
         value = step.args[0]
         if value.i not in self.members or self.metas[value.i].shape != self.shape:
             return step
-        self.metas.append(_NUMBER)
+        self.metas.append(NUMBER)
         i = len(self.metas) - 1
         self.uses[i] = 1
         self.uses[value.i] += 1  # twice by the sum, no more by the guard
@@ -153,7 +151,7 @@ class _Grouping:
             if self.metas[s.out].is_scalar or self.uses.get(s.out, 0) > inside.get(s.out, 0)
         ]
         given = list(dict.fromkeys(i for s in group for i in refs_of(s) if i not in members))
-        self.metas.append(_TUPLE)
+        self.metas.append(TUPLE)
         whole = len(self.metas) - 1
         chain = Chain(group, given, results, self.metas, self.shape, self.by_machine)
         self.steps.append(Step(chain, tuple([Ref(i) for i in given]), None, whole))

@@ -14,18 +14,16 @@ from autodiff.compiler.numba_backend.reductions import is_reduction
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
+    NUMBER,
     Meta,
     Program,
     Ref,
     Step,
     guard,
-    meta_of,
     refs_of,
     renamed,
     set_item,
 )
-
-_NUMBER = meta_of(np.float64(0.0))
 
 
 class Preparing:
@@ -48,7 +46,7 @@ class Preparing:
             elif step.f is np.mean and self._is_plain(step) and self.metas[step.out].shape:
                 self._mean(step)
             elif step.f is guard and step.args[1] is has_nan and self._is_array(step.args[0]):
-                square = self._added(np.vdot, (step.args[0], step.args[0]), None, _NUMBER)
+                square = self._added(np.vdot, (step.args[0], step.args[0]), None, NUMBER)
                 self.steps.append(Step(guard, (square, *step.args[1:]), None, -1))
             elif step.f is set_item and self._is_all(step):
                 self.stands[step.out] = step.args[2]

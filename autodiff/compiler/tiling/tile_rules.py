@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.op_lowerings import VIEWS, is_plain
+from autodiff.compiler.numba_backend.op_lowerings import NUMBERS, VIEWS, is_plain
 from autodiff.compiler.passes.integers_as_floats import counted
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -44,7 +44,6 @@ _SHAPED = frozenset({np.reshape, np.broadcast_to})
 _COMBINED: dict[Any, np.ufunc] = {**known("combined_by"), counted: np.add}
 _DOTS = of_kind(PRODUCT)
 _FEW_TERMS, _WIDEST_ROW, _LARGEST_PART = 16, 256, 4096
-_NUMBERS = (int, float, bool, np.float64, np.bool_)
 
 
 class Member(NamedTuple):
@@ -162,7 +161,7 @@ class Rules:
             return () if meta.is_scalar or meta.type in (bool, np.bool_) else None
         if type(x) is np.ndarray:
             return x.shape if x.dtype in (FLOAT64, np.bool_) else None
-        return () if type(x) in _NUMBERS else None
+        return () if type(x) in NUMBERS else None
 
     def _is_known(self, i: int) -> bool:
         meta = self.metas[i]

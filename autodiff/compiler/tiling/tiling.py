@@ -17,13 +17,12 @@ from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.passes.simplify import without_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
-    Meta,
+    TUPLE,
     Program,
     Ref,
     Step,
     effect,
     is_outer,
-    meta_of,
     part,
     reads_of,
     refs_of,
@@ -40,8 +39,6 @@ _CHEAP: frozenset[Any] = COMPARISONS | {
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.square, np.absolute,
 }  # fmt: skip
 _DEEPEST = 2
-_TUPLE = Meta(tuple, None, None)
-_NUMBER = meta_of(np.float64(0.0))
 
 
 def in_tiles(program: Program, by_machine: bool) -> Program:
@@ -218,7 +215,7 @@ class _Cutting:
         here = {step.out for step in again}
         results = [m for m in results if m.step.out not in here]
         tiles = Tiles(members, results, group.n, self.metas, self.by_machine)
-        self.metas.append(_TUPLE)
+        self.metas.append(TUPLE)
         whole = Ref(len(self.metas) - 1)
         new = [Step(tiles, tuple(tiles.given), None, whole.i)]
         new += [Step(part, (whole, k), None, m.step.out) for k, m in enumerate(results)]

@@ -23,13 +23,12 @@ from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.codegen import plan_jvp_code
 from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
 from autodiff.trace.tape import FLOAT
-from autodiff.trace.tracer import FloatTracer, Tracer, bare, note_origin
+from autodiff.trace.tracer import TRACERS, bare, note_origin
 from chainrules_core import ProjectTo
 from chainrules_core.calling.frame import checked_pair
 from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
-_TRACED = frozenset({Tracer, FloatTracer})
 IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
 """What an index or a shape consists of."""
 
@@ -95,7 +94,7 @@ def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: A
     """Generate code for calls like this one, which the plan has just run."""
     if not dispatch_cache.is_short(args, kwargs):
         return
-    is_traced = type(result) in _TRACED
+    is_traced = type(result) in TRACERS
     if type(plan) is OfConstant:
         if is_traced:
             return
@@ -126,7 +125,7 @@ class _Writer:
         self.names = list(kwargs)
         self.given = [f"_{i}" for i in range(len(args))] + self.names
         self.plain = [f"x{i}" for i in range(len(self.values))]
-        self.traced = [type(v) in _TRACED for v in self.values]
+        self.traced = [type(v) in TRACERS for v in self.values]
         self.n = len(args)
         self.lines: list[str] = []
 

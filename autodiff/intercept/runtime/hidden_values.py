@@ -26,9 +26,8 @@ from autodiff.dispatch.arguments import PLAIN
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.pytree import parts_of
 from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import FloatTracer, Tracer
+from autodiff.trace.tracer import TRACERS
 
-_TRACERS = frozenset({Tracer, FloatTracer})
 _NO_PARTS = PLAIN - {
     np.ndarray,  # it may be one of objects
     type, types.FunctionType, types.BuiltinFunctionType,
@@ -48,7 +47,7 @@ _BEYOND = (types.TracebackType, types.FrameType, types.CodeType, io.IOBase)
 def may_hold_tracer(values: tuple) -> bool:
     """Whether a value is or holds a tracer, if only of an array made in a traced function."""
     kinds = set(map(type, values))
-    if not _TRACERS.isdisjoint(kinds):
+    if not TRACERS.isdisjoint(kinds):
         return True
     return not _NO_PARTS.issuperset(kinds) and any(_may_hold(x, True) for x in values)
 
@@ -63,7 +62,7 @@ def may_hide_tracer(values: tuple) -> bool:
     )
 
 
-_SHOWN = _NO_PARTS | _TRACERS | {np.ndarray}
+_SHOWN = _NO_PARTS | TRACERS | {np.ndarray}
 
 
 def _may_hold(x: Any, any_tracer: bool) -> bool:
@@ -77,7 +76,7 @@ def _may_hold(x: Any, any_tracer: bool) -> bool:
         kind = type(part)
         if kind in _NO_PARTS or id(part) in seen:
             continue
-        if kind in _TRACERS:
+        if kind in TRACERS:
             if any_tracer or part._tape is not CONSTANT:
                 return True
             continue

@@ -14,6 +14,7 @@ import autodiff
 from autodiff.compiler.numba_backend import array_kernels
 from autodiff.structured import report
 from autodiff.structured.calls import Settings
+from autodiff.structured.runtime import Structured
 
 
 def recursion(a: Any, n: int) -> Any:
@@ -86,6 +87,28 @@ def test_without_llvmlite(monkeypatch: Any) -> None:
     found = _compiled(filled, 1200).report()
     assert {state for _, state in _states(filled, found)} == {report.SOURCE}
     assert all('pip install "chainrules-autodiff[numba]"' in loop.why for loop in found.loops)
+
+
+@pytest.mark.parametrize("method", ["run", "sweep"])
+def test_a_program_that_fails(method: str, monkeypatch: Any) -> None:
+    """Its calls are traced, which nobody would notice but for the time."""
+    f = types.FunctionType(filled.__code__.replace(), globals(), "filled")
+    x = np.linspace(0.1, 0.9, 12)
+    compiled = autodiff.compile(lambda x: autodiff.gradient(lambda z: f(z * 1.0, 1200), x))
+    expected = compiled(x)
+    assert report.TRACED not in {state for _, state in _states(filled, compiled.report())}
+
+    def fails(*args: Any) -> None:
+        raise RuntimeError("of the test")
+
+    with monkeypatch.context() as m:
+        m.setattr(Structured, method, fails)
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
+    found = compiled.report()
+    assert {state for _, state in _states(filled, found)} == {report.TRACED}
+    assert all("(RuntimeError: of the test)" in loop.why for loop in found.loops)
+    compiled(x)
+    assert report.TRACED not in {state for _, state in _states(filled, compiled.report())}
 
 
 @pytest.mark.parametrize("n", [10, 1000])
