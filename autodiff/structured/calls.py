@@ -288,12 +288,14 @@ class Programs:
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
         values += tuple(map(tape.kept, outside))
+        run = None
         try:
             run = Run(program, body, form, values)
         except Exception as error:
             # It was the function's own error, or a value that the program was not made for.
             program.failure = f"it failed ({type(error).__name__}: {error})"
             self.failures += 1
+        if run is None:  # not as the context of the function's own error
             return body(*args)
         if program.hides_decisions:
             places = [leaves[i]._index for i in program.active]

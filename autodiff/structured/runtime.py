@@ -116,6 +116,7 @@ class Structured:
         self.ones: dict[str, set[int]] = {}  # axes of one element that are broadcast, by name
         self.longer: dict[str, set[int]] = {}  # … and those that have more elements in other calls
         self.compares_all = False
+        self.is_unknown = True  # which arrays are broadcast: no sweep has told
         self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
         self.notes_steep = self.is_never_finite = False
         self.has_checkpoints = has_checkpoints
@@ -178,7 +179,7 @@ class Structured:
                 self.program, frozenset(self.broadcasts), frozenset(self.steep), for_machine=True
             )
             emitter.emit()
-            native = Native(emitter, self.ones)
+            native = Native(emitter, self.ones, self._has_new_ones)
         except UnsupportedError as error:
             self.why = str(error)
             return
@@ -196,6 +197,11 @@ class Structured:
         self.asides += 1
         if self.asides > _MOST_ASIDES:
             self.native, self.native_code, self.why = None, None, str(error)
+
+    def _has_new_ones(self, seen: dict[str, set[int]]) -> bool:
+        """Whether arrays have axes of one element, and nobody has seen others of more."""
+        known = self.ones, self.longer
+        return any(now - set().union(*[k.get(x, ()) for k in known]) for x, now in seen.items())
 
     def _learn_ones(self, seen: dict[str, set[int]]) -> bool:
         """Note which axes have one element in all calls that tell of it; False if it is known."""
@@ -302,26 +308,39 @@ class Structured:
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""
         is_due = self.spent >= Settings.native and not (is_repeatable() or self.notes_steep)
-        if self.native is None and self.why is None and is_due:
-            self._make_native()
+        if is_due and self.is_unknown:  # before machine code is made, which takes long
+            spent, self.is_unknown = self.spent, False
+            self.with_broadcasting(args)
+            self.spent = spent
         values = [args[i] for i in self.positions]
         start = time.perf_counter()
-        backward: Callable | None = None
-        found: Any = None
-        # Machine code asks the processor for all that NumPy may warn of but underflow.
-        by_machine = self.native_code is not None and is_due
-        if by_machine and np.geterr()["under"] == "ignore":
-            try:
-                found = self.native_code[0](*values)
-                backward = self.native_code[1]
-            except SteppedAsideError as error:
-                self.step_aside(error)
+        found, backward = self._run_machine_code(values) if is_due else (None, None)
         if found is None:
             found, backward = self._run_forward(values)
         outs, frame, tape = found
         self.spent += time.perf_counter() - start
         n = self.n_outputs
         return self.nest(outs[:n]), list(outs[n:]), (backward, frame, tape, outs)
+
+    def _run_machine_code(self, values: list[Any]) -> tuple[Any, Callable | None]:
+        """Return what the forward function with machine code returns, and its sweep, or None.
+
+        If arrays turn out to be broadcast, the machine code is made anew.
+        """
+        # It asks the processor for all that NumPy may warn of but underflow.
+        while np.geterr()["under"] == "ignore":
+            if self.native is None and self.why is None:
+                self._make_native()
+            if self.native_code is None:
+                break
+            forward, backward = self.native_code
+            try:
+                return forward(*values), backward
+            except SteppedAsideError as error:
+                self.step_aside(error)
+            if self.native is not None:
+                break
+        return None, None
 
     def _run_forward(self, values: list[Any]) -> tuple[tuple, Callable]:
         """Return what the forward function returns, and its sweep; if need be, write them anew.
@@ -378,6 +397,7 @@ class Structured:
                 self.step_aside(error)
             raise
         self.spent += time.perf_counter() - start
+        self.is_unknown = False
         result: list[Any] = []
         at = 0
         for position in self.positions:

@@ -207,6 +207,15 @@ def _exceptions() -> int:
 class Loop:
     """A loop as machine code, forward and backward: what the source around it calls.
 
+    Parameters
+    ----------
+    compiled : callable
+        Returns the functions as machine code.
+    forward, backward : Part
+        Both directions.
+    is_new : callable
+        Whether arrays have axes of one element that have not been seen.
+
     Attributes
     ----------
     forward : callable
@@ -215,10 +224,32 @@ class Loop:
         ``backward(tape, *args)`` runs the sweep of the loop.
     """
 
-    def __init__(self, compiled: Compiled, forward: Part, backward: Part) -> None:
-        self.compiled = compiled
-        self.forward = _caller(forward, compiled, True)
+    def __init__(
+        self,
+        compiled: Callable[[], Compiled],
+        forward: Part,
+        backward: Part,
+        is_new: Callable[[dict], bool],
+    ) -> None:
+        self._compiled = compiled
+        self._parts = forward, backward
+        self._is_new = is_new
+        self.forward: Callable = self._first
+        self.backward: Callable
+
+    def _first(self, push: Callable, *args: Any) -> tuple:
+        """Compile the loop at its first call, unless it has to be written anew for these arrays."""
+        forward, backward = self._parts
+        ones = _ones_of(forward.given, args)
+        if self._is_new(ones):
+            raise UnequalError(ones)
+        try:
+            compiled = self._compiled()
+        except Exception as error:
+            raise SteppedAsideError(f"it could not be compiled: {error}") from error
         self.backward = _caller(backward, compiled, False)
+        self.forward = _caller(forward, compiled, True)
+        return self.forward(push, *args)
 
 
 def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
@@ -288,7 +319,7 @@ def _failed(status: int, names: list[str], args: tuple) -> None:
     raise SteppedAsideError(_WHY[status])
 
 
-def _ones_of(names: list[str], args: tuple) -> dict[str, set[int]]:
+def _ones_of(names: list[str], args: tuple[Any, ...]) -> dict[str, set[int]]:
     """Return the axes of arrays, and so of their shadows, that have one element."""
     arrays = {name: x for name, x in zip(names, args, strict=True) if type(x) is np.ndarray}
     axes = {name: {k for k, n in enumerate(x.shape) if n == 1} for name, x in arrays.items()}

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import textwrap
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,9 @@ class Native:
         How many loops are machine code, with those inside them.
     """
 
-    def __init__(self, emitter: Emitter, ones: dict[str, set[int]]) -> None:
+    def __init__(
+        self, emitter: Emitter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
+    ) -> None:
         self.emitter = emitter
         self.names = Names(emitter.program, emitter.old_name, emitter.layouts)
         self.names.ones = ones
@@ -74,12 +77,12 @@ class Native:
             self._nodes(body)
         if not self.parts:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
-        compiled = Compiled(self.module)
+        compiled = functools.cache(lambda: Compiled(self.module))
         self.scope = dict(emitter.constants.scope)
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
-            self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward)
+            self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward, is_new)
         self.source = self._source()
 
     def _functions(self) -> Iterator[tuple[list[str], list[str]]]:
@@ -205,11 +208,11 @@ class Native:
 
 
 def _something(kind: Kind) -> Any:
-    """Return a value of a kind."""
+    """Return a value of a kind; of arrays, one without axes of one element."""
     if kind.is_list:
         return 0
     if kind.is_array:
-        return np.zeros((1,) * kind.ndim, kind.dtype)
+        return np.zeros((2,) * kind.ndim, kind.dtype)
     return min(kind.classes, key=lambda c: c.__name__)(0)
 
 
