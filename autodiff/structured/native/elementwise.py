@@ -22,6 +22,8 @@ from autodiff.structured.native.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
 _LEAST_SUMMED = 4  # products for a number: fewer are added faster in loops
+_LEAST_OF = {">": float("-inf"), "<": float("inf")}
+"""What every number exceeds, or is exceeded by."""
 
 
 class Elementwise:
@@ -200,105 +202,123 @@ class Elementwise:
 
         self.each(target.shape, arrays, body)
 
-    # -- sums --------------------------------------------------------------------------------------
+    # -- sums and extrema --------------------------------------------------------------------------
 
     def total(self, x: Array | Tree) -> Number:
         """Return the sum of all elements, in an order of its own, as NumPy does."""
-        dtype = dtype_of(x)
-        _, letter = element_of(dtype)
-        if letter not in "ds":
-            raise UnsupportedError("a sum of what is no float")
-        kind = TYPES[letter]
-        place = self.code.variable(kind)
-        self.b.store(ir.Constant(kind, 0.0), place)
-        sources = leaves(x)
-        self.each(x.shape, sources, self._adding(x, sources, place, letter))
-        return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
+        return self._folded(x, 0.0, self._sum)
 
     def extremum(self, x: Array | Tree, sign: str) -> Number:
         """Return the largest or smallest element; leave if one is NaN, or there is none."""
-        dtype = dtype_of(x)
-        _, letter = element_of(dtype)
-        if letter not in "ds":
-            raise UnsupportedError("an extremum of what is no float")
-        b, kind = self.b, TYPES[letter]
-        place, first = self.code.variable(kind), float("-inf" if sign == ">" else "inf")
-        b.store(ir.Constant(kind, first), place)
+        found = self._folded(x, _LEAST_OF[sign], self._further(sign))
+        self._check_finite(found)
+        return found
+
+    def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
+        """Return the sums along some axes, which are left out unless they are kept."""
+        return self._folded_along(x, axes, keeps, store, 0.0, self._sum)
+
+    def extremum_along(
+        self, x: Array | Tree, axes: set[int], keeps: bool, store: int, sign: str
+    ) -> Array:  # fmt: skip
+        """Return the extrema along some axes; leave if one is NaN, or there is none."""
+        first, fold = _LEAST_OF[sign], self._further(sign)
+        made = self._folded_along(x, axes, keeps, store, first, fold)
+        self.each(made.shape, [made], lambda at: self._check_finite(self.read(made.dtype, at[0])))
+        return made
+
+    def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
+        """Return the sums along the axes that have one element in a shape, or are not in it."""
+        return self._folded_to(x, shape, store, 0.0, self._sum)
+
+    def _sum(self, old: Any, new: Any) -> Any:
+        return self.b.fadd(old, new, flags=("reassoc",))
+
+    def _further(self, sign: str) -> Callable[[Any, Any], Any]:
+        """Return what gives the larger or smaller one of two numbers; a NaN stays."""
+        b = self.b
+
+        def further(old: Any, new: Any) -> Any:
+            is_next = b.fcmp_unordered(sign, new, old)
+            return b.select(b.and_(is_next, b.fcmp_ordered("ord", old, old)), new, old)
+
+        return further
+
+    def _check_finite(self, x: Number) -> None:
+        size = self.scalars.library("fabs", [x.value], x.letter)
+        limit = ir.Constant(TYPES[x.letter], float("inf"))
+        self.code.exit_if(self.b.not_(self.b.fcmp_ordered("<", size, limit)))
+
+    def _folded(self, x: Array | Tree, first: float, fold: Callable[[Any, Any], Any]) -> Number:
+        """Return what a function of two numbers makes of all elements, one after the other."""
+        dtype, letter = dtype_of(x), _letter_of_floats(x)
+        kind = TYPES[letter]
+        place = self.code.variable(kind)
+        self.b.store(ir.Constant(kind, first), place)
         sources = leaves(x)
+        self.each(x.shape, sources, self._folding(x, sources, place, fold))
+        return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
 
-        def body(places: list) -> None:
-            found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
-            old, new = b.load(place, typ=kind), self.scalars.converted(found, letter)
-            is_next = b.fcmp_unordered(sign, new, old)  # a NaN stays
-            is_next = b.and_(is_next, b.fcmp_ordered("ord", old, old))
-            b.store(b.select(is_next, new, old), place)
-
-        self.each(x.shape, sources, body)
-        value = b.load(place, typ=kind)
-        size = self.scalars.library("fabs", [value], letter)
-        self.code.exit_if(b.not_(b.fcmp_ordered("<", size, ir.Constant(kind, float("inf")))))
-        return Number(Kind(frozenset([dtype.type])), letter, value)
-
-    def _adding(
-        self, x: Array | Tree, sources: list[Array], place: Any, letter: str
+    def _folding(
+        self, x: Array | Tree, sources: list[Array], place: Any, fold: Callable[[Any, Any], Any]
     ) -> Callable[[list], None]:
-        """Return a body that adds each element to a variable."""
+        """Return a body that folds each element into a variable."""
+        letter = _letter_of_floats(x)
         kind, b = TYPES[letter], self.b
 
         def body(places: list) -> None:
             found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
             value = self.scalars.converted(found, letter)
-            b.store(b.fadd(b.load(place, typ=kind), value, flags=("reassoc",)), place)
+            b.store(fold(b.load(place, typ=kind), value), place)
 
         return body
 
-    def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
-        """Return the sums along some axes, which are left out unless they are kept."""
+    def _folded_along(
+        self, x: Array | Tree, axes: set[int], keeps: bool, store: int, first: float,
+        fold: Callable[[Any, Any], Any],
+    ) -> Array:  # fmt: skip
         one = self.code.whole(1)
-        made = self.summed_to(x, [one if k in axes else n for k, n in enumerate(x.shape)], store)
+        shape = [one if k in axes else n for k, n in enumerate(x.shape)]
+        made = self._folded_to(x, shape, store, first, fold)
         if not keeps:
             left = [k for k in range(len(x.shape)) if k not in axes]
             made.shape = [made.shape[k] for k in left]
             made.strides = [made.strides[k] for k in left]
         return made
 
-    def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
-        """Return the sums along the axes that have one element in a shape, or are not in it."""
+    def _folded_to(
+        self, x: Array | Tree, shape: list, store: int, first: float,
+        fold: Callable[[Any, Any], Any],
+    ) -> Array:  # fmt: skip
+        """Fold along the axes that have one element in a shape, or are not in it."""
+        letter = _letter_of_floats(x)
         made = self.made(dtype_of(x), shape, store)
-        _, letter = element_of(made.dtype)
-        if letter not in "ds":
-            raise UnsupportedError("a sum of what is no float")
-        self.write(made, Number(Kind(frozenset([made.dtype.type])), letter,
-                                ir.Constant(TYPES[letter], 0.0)))  # fmt: skip
+        kind, b = TYPES[letter], self.b
+        own = Kind(frozenset([made.dtype.type]))
+        self.write(made, Number(own, letter, ir.Constant(kind, first)))
         self.check_fits(shape, x.shape)
         sources = leaves(x)
         if not shape or is_one(shape[-1]):  # each of them is a variable while it grows
-            self._add_along_last(x, sources, made, letter)
+            place = self.code.variable(kind)
+            folding = self._folding(x, sources, place, fold)
+
+            @contextlib.contextmanager
+            def around(places: list) -> Iterator[None]:
+                b.store(b.load(places[0], typ=kind), place)
+                yield
+                b.store(b.load(place, typ=kind), places[0])
+
+            self.each(x.shape, [made, *sources], lambda at: folding(at[1:]), around=around)
             return made
 
         def body(places: list) -> None:
             by_array = {id(a): p for a, p in zip(sources, places[1:], strict=True)}
-            old = self.read(made.dtype, places[0])
-            found = [old, self.element(x, by_array)]
-            self.put(made.dtype, self.scalars.function(operator.add, found, made.kind), places[0])
+            new = self.scalars.converted(self.element(x, by_array), letter)
+            old = self.read(made.dtype, places[0]).value
+            self.put(made.dtype, Number(own, letter, fold(old, new)), places[0])
 
         self.each(x.shape, [made, *sources], body, alone=False)
         return made
-
-    def _add_along_last(
-        self, x: Array | Tree, sources: list[Array], made: Array, letter: str
-    ) -> None:
-        kind, b = TYPES[letter], self.b
-        place = self.code.variable(kind)
-        add = self._adding(x, sources, place, letter)
-
-        @contextlib.contextmanager
-        def around(places: list) -> Iterator[None]:
-            b.store(b.load(places[0], typ=kind), place)
-            yield
-            b.store(b.load(place, typ=kind), places[0])
-
-        self.each(x.shape, [made, *sources], lambda places: add(places[1:]), around=around)
 
     # -- products ----------------------------------------------------------------------------------
 
@@ -401,6 +421,13 @@ class Elementwise:
         one, zero = self.code.whole(1), self.code.whole(0)
         column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
         return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def _letter_of_floats(x: Array | Tree) -> str:
+    letter = element_of(dtype_of(x))[1]
+    if letter not in "ds":
+        raise UnsupportedError("a sum or extremum of what is no float")
+    return letter
 
 
 def _nothing(places: list) -> AbstractContextManager:

@@ -48,9 +48,8 @@ from autodiff.structured.runtime_calls import (
 from autodiff.structured.writing.calls_without_rules import JOINS
 
 _INT = Kind(frozenset([int]))
-_SUMS = frozenset({np.sum, np.ndarray.sum})
-_MEANS = frozenset({np.mean, np.ndarray.mean})
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
+_REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA})
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -268,8 +267,8 @@ class Expressions(SweepCalls):
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
-        if f.x in _SUMS or f.x in _MEANS:
-            return self._summed(f.x, args, options)
+        if function_of(f.x) in _REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
+            return self._along(function_of(f.x), args, options)
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
@@ -319,24 +318,15 @@ class Expressions(SweepCalls):
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
-            return self._reduced(f, *args)
+            raise UnsupportedError(f"{f.__name__} in machine code")
         if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f) or f in STRONG):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{f.__name__} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
-    def _reduced(self, f: Any, x: Any, *others: Any) -> Any:
-        """Return a norm or extremum of all elements."""
-        sign = _EXTREMA.get(function_of(f))
-        if not others and sign is not None:
-            return self.elementwise.extremum(x, sign)
-        if not others and f is np.linalg.norm:
-            return self.call(np.sqrt, [self.elementwise.total(self.call(operator.mul, [x, x]))])
-        raise UnsupportedError(f"{f.__name__} in machine code")
-
-    def _summed(self, f: Any, args: list, options: dict[str, Any]) -> Any:
-        """Return the sum or mean of all elements, or of those along some axes."""
+    def _along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
+        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
         given = dict(zip(("a", "axis"), args, strict=False)) | options
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
@@ -348,12 +338,23 @@ class Expressions(SweepCalls):
         n = len(x.shape)
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
-        e = self.elementwise
-        if len(axes) < n or keeps.x:
-            made: Any = e.summed_along(x, axes, keeps.x, self.store_of_new())
-        else:
-            made = e.total(x)
-        if f in _SUMS:
+        if f is np.linalg.norm:
+            if len(args) > 1 or isinstance(axis, Several):
+                raise UnsupportedError("a norm of matrices in machine code")
+            return self.call(
+                np.sqrt, [self._reduced(f, self.call(operator.mul, [x, x]), axes, keeps.x)]
+            )
+        return self._reduced(f, x, axes, keeps.x)
+
+    def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
+        """Reduce an array along some axes."""
+        e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
+        if sign is not None:
+            if is_part:
+                return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
+            return e.extremum(x, sign)
+        made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
+        if f is not np.mean:
             return made
         count: Any = self.code.whole(1)
         for k in axes:

@@ -71,15 +71,22 @@ class SweepCalls(Lists):
         """``inner(d, g)``: the sum of the products of elements."""
         return self.on_total(self.call(operator.mul, [d, g]))
 
-    def on_extremum_back(self, g: Any, y: Any, x: Any) -> Any:
-        """``extremum_back(g, y, x)``: shared among the elements that are the extremum."""
+    def on_extremum_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
+        """``extremum_back(g, y, x, axes)``: shared among the elements that are the extremum.
+
+        There is one: where it is NaN, the function itself steps aside.
+        """
         hit, zero = self.call(operator.eq, [x, y]), self.scalars.known(0.0)
-        n = self.on_total(self.call(np.where, [hit, self.scalars.known(1.0), zero]))
-        self.code.exit_if(self.scalars.compared("==", n, zero))
+        count = self.call(np.where, [hit, self.scalars.known(1.0), zero])
+        if axes is None:
+            n: Any = self.on_total(count)
+        else:
+            known = {p.x for p in axes.parts}
+            n = self.elementwise.summed_along(count, known, True, self.store_of_new())
         return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
 
-    def on_norm_back(self, g: Any, y: Any, x: Any) -> Any:
-        """``norm_back(g, y, x)``: the cotangent of a vector by that of its norm."""
+    def on_norm_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
+        """``norm_back(g, y, x, axes)``: the cotangent of vectors by that of their norms."""
         zero, one = self.scalars.known(0.0), self.scalars.known(1.0)
         is_zero = self.call(operator.eq, [y, zero])
         share = self.call(operator.truediv, [g, self.call(np.where, [is_zero, one, y])])

@@ -53,6 +53,24 @@ def in_balls(x, w):
     return np.sum(x * x)
 
 
+def along_axes(x, w):
+    for _ in range(3):
+        m = np.max(x, axis=1, keepdims=True)
+        y = x - m - np.log(np.sum(np.exp(x - m), axis=1, keepdims=True))
+        x = y * np.max(np.abs(y), 0) + x.min(axis=0)[:, None] * w
+        x = x / np.linalg.norm(x, axis=0)
+        x = x * x.max(-1)[:, None] + np.linalg.norm(x * w, axis=1, keepdims=True)
+        x = x - np.amin(x, (0, 1), keepdims=True)
+    return np.sum(x * x * np.arange(25.0).reshape(5, 5))
+
+
+def along_axes_with_ties(x, w):
+    for _ in range(2):
+        y = np.maximum(x, 0.5)
+        x = x * 0.9 + y.min(axis=0) * w + y.max(axis=1)[:, None]
+    return np.sum(x * x)
+
+
 def rolled(x, w):
     for k in range(3):
         x = np.roll(x, 1, axis=0) - 0.3 * np.roll(x, -2, 1) + np.roll(x, 7, axis=-1)
@@ -109,6 +127,8 @@ IN_DOUBLE = [
     of_ties,
     bounded_steps,
     in_balls,
+    along_axes,
+    along_axes_with_ties,
     rolled,
     counted,
     turned,
@@ -154,6 +174,31 @@ def test_an_extremum_that_is_no_number(worst: float, traced: Callable) -> None:
     given = np.array([1.0, worst, 3.0]), np.array([0.5, 0.5, 0.5])
     for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
         np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("worst", [np.nan, np.inf])
+def test_an_extremum_along_an_axis_that_is_no_number(worst: float, traced: Callable) -> None:
+    def f(x, w):
+        for _ in range(2):
+            x = x * w + np.max(x, axis=0) + np.linalg.norm(w) * x
+        return np.sum(x[1:])
+
+    given = np.array([[1.0, worst, 3.0], [2.0, 1.0, 3.0]]), np.array([0.5, 0.5, 0.5])
+    for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_norms_along_an_axis_that_are_zero(traced: Callable) -> None:
+    def f(x, w):
+        for _ in range(3):
+            x = x * 0.5 + np.linalg.norm(x - w, axis=1)[:, None]
+        return np.sum(x * x)
+
+    w = np.array([0.5, 0.25, 0.5])
+    given = np.array([[1.0, 2.0, 3.0], [0.5, 0.25, 0.5]]), w
+    for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13)
 
 
 def test_the_extremum_of_nothing(traced: Callable) -> None:
