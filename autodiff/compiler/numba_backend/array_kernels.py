@@ -8,20 +8,22 @@ that does not depend on them: the others (factorisations, large products) stay N
 from __future__ import annotations
 
 import importlib.util
-import inspect
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from autodiff.compiler.numba_backend.kernel_functions import (
+    Routine,
+    compiled_by_numba,
+    kernel_functions,
+)
 from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
-from autodiff.compiler.numba_backend.linalg.linalg_runtime import routines
 from autodiff.compiler.numba_backend.loop_codegen import NestWriter
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View
 from autodiff.compiler.numba_backend.lowering import Reader
 from autodiff.compiler.numba_backend.op_lowerings import handles, is_view
-from autodiff.compiler.numba_backend.simd_math import exponentials
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.python_backend.scalar_exprs import is_number
 from autodiff.compiler.recording.ir import (
@@ -50,10 +52,22 @@ def is_installed() -> bool:
     return importlib.util.find_spec("numba") is not None
 
 
-def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | None:
+def with_kernels(
+    program: Program, forced: bool, fewest: int = 0, strides: dict[int, tuple] | None = None
+) -> Program | None:
     """Return a program with kernels in place of its sections on small arrays; None if none.
 
-    `fewest` says from how many steps on a stretch becomes one.
+    Parameters
+    ----------
+    program : Program
+        The program.
+    forced : bool
+        Whether few steps are worth a kernel, too.
+    fewest : int, optional
+        From how many steps on a section becomes one.
+    strides : dict, optional
+        Of inputs that do not lie in a row, in elements. Their memory is read where it is, so the
+        caller must not give others.
     """
     program = with_counts_as_floats(program)
     steps = program.steps
@@ -74,7 +88,7 @@ def with_kernels(program: Program, forced: bool, fewest: int = 0) -> Program | N
             return None
         groups = [n if m and n in chosen else None for n, m in zip(levels, is_mine, strict=True)]
         try:
-            new = _with_groups(program, origin, levels, groups, forced)
+            new = _with_groups(program, origin, levels, groups, forced, strides or {})
         except _GroupError as error:
             if error.is_too_large and size[error.level] >= 2 * fewest:
                 _halve(program, levels, groups, error.level)
@@ -116,6 +130,7 @@ def _with_groups(
     levels: list[float],
     groups: list[float | None],
     forced: bool,
+    strides: dict[int, tuple],
 ) -> list[Step]:
     """Return the steps, level by level, with kernels in place of groups."""
     steps, metas = program.steps, program.metas
@@ -132,7 +147,7 @@ def _with_groups(
             done.add(level)
             group = [steps[k] for k in order if groups[k] == level]
             try:
-                new.extend(_as_kernel(group, metas, origin, wanted, forced))
+                new.extend(_as_kernel(group, metas, origin, wanted, forced, strides))
             except NotSmallError as error:
                 is_too_large = isinstance(error, _TooLargeError)
                 raise _GroupError(level, is_too_large) from error
@@ -194,9 +209,14 @@ def _read_elsewhere(program: Program, group_of: list[float | None]) -> set[int]:
 
 
 def _as_kernel(
-    group: list[Step], metas: list[Meta], origin: dict[int, Step], wanted: set[int], forced: bool
+    group: list[Step],
+    metas: list[Meta],
+    origin: dict[int, Step],
+    wanted: set[int],
+    forced: bool,
+    strides: dict[int, tuple],
 ) -> list[Step]:
-    reader = Reader(metas, origin)
+    reader = Reader(metas, origin, strides)
     for step in group:
         reader.read(step)
     made = {s.out for s in group}
@@ -262,7 +282,7 @@ class Kernel:
                 text = f"float64({text})"
             results.append(text)
         given = [f"x{k}" for k in range(len(reader.given))]
-        kinds = [_kind(x, reader.metas) for x in reader.given]
+        kinds = [_kind(x, reader) for x in reader.given]
         parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
         head = f"def kernel({', '.join(parameters)}):"
         self.source = "\n    ".join([head, *body, "return 1"]) + "\n"
@@ -287,9 +307,9 @@ class Kernel:
             "truths": "{0}.ravel() * 1.0",
             "number": "float({0})",
         }
-        flat = [forms[kind].format(x) for x, kind in zip(given, kinds, strict=True)]
+        flat = [forms.get(kind, "{0}").format(x) for x, kind in zip(given, kinds, strict=True)]
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
-        lines += [f"p{k} = empty({metas[k].shape!r})" for k in arrays]
+        lines += [f"if p{k} is None: p{k} = empty({metas[k].shape!r})" for k in arrays]
         lines.append(f"numbers = empty({n})")
         outputs = [f"p{k}" if len(metas[k].shape) == 1 else f"p{k}.reshape(-1)" for k in arrays]
         rest = ", ".join([*outputs, "numbers", "s"])
@@ -297,6 +317,7 @@ class Kernel:
             "try:",
             f"    done = run({', '.join([*flat, rest])})",
             "except TypeError:  # of memory that is not aligned",
+            *(["    raise ValueError"] if any(kind.isdigit() for kind in kinds) else []),
             f"    done = run(*[require(x, None, 'A') for x in ({', '.join(flat)},)], {rest})",
             "memory.append(s)",
             "if done != 1:",
@@ -306,23 +327,26 @@ class Kernel:
         if n:
             lines.append("n = numbers.tolist()")
         lines.append(f"return ({', '.join(results)}{',' if len(results) == 1 else ''})")
-        return "\n    ".join([f"def call({', '.join(given)}):", *lines]) + "\n"
+        into = [f"p{k}=None" for k in arrays]
+        return "\n    ".join([f"def call({', '.join([*given, *into])}):", *lines]) + "\n"
 
     def compiled(self) -> Kernel:
         """Make the machine code."""
         import numba
 
-        scope: dict[str, Any] = {"math": math, "np": np, **_functions(), **self._tables}
+        scope: dict[str, Any] = {"math": math, "np": np, **kernel_functions(), **self._tables}
         for name, f in scope.items():
-            if isinstance(f, _Routine) and f"{name}(" in self.source:
+            if isinstance(f, Routine) and f"{name}(" in self.source:
                 scope[name] = f.compiled()
         exec(compile(self.source, "<kernel>", "exec"), scope)
         array, number = numba.float64[::1], numba.float64
         given = numba.types.Array(numba.float64, 1, "C", readonly=True)
         places = numba.types.Array(numba.int64, 1, "C", readonly=True)
         kinds = {"number": number, "result": array, "places": places}
+        for kind in filter(str.isdigit, self._kinds):
+            kinds[kind] = numba.types.Array(numba.float64, int(kind), "A", readonly=True)
         signature = tuple([kinds.get(kind, given) for kind in self._kinds])
-        run = _jit(signature, False, self.largest >= _LONG)(scope["kernel"])
+        run = compiled_by_numba(signature, False, self.largest >= _LONG)(scope["kernel"])
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "require": np.require,
@@ -331,16 +355,22 @@ class Kernel:
         self._run = names["call"]
         return self
 
-    def __call__(self, *given: Any) -> Any:
-        """Compute the results; None if a guard has failed."""
+    def __call__(self, *given: Any, **into: Any) -> Any:
+        """Compute the results; None if a guard has failed.
+
+        The k-th of them is written into ``p{k}``, if that is given: an array in the order of C.
+        """
         if self._run is None:
             self.compiled()
         run: Any = self._run
-        return run(*given)
+        return run(*given, **into)
 
 
-def _kind(x: Any, metas: list[Meta]) -> str:
-    """Return the type of an argument in the machine code."""
+def _kind(x: Any, reader: Reader) -> str:
+    """Return the type of an argument in the machine code; if it lies in no row, its rank."""
+    metas = reader.metas
+    if type(x) is Ref and x.i in reader.strides:
+        return str(len(reader.strides[x.i]))
     shape, dtype = (metas[x.i].shape, metas[x.i].dtype) if type(x) is Ref else (x.shape, x.dtype)
     if not shape:
         return "number"
@@ -374,111 +404,3 @@ def _final(writer: NestWriter, view: View) -> str:
     if view.kind == "v":
         place += int(writer.stored(writer.address[[view.base]])[0])
     return f"get({array}, {place})"
-
-
-_known: dict[str, Any] = {}
-
-
-def _jit(signature: tuple, is_inside: bool, is_long: bool = False) -> Callable:
-    """Return what compiles a function; one that no Python calls needs less around it.
-
-    Those that take long release the interpreter's lock.
-    """
-    import numba
-
-    options: dict[str, Any] = {"no_cpython_wrapper": is_inside, "no_cfunc_wrapper": True}
-    return numba.njit([signature], error_model="numpy", nogil=is_long, **options)
-
-
-class _Routine:
-    """A function of the source's, compiled when it is needed.
-
-    It is for one form of arguments: without that it would be compiled for each constant that it is
-    called with.
-    """
-
-    def __init__(self, f: Callable) -> None:
-        self.__name__ = f.__name__
-        self._f = f
-        self._compiled: Callable | None = None
-
-    def compiled(self) -> Callable:
-        """Return it as machine code, with what it calls itself."""
-        import numba
-
-        if self._compiled is not None:
-            return self._compiled
-        array = numba.float64[::1]
-        kinds = {"s": array, "a": array.copy(readonly=True), "b": array.copy(readonly=True)}
-        signature = [
-            numba.boolean if name.startswith("is_") else kinds.get(name, numba.int64)
-            for name in inspect.signature(self._f).parameters
-        ]
-        for cell in self._f.__closure__ or ():
-            if isinstance(cell.cell_contents, _Routine):
-                cell.cell_contents = cell.cell_contents.compiled()
-        self._compiled = _jit(tuple(signature), True)(self._f)
-        return self._compiled
-
-
-def _functions() -> dict[str, Any]:
-    """Return what the source of kernels calls."""
-    if _known:
-        return _known
-    from numba.core import types
-    from numba.extending import intrinsic
-
-    @intrinsic
-    def get(typing: Any, array: Any, place: Any) -> Any:
-        """An element, without a look at bounds."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            memory = context.make_array(signature.args[0])(context, builder, arguments[0])
-            return builder.load(builder.gep(memory.data, [arguments[1]], inbounds=True))
-
-        return types.float64(array, types.int64), generate
-
-    @intrinsic
-    def put(typing: Any, array: Any, place: Any, value: Any) -> Any:
-        """Write an element, without a look at bounds."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            memory = context.make_array(signature.args[0])(context, builder, arguments[0])
-            builder.store(arguments[2], builder.gep(memory.data, [arguments[1]], inbounds=True))
-            return context.get_dummy_value()
-
-        return types.void(array, types.int64, types.float64), generate
-
-    # Sums and products of reductions may be taken in another order; no other operation may. As
-    # instructions they take half the time to compile that functions would.
-    def loosely(name: str) -> Any:
-        def either(typing: Any, a: Any, b: Any) -> Any:
-            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                instruction = getattr(builder, name)
-                return instruction(*arguments, flags=("reassoc", "contract"))
-
-            return types.float64(types.float64, types.float64), generate
-
-        return intrinsic(either)
-
-    # Of what is no NaN; who calls them looks for NaN apart, so that LLVM takes several at once.
-    def chosen(sign: str) -> Any:
-        def either(typing: Any, a: Any, b: Any) -> Any:
-            def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-                flags = ("nnan", "nsz")
-                is_first = builder.fcmp_ordered(sign, *arguments, flags=flags)
-                return builder.select(is_first, *arguments, flags=flags)
-
-            return types.float64(types.float64, types.float64), generate
-
-        return intrinsic(either)
-
-    plus, times = loosely("fadd"), loosely("fmul")
-    larger, smaller = chosen(">"), chosen("<")
-    called = routines(get, put, plus, times, _Routine)
-    found = {
-        "get": get, "put": put, "plus": plus, "times": times, "larger": larger,
-        "smaller": smaller, **called, **exponentials(),
-    }  # fmt: skip
-    _known.update(found)  # all at once: other threads look whether it is empty
-    return _known

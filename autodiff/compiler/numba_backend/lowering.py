@@ -33,11 +33,16 @@ class Reader:
         The operations.
     given : list
         What is read from outside: `Ref`s and constant arrays.
+    strides : dict
+        Of values from outside that do not lie in a row, in elements.
     """
 
-    def __init__(self, metas: list[Meta], origin: dict[int, Step]) -> None:
+    def __init__(
+        self, metas: list[Meta], origin: dict[int, Step], strides: dict[int, tuple]
+    ) -> None:
         self.metas = metas
         self.origin = origin
+        self.strides = strides
         self.ops: list[Op] = []
         self.given: list[Any] = []
         self.views: dict[int, View] = {}
@@ -94,7 +99,7 @@ class Reader:
         meta = self.metas[i]
         self.given.append(Ref(i))
         if meta.shape:
-            strides = strides_of(meta.shape)
+            strides = self.strides.get(i, strides_of(meta.shape))
             return View("x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype != FLOAT64)
         return View("n", len(self.given) - 1, is_bool=not is_number(meta))
 

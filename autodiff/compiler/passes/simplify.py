@@ -329,6 +329,17 @@ def has_nan(x: Any) -> bool:
     return bool(square != square)
 
 
+def nan_of_product(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> float:
+    """Return NaN if there is one in the product y of two arrays.
+
+    There is none if the factors are finite, but for sums of infinite terms of both signs, which
+    are NaN in any order of the factors.
+    """
+    if math.isfinite(np.vdot(a, a) + np.vdot(b, b)):
+        return 0.0
+    return float(np.vdot(y, y))
+
+
 COUNT: Any = getattr(getattr(np, "_core", None), "multiarray", np).count_nonzero
 
 

@@ -97,6 +97,7 @@ class Tiles:
         self._calls, self._spent = 0, 0.0
         self._best = [float("inf"), float("inf")]
         self._quick: Callable | None = None
+        self._strides: dict[int, tuple] = {}  # of arrays that machine code reads in no row
 
     # -- what is done with a tile ----------------------------------------------------------------
 
@@ -142,8 +143,19 @@ class Tiles:
         return Program(steps, metas, inputs, outputs)
 
     def _written(self, program: Program) -> tuple[Callable, str]:
-        """Return a program as a function of what is given for a tile."""
+        """Return a program as a function of what is given for a tile, and of parts of the results.
+
+        Kernels write into the parts that lie in a row.
+        """
         scope: dict[str, Any] = {}
+        into: dict[int, dict[str, str]] = {}  # by kernel
+        rows = {x.i: f"o{k}" for k, x in enumerate(program.outputs) if self._is_row(k)}
+        for step in program.steps:
+            if type(step.f) is Kernel:
+                into[step.out] = {}
+            elif step.f is part and step.out in rows and step.args[0].i in into:
+                whole, k = step.args
+                into[whole.i][f"p{k}"] = rows[step.out]
 
         def shown(x: Any) -> str:
             if type(x) is Ref:
@@ -161,12 +173,14 @@ class Tiles:
             else:
                 args = [*map(shown, step.args)]
                 args += [f"{k}={shown(v)}" for k, v in (step.kwargs or {}).items()]
+                args += [f"{k}={o}" for k, o in into.get(step.out, {}).items()]
                 plain = getattr(step.f, "_implementation", step.f)
                 text = f"{shown(plain)}({', '.join(args)})"
             lines.append(f"v{step.out} = {text}")
-        outputs = "".join(f"v{x.i}, " for x in program.outputs)
-        head = f"def tile({', '.join(f'v{i}' for i in program.inputs)}):"
-        source = "\n    ".join([head, *lines, f"return ({outputs})"]) + "\n"
+        outputs = [f"v{x.i}, " for x in program.outputs]
+        parts = [f"o{k}=None" for k in range(len(outputs))]
+        head = f"def tile({', '.join([*(f'v{i}' for i in program.inputs), *parts])}):"
+        source = "\n    ".join([head, *lines, f"return ({''.join(outputs)})"]) + "\n"
         exec(compile(source, "<tile>", "exec"), scope)
         return scope["tile"], source
 
@@ -179,27 +193,33 @@ class Tiles:
         start = clock()
         turn = self._calls % 2 if self._quick else 0
         y = self._computed(self._quick if turn and self._quick else self._plain, given)
-        self._note(turn, clock() - start)
+        self._note(turn, clock() - start, given)
         return y
 
-    def _note(self, turn: int, seconds: float) -> None:
+    def _note(self, turn: int, seconds: float, given: tuple) -> None:
         """Note how long a call took; make machine code when it pays, and keep what is faster."""
         self._calls += 1
         if self._quick is None:
             self._spent += seconds
             if self._calls >= _FEWEST_CALLS and self._spent >= _SECONDS:
                 self._calls = 0
-                self._compile()
+                self._compile(given)
             return
         self._best[turn] = min(self._best[turn], seconds)
         if self._calls >= 2 * _TRIALS:
             self._whole = self._quick if self._best[1] < self._best[0] else self._plain
             self._by_machine = False
 
-    def _compile(self) -> None:
-        """Make machine code of what is done with a tile."""
+    def _compile(self, given: tuple) -> None:
+        """Make machine code of what is done with a tile of these arrays, and those like them."""
+        program = self._program(self._length, True)
+        self._strides = {
+            k: given[k].strides for k, cut in enumerate(self._cuts) if self._is_scattered(k, given)
+        }
+        strides = {program.inputs[k]: tuple([n // 8 for n in found])
+                   for k, found in self._strides.items()}  # fmt: skip
         try:
-            faster = with_kernels(self._program(self._length, True), True, _FEWEST_STEPS)
+            faster = with_kernels(program, True, _FEWEST_STEPS, strides)
             if faster is not None:
                 for step in faster.steps:
                     if type(step.f) is Kernel:
@@ -209,7 +229,22 @@ class Tiles:
             self._quick = None
         self._by_machine = self._quick is not None
 
+    def _is_scattered(self, k: int, given: tuple) -> bool:
+        """Whether the tiles of an array do not lie in a row, but are aligned."""
+        x, cut = given[k], self._cuts[k]
+        if cut is None or x.dtype != np.float64 or not x.flags.aligned:
+            return False
+        tile = x[(slice(None),) * cut + (slice(self._length),)]
+        return not tile.flags.c_contiguous and all(n >= 0 == n % 8 for n in x.strides)
+
+    def _is_row(self, k: int) -> bool:
+        """Whether what a tile gives to a result lies in a row there."""
+        axis, shape = self._results[k].axis, self._shapes[k]
+        return axis is not None and self._dtypes[k] == np.float64 and math.prod(shape[:axis]) == 1
+
     def _computed(self, whole: Callable, given: tuple) -> tuple:
+        if whole is self._quick and any(given[k].strides != s for k, s in self._strides.items()):
+            whole = self._plain
         tiles = -(-self._n // self._length)
         arrays = [
             x if cut is not None or type(x) is not np.ndarray else np.ascontiguousarray(x)
@@ -247,7 +282,8 @@ class Tiles:
         before = [(slice(None),) * c for c in cut]
         results = [(k, (slice(None),) * m.axis) for k, m in self._whole_results()]
         sums = [k for k, m in enumerate(self._results) if m.axis is None]
-        args = list(given)
+        args = [*given, *[None] * len(outs)]
+        n = len(given)
         with np.errstate(all="ignore"):
             for i in range(first, last):
                 a = i * self._length
@@ -257,6 +293,8 @@ class Tiles:
                     tile, here = self._rest, slice(a, self._n)
                 for k, index in zip(places, before, strict=True):
                     args[k] = given[k][(*index, here)]
+                for k, index in results:
+                    args[n + k] = outs[k][(*index, here)]
                 try:
                     values = tile(*args)
                 except Exception as error:
@@ -265,8 +303,9 @@ class Tiles:
                     if type(error) is not ValueError:  # numbers are too large for a loop
                         self._quick, self._whole, self._by_machine = None, self._plain, False
                     values = self._plain(*args)
-                for k, index in results:
-                    outs[k][(*index, here)] = values[k]
+                for k, _ in results:
+                    if values[k] is not args[n + k]:
+                        args[n + k][...] = values[k]
                 for k in sums:
                     outs[k][i] = values[k]
 

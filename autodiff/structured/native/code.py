@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable
 from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
+from llvmlite import binding as llvm, ir
 
 from autodiff.structured.form.kinds import UnsupportedError
 
@@ -43,6 +44,13 @@ def element_of(dtype: Any) -> tuple[Any, str]:
     if dtype not in ELEMENTS:
         raise UnsupportedError(f"elements of {dtype}")
     return ELEMENTS[dtype]
+
+
+@functools.cache
+def has_fused() -> bool:
+    """Whether the processor has products and sums in one instruction."""
+    found = llvm.get_host_cpu_features()
+    return bool(found.get("fma") or found.get("neon"))
 
 
 class Code:

@@ -135,7 +135,7 @@ class Elementwise:
 
         sizes = [(a.dtype.itemsize, s) for a, s in zip(arrays, steps, strict=True) if s is not None]
         is_dense = all(isinstance(s, ir.Constant) and s.constant in (0, k) for k, s in sizes)
-        with around(at), code.counted(n, alone, is_dense) as i:
+        with around(at), self._vectors(alone and is_dense), code.counted(n, alone, is_dense) as i:
             places = []
             for a, p, s in zip(arrays, at, steps, strict=True):
                 if s is None:
@@ -145,6 +145,17 @@ class Elementwise:
                 else:
                     places.append(code.at(p, b.mul(i, s)))
             body(places)
+
+    @contextlib.contextmanager
+    def _vectors(self, are_there: bool) -> Iterator[None]:
+        """Write a loop over elements, and leave behind it if one was outside of a function."""
+        scalars, before = self.scalars, (self.scalars.in_vectors, self.scalars.outside)
+        scalars.in_vectors, scalars.outside = are_there, None
+        yield
+        found = scalars.outside
+        scalars.in_vectors, scalars.outside = before
+        if found is not None:
+            self.code.exit_if(self.b.load(found, typ=TYPES["b"]))
 
     def _stride(self, a: Array, shape: list, axis: int) -> Any:
         """Return the step along an axis; None if the array is broadcast there."""

@@ -95,7 +95,8 @@ class Expressions(SweepCalls):
         """Read an expression."""
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
-            raise UnsupportedError(f"{type(node).__name__} in machine code")
+            what = "options of a function" if isinstance(node, ast.Dict) else type(node).__name__
+            raise UnsupportedError(f"{what} in machine code")
         return method(node)
 
     def number(self, node: ast.expr) -> Number:

@@ -12,7 +12,6 @@ from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.blas import OuterSum
 from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.machine import Compiled
@@ -159,8 +158,8 @@ class Native:
         binds = flow.binds - known
         live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
         results = sorted(binds & live)
-        sums = {x for names in self.emitter.sums.values() for x in names.values()}
-        given = [x for x in flow.reads if x not in known | sums]
+        sums = {x: made for names in self.emitter.sums.values() for (made, _), x in names.items()}
+        given = [x for x in flow.reads if x not in known | sums.keys()]
         given += [x for x in results if x not in flow.surely and x not in given]
         part = Part(name, given, results, self.names.kinds, lists)
         if nodes is not None:
@@ -176,7 +175,7 @@ class Native:
         # A sum of a loop around this one adds here what comes from here.
         open_sums = [x for x in flow.reads if x in sums]
         for x in open_sums:
-            statements.bound[x] = OuterSum(code, statements.state)
+            statements.bound[x] = statements.expression(tree_of(sums[x]).body[0].value)
         statements.statements(body)
         for x in open_sums:
             statements.bound[x].add_all()

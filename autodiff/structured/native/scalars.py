@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from autodiff import vector_functions
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.native.code import I64, TYPES, Code, element_of
+from autodiff.structured.native.code import I64, TYPES, Code, element_of, has_fused
 from autodiff.structured.native.inlining import MOST_DEPTH, Inlining, dtype_of_number
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
 from chainrules_core.authoring import is_foreign
@@ -38,13 +39,20 @@ _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",
 }  # fmt: skip
+_WAVES = {"sin", "cos"}
+# Functions that are computed for several elements at once, and where they are not.
+_IN_VECTORS = {"exp": "", "expm1": "", "tanh": "", "log": "x <= 0.0", "log1p": "x <= -1.0",
+               **dict.fromkeys(_WAVES, f"abs(x) > {vector_functions.FAR}")}  # fmt: skip
+_BY_BITS = {vector_functions.fused, vector_functions.float_of, vector_functions.bits_of,
+            vector_functions.power_of_two}  # fmt: skip
+_OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.rshift: "ashr"}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
 _ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
     ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
+    ast.BitXor: operator.xor, ast.RShift: operator.rshift,
 }  # fmt: skip
 _COMPARISONS = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
@@ -70,11 +78,20 @@ class Scalars(Inlining):
     raises : bool
         Whether to leave where Python would raise: in the forward function. In the sweep what is
         not finite is noticed at its end.
+    in_vectors : bool
+        Whether what is written is in a loop over the elements of arrays, of which LLVM takes
+        several at once.
+    outside : llvmlite value, optional
+        The variable that says whether a number in this loop was one that its function is not
+        written for. Who writes the loop leaves behind it if there was.
     """
 
     def __init__(self, code: Code, raises: bool) -> None:
         self.code = code
         self.raises = raises
+        self.in_vectors = False
+        self.outside: Any = None
+        self._flags: tuple[str, ...] = ()  # of arithmetic
 
     @property
     def b(self) -> Any:
@@ -345,6 +362,9 @@ class Scalars(Inlining):
             raise UnsupportedError(f"operator {f} in machine code")
         if all(isinstance(a, Known) for a in args):
             return Known(f(*[a.x for a in args]))
+        if f in _OF_BITS and isinstance(args[0], Number) and args[0].letter == "i":
+            bits = [self.code.whole(a.x) if isinstance(a, Known) else a.value for a in args]
+            return Number(args[0].kind, "i", getattr(self.b, _OF_BITS[f])(*bits))
         numbers = [self.number(a) for a in args]
         if f in _SIGNS:
             return self.plain("b", self.compared(_SIGNS[f], *numbers))
@@ -366,7 +386,7 @@ class Scalars(Inlining):
                   operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if method is None:
             raise UnsupportedError(f"{f.__name__} of floats")
-        return self.plain(letter, getattr(self.b, method)(*values))
+        return self.plain(letter, getattr(self.b, method)(*values, flags=self._flags))
 
     def _power(self, values: list[Any], exponent: Any, letter: str) -> Any:
         constant = values[1].constant if isinstance(values[1], ir.Constant) else None
@@ -386,8 +406,41 @@ class Scalars(Inlining):
         if name not in _IN_LIBRARY:
             raise UnsupportedError(f"{name} in machine code")
         doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values
-        found = code.call(name, TYPES["d"], doubles)
+        if self.in_vectors and name in _IN_VECTORS and (name not in _WAVES or has_fused()):
+            found = self._by_vectors(name, doubles[0])
+        else:
+            found = code.call(name, TYPES["d"], doubles)
         return self.b.fptrunc(found, kind) if letter == "s" else found
+
+    def _by_vectors(self, name: str, x: Any) -> Any:
+        """Write a function as `vector_functions` has it, of which several are computed at once."""
+        # What is lost in 1 + x, log1p gives back: there sums are as they are written.
+        before, self._flags = self._flags, ("contract",) if name != "log1p" else ()
+        given = self.plain("d", x)
+        made = self.inlined(getattr(vector_functions, name), [given], "d", 0)
+        self._flags = before
+        if _IN_VECTORS[name]:
+            condition = tree_of(_IN_VECTORS[name], mode="eval").body
+            test = self.evaluated(condition, {"x": given}, {}, "b", 0)
+            if self.outside is None:
+                self.outside = self.code.variable(TYPES["b"])
+                self.code.head.store(ir.Constant(TYPES["b"], 0), self.outside)
+            found = self.b.or_(self.b.load(self.outside, typ=TYPES["b"]), test.value)
+            self.b.store(found, self.outside)
+        return made.value
+
+    def _of_bits(self, f: Any, args: list[Any]) -> Number:
+        """Return what `vector_functions` does with the bits of a float."""
+        b, values = self.b, [self.converted(a, a.letter) for a in args]
+        if f is vector_functions.fused:
+            return self.plain("d", self.code.call("llvm.fma.f64", TYPES["d"], values))
+        if f is vector_functions.float_of:
+            return self.plain("d", b.bitcast(values[0], TYPES["d"]))
+        bits = b.bitcast(values[0], I64)
+        if f is vector_functions.bits_of:
+            return Number(Kind(frozenset([int])), "i", bits)
+        bits = b.shl(b.add(bits, self.code.whole(1023)), self.code.whole(52))
+        return self.plain("d", b.bitcast(bits, TYPES["d"]))
 
     def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
         if not isinstance(f, Known) or depth > MOST_DEPTH:
@@ -406,6 +459,12 @@ class Scalars(Inlining):
         if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
             return Known(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
+        if f in _BY_BITS:
+            return self._of_bits(f, numbers)
+        if f in (min, max) and len(numbers) == 2:
+            x, y = [self.converted(a, letter) for a in numbers]
+            is_second = self.b.fcmp_ordered("<" if f is min else ">", y, x)
+            return self.plain(letter, self.b.select(is_second, y, x))
         if f in (abs, np.absolute, np.fabs):
             return self.plain(
                 letter, self.library("fabs", [self.converted(numbers[0], letter)], letter)

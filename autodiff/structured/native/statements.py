@@ -12,8 +12,8 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
-from autodiff.structured.native.blas import OuterSum
 from autodiff.structured.native.code import I64, PTR, TYPES
+from autodiff.structured.native.collected import Collected
 from autodiff.structured.native.elementwise import is_one
 from autodiff.structured.native.names import (
     compared,
@@ -145,33 +145,46 @@ class Statements(Variables):
             return
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             found = self.expression(call.func.value)
-            if isinstance(found, OuterSum):
+            if isinstance(found, Collected):
                 self._collect(found, call.args)
                 return
         self.expression(call)
 
-    def _collect(self, collected: OuterSum, args: list[ast.expr]) -> None:
-        """Read ``o.append(part, x, y)`` or ``o.add_all()``, which adds what has been collected."""
+    def _collect(self, collected: Collected, args: list[ast.expr]) -> None:
+        """Read what `blas_sums` has: ``o.append(...)``, or ``o.add_all()``."""
         if not args:
             collected.add_all()
             return
-        part = self.expression(args[0])
-        x, y = [self.elementwise.at_hand(self.expression(a)) for a in args[1:]]
-        if isinstance(args[0], ast.Subscript) and isinstance(args[0].value, ast.Name):
-            base = self.read(args[0].value.id)
-        else:
-            base = part
-        self.elementwise.check_shape([*x.shape, *y.shape], part.shape)
-        self.settle(part.group)
-        outer = self.elementwise.outer(x, y, part.kind)
+        e, axis = self.elementwise, collected.axis
+        if axis is None:  # (part, x, y): the outer product of x and y is added to the part
+            matrix, made = args[0], self.expression(args[0])
+            part, x, y = made, *[e.at_hand(self.expression(a)) for a in args[1:]]
+        else:  # (target, part, x): part @ x, or x @ part, is added to the target
+            matrix, made = args[1], self.expression(args[0])
+            part, vector = self.expression(matrix), e.at_hand(self.expression(args[2]))
+            x, y = (made, vector) if axis else (vector, made)
+
+        def add_at_once() -> None:
+            if axis is None:
+                product = e.outer(x, y, part.kind)
+            else:
+                left, right = (part, y) if axis else (x, part)
+                product = e.product(left, right, made.kind, self.store_of_new())
+            self.write(made, product, operator.add)
+
+        e.check_shape([*x.shape, *y.shape], part.shape)
+        self.settle(made.group)
+        base = part
+        if isinstance(matrix, ast.Subscript) and isinstance(matrix.value, ast.Name):
+            base = self.read(matrix.value.id)
         if len(base.shape) != 2 or not x.dtype == y.dtype == part.dtype:
-            self.write(part, outer, operator.add)
+            add_at_once()
             return
         with self.code.branches(collected.takes(base, part)) as (then, otherwise):
             with then:
                 collected.append(base, part, x, y)
             with otherwise:
-                self.write(part, outer, operator.add)
+                add_at_once()
 
     def on_pass_statement(self, node: ast.Pass) -> None:
         """Read nothing."""
@@ -391,8 +404,8 @@ class Statements(Variables):
 
     def on_call(self, node: ast.Call) -> Any:
         """Read a call; ``range`` gives the turns of a loop."""
-        if isinstance(node.func, ast.Name) and node.func.id == "OuterSum":
-            return OuterSum(self.code, self.state)
+        if isinstance(node.func, ast.Name) and node.func.id in ("OuterSum", "ProductSum"):
+            return Collected(self.code, self.state, *[self.integer(a).constant for a in node.args])
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             bounds = [self.integer(a) for a in node.args]
             if len(bounds) == 1:

@@ -224,7 +224,7 @@ class Emitter(ForwardWriter):
         It does so until a loop ends in which nothing but sums goes into the shadow, and nothing is
         written into the matrix.
         """
-        node = None if self.for_machine else self._summing_loop(v, matrix)
+        node = self._summing_loop(v, matrix)
         return None if node is None else self._collected(node, f"ProductSum({axis})", matrix)
 
     def _summing_loop(self, *values: Value) -> For | While | None:

@@ -5,6 +5,7 @@ from operator import add, mul as multiply
 
 import numpy as np
 import pytest
+from numpy.lib.stride_tricks import as_strided
 
 
 class Math:
@@ -17,12 +18,22 @@ class Math:
         return getattr(np, short.get(name, name))
 
 
-def typed(run):
-    """Return a kernel that insists on what machine code takes: flat arrays and floats."""
+def typed(run, kinds):
+    """Return a kernel that insists on what machine code takes: flat arrays and floats.
+
+    Of arrays that are read by their strides it is given the memory.
+    """
 
     def called(*args):
-        assert all(type(a) is float or (a.ndim == 1 and a.flags.c_contiguous) for a in args)
-        return run(*args)
+        given = []
+        for a, kind in zip(args, kinds, strict=True):
+            if kind.isdigit():
+                assert a.ndim == int(kind)
+                size = 1 + sum((n - 1) * s // 8 for n, s in zip(a.shape, a.strides, strict=True))
+                a = as_strided(a, (size,), (8,), writeable=False)
+            assert type(a) is float or (a.ndim == 1 and a.flags.c_contiguous)
+            given.append(a)
+        return run(*given)
 
     return called
 
@@ -55,7 +66,7 @@ def interpreted(monkeypatch):
         }  # fmt: skip
         exec(self.source, scope)
         names = {
-            "run": typed(scope["kernel"]), "memory": [], "size": self._size,
+            "run": typed(scope["kernel"], self._kinds), "memory": [], "size": self._size,
             "empty": lambda shape: np.full(shape, np.nan),
             "array": np.array, "float64": np.float64,
         }  # fmt: skip

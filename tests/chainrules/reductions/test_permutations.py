@@ -90,7 +90,9 @@ def test_sort_of_many(shape, axis):
     np.testing.assert_allclose(y_dot, expected, atol=1e-9)
     y_bar = RNG.normal(size=np.shape(y))
     x_bar = rrule(np.sort, x, axis=axis)[1](y_bar)[1]
-    np.testing.assert_allclose(np.vdot(x_bar, x_dot), np.vdot(y_bar, expected), rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        np.vdot(x_bar, x_dot), np.vdot(y_bar, expected), rtol=1e-9, atol=1e-9
+    )
 
 
 def test_second_derivatives():

@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
-from autodiff.compiler.numba_backend import array_kernels, op_lowerings
+from autodiff.compiler.numba_backend import kernel_functions, op_lowerings
 
 rng = np.random.default_rng(0)
 A, B, C = (rng.standard_normal(s) / 3 for s in ((4, 4), (4, 3), (3,)))
@@ -394,7 +394,7 @@ def test_what_nobody_reads_from_the_memory_has_a_place_in_it(backend, interprete
 
 def test_kernels_are_made_in_several_threads_at_once(monkeypatch):
     pytest.importorskip("numba")
-    monkeypatch.setattr(array_kernels, "_known", {})
+    monkeypatch.setattr(kernel_functions, "_known", {})
     compiled = [compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="numba") for k in (2, 3)]
     start = threading.Barrier(len(compiled))
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff.compiler.passes.simplify import nan_of_product
 
 
 def products(a: Any, x: Any) -> Any:
@@ -35,3 +36,27 @@ def test_outer_products_of_the_user_keep_their_bits() -> None:
     compiled = autodiff.compile(f)
     for _ in range(2):
         np.testing.assert_array_equal(compiled(u, v), f(u, v))
+
+
+@pytest.mark.parametrize("bad", [None, np.nan, np.inf, 1e200])
+@pytest.mark.parametrize("where", ["x", "w"])
+def test_a_large_product_is_searched_for_nan_by_its_factors(bad: float | None, where: str) -> None:
+    """What is not finite is found all the same, and then zeros win over infinite slopes."""
+
+    def loss(a: Any, x: Any, w: Any) -> Any:
+        y = a @ x
+        return np.sum(w * np.sqrt(np.where(y > 0, y, 0.0))) + np.sum((x @ a) * w)
+
+    rng = np.random.default_rng(0)
+    a, x, w = rng.normal(size=(80, 80)), rng.normal(size=80), rng.normal(size=80)
+    compiled = autodiff.compile(lambda a, x, w: autodiff.gradient(loss, a, x, w))
+    given = {"x": x, "w": w}
+    with np.errstate(all="ignore"):
+        for k in range(3):
+            if k and bad is not None:
+                given[where][7] = bad
+            found, expected = compiled(a, x, w), autodiff.gradient(loss, a, x, w)
+            for mine, theirs in zip(found, expected, strict=True):
+                np.testing.assert_allclose(mine, theirs, rtol=1e-9)
+    variants = compiled._variants[3]
+    assert any(s.f is nan_of_product for v in variants for s in v.program.steps)

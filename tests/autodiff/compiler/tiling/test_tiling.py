@@ -187,6 +187,38 @@ def test_other_layouts_and_forward_mode(f, interpreted):
             np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11)
 
 
+def test_parts_of_arrays_are_read_and_written_where_they_are(interpreted, monkeypatch):
+    """Tiles that do not lie in a row are not copied, and results are made in place."""
+
+    def stencil(x, w):
+        y = np.tanh(x[1:-1, 2:] * w) + x[2:, 1:-1]
+        return np.sin(y * x[:-2, :-2]), np.exp(-y)
+
+    def columns(x, w):
+        y = np.sin(x[:, 1:-1]) * np.sum(w, axis=0)[1:-1]
+        return y / np.sum(np.exp(y), axis=0)
+
+    x = RNG.normal(size=(44, 12))
+    w = RNG.normal(size=(42, 10))
+    cases = [(stencil, (x, w), True), (columns, (x, x), False)]
+    for f, args, are_rows in cases:
+        interpreted.clear()
+        functions = both(f, args)
+        groups = [g for g in functions if type(g) is Tiles]
+        assert any(g._strides for g in groups)
+        assert any(kind.isdigit() for kernel in interpreted for kind in kernel._kinds)
+        assert all(g._whole is not None and g._quick for g in groups)  # no kernel has failed
+        assert any("p0=o0" in g.source for g in groups) == are_rows
+        # Of arrays that lie in memory otherwise, each is read by its own strides.
+        compiled = compile(f)
+        for _ in range(8):
+            compiled(*args)
+        for other in (np.asfortranarray(x), np.repeat(x, 2, axis=1)[:, ::2], x[::-1], x):
+            others = (other, *args[1:])
+            for mine, theirs in zip(leaves(compiled(*others)), leaves(f(*others)), strict=True):
+                np.testing.assert_allclose(mine, theirs, rtol=1e-9, atol=1e-11)
+
+
 @pytest.mark.parametrize("f", [softmax, columns, extrema, masked])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_what_is_not_finite(f, bad, interpreted):

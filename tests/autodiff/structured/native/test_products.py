@@ -60,7 +60,20 @@ def recurrent_outside(a, b, m):
     return total
 
 
-LARGE = (covariances, layers, recurrent, recurrent_outside)
+def products_of_parts(a, b, m):
+    """Vectors whose cotangents are products with parts of two matrices, near and far away."""
+    w = m * 0.5
+    total = a[0] * 0.5
+    for i in range(12):
+        for j in range(3):
+            y = m[:, i] @ w[:, j:] + m[i, 1:] @ w.T[1:, j:]
+            total += np.sum(np.sin(y) * b[j:]) + np.sum(w[i:] @ m[j] * a[i:])
+            total += np.sum(w[:, :25] @ m[j, 1:26]) + np.sum(m[25:, i] @ m[25 + j :, :].T[:25, :25])
+        total += np.sum(np.tanh(m[:, 30:] @ w[i, 30:])) * total * 1e-3
+    return total
+
+
+LARGE = (covariances, layers, products_of_parts, recurrent, recurrent_outside)
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -88,3 +101,28 @@ def test_products_by_blas(
     assert not programs[0].asides
     is_whole = kernel is not recurrent_outside
     assert (not programs[0].native.why) == is_whole, programs[0].native.why
+    if kernel is products_of_parts and dtype is np.float64:
+        functions = programs[0].native.module.globals
+        assert all(f"structured_collect_{axis}" in functions for axis in (0, 1))
+
+
+def test_what_is_not_finite_outside_of_the_parts(made: list[Structured], traced: Callable) -> None:
+    """A product with the rectangle around several parts would have NaN from outside of them."""
+
+    def outside(a, b, m):
+        total = 0.0
+        for i in range(2, 12):
+            total += np.sum(np.sin(m[i : i + 40, i : i + 40] @ a[i : i + 40])) * m[i, i]
+        return total
+
+    def given():
+        a, b, m = arguments(60)
+        m[2, 50] = m[49, 3] = np.nan
+        return a, b, m
+
+    for _ in range(3):
+        found, expected = gradient(outside, *given()), traced(outside, *given())
+        for x, y in zip(found, expected, strict=True):
+            assert np.isfinite(x).all()
+            np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
+    assert any(p.native is not None and p.asides for p in made)
