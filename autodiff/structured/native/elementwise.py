@@ -393,7 +393,7 @@ class Elementwise:
         along = b.icmp_signed("<=", self._size(x.strides[1]), self._size(x.strides[0]))
         with code.branches(along) as (then, otherwise):
             with then, code.counted(x.shape[0]) as i:
-                found = self.total(Tree(vector, operator.mul, [_row(code, x, i), y], y.shape))
+                found = self.total(Tree(vector, operator.mul, [self.row(x, i), y], y.shape))
                 self.put(made.dtype, found, code.at(made.address, b.mul(i, made.strides[0])))
             with otherwise:
                 self.write(made, self._zero(made))
@@ -402,17 +402,22 @@ class Elementwise:
     def _by_columns(self, x: Array, y: Array, made: Array) -> None:
         """Multiply two matrices, row by row."""
         with self.code.counted(x.shape[0]) as i:
-            row = _row(self.code, made, i)
+            row = self.row(made, i)
             self.write(row, self._zero(made))
-            self._add_rows(row, y, _row(self.code, x, i))
+            self._add_rows(row, y, self.row(x, i))
 
     def _add_rows(self, made: Array, x: Array, y: Array) -> None:
         """Add numbers times the rows of a matrix to a vector."""
         vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
         with self.code.counted(x.shape[0]) as k:
             factor = self.read(y.dtype, self.code.at(y.address, self.b.mul(k, y.strides[0])))
-            row = Tree(vector, operator.mul, [_row(self.code, x, k), factor], made.shape)
+            row = Tree(vector, operator.mul, [self.row(x, k), factor], made.shape)
             self.write(made, row, operator.add)
+
+    def row(self, x: Array, i: Any) -> Array:
+        """Return a part of an array along the first axis."""
+        address = self.code.at(x.address, self.b.mul(i, x.strides[0]))
+        return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
 
     def transposed(self, x: Any) -> Array:
         """Return a matrix with its axes exchanged."""
@@ -443,11 +448,6 @@ def _letter_of_floats(x: Array | Tree) -> str:
 
 def _nothing(places: list) -> AbstractContextManager:
     return contextlib.nullcontext()
-
-
-def _row(code: Code, x: Array, i: Any) -> Array:
-    address = code.at(x.address, code.b.mul(i, x.strides[0]))
-    return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
 
 
 def is_one(n: Any) -> bool:

@@ -11,13 +11,18 @@ import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import (
+    DIAGONALS,
+    function_of,
+    length_of_slice,
+    start_of_slice,
+)
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
-from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars
+from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars, tag_of
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
@@ -28,10 +33,13 @@ from autodiff.structured.native.values import (
     Several,
     Tree,
     Turns,
+    has_tag,
     leaves,
+    letter_of,
 )
 from autodiff.structured.runtime_calls import (
     add_at,
+    diagonal_of,
     extremum_back,
     fitted,
     gather,
@@ -185,9 +193,7 @@ class Expressions(SweepCalls):
         base = self.expression(node.value)
         if isinstance(base, Several):
             k = self.expression(node.slice)
-            if not isinstance(k, Known):
-                raise UnsupportedError("an index of a tuple")
-            return base.parts[k.x]
+            return base.parts[k.x] if isinstance(k, Known) else self._one_of(base.parts, k)
         if isinstance(base, List):
             return self.item(base, self.integer(node.slice))
         if isinstance(base, Tree):
@@ -197,13 +203,50 @@ class Expressions(SweepCalls):
         found = self.part(base, node)
         return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
 
+    def _one_of(self, parts: list, k: Any) -> Number:
+        """Return one of some numbers that are displayed."""
+        numbers = [self.scalars.number(p) for p in parts]
+        if not all(isinstance(x, Number) for x in numbers) or not numbers:
+            raise UnsupportedError("an index of a tuple")
+        kind = Kind(frozenset[type]().union(*[x.kind.classes for x in numbers]))
+        letter, b, code = letter_of(kind), self.b, self.code
+        i = self.indexing.place(self.scalars.converted(k, "i"), code.whole(len(numbers)))
+        first, *others = numbers
+        made = Number(kind, letter, self.scalars.converted(first, letter))
+        made.tag = tag_of(code, first) if has_tag(kind) else None
+        for n, x in enumerate(others, 1):
+            is_it = code.equal(i, code.whole(n))
+            made.value = b.select(is_it, self.scalars.converted(x, letter), made.value)
+            if made.tag is not None:
+                made.tag = b.select(is_it, tag_of(code, x), made.tag)
+        return made
+
+    def on_start(self, n: Any, *bounds: Any) -> Number:
+        """``start_of_slice(n, start, stop, step)``."""
+        return self.whole(self._slice(n, bounds)[0])
+
+    def on_length(self, n: Any, *bounds: Any) -> Number:
+        """``length_of_slice(n, start, stop, step)``."""
+        return self.whole(self._slice(n, bounds)[1])
+
+    def _slice(self, n: Any, bounds: tuple) -> tuple[Any, Any, Any]:
+        given = [None if isinstance(x, Known) and x.x is None else self.scalars.number(x).value
+                 for x in bounds]  # fmt: skip
+        return self.indexing.bounds(slice(*given), self.scalars.number(n).value)
+
+    def on_diagonal(self, x: Any, *others: Any, **options: Any) -> Array:
+        """``np.diag(x)`` of a matrix: a view."""
+        if others or options:
+            raise UnsupportedError("another diagonal in machine code")
+        return self.indexing.diagonal(self.elementwise.at_hand(x))
+
     def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
         """Return a part of an array: an array, or the address of an element."""
         parts = self.indices(node) if parts is None else parts
         if self.is_mask(base, parts):
             return self.chosen(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
-            if len(parts) > 1 or len(base.shape) > 1 or len(parts[0].shape) > 1:
+            if len(parts) > 1 or len(parts[0].shape) > 1:
                 raise UnsupportedError("an array as one of several indices")
             return self._taken(base, parts[0])
         return self.indexing.part(base, parts, ast.unparse(node))
@@ -368,15 +411,22 @@ class Expressions(SweepCalls):
         shadow = self.expression(node.args[0])
         index: Any = node.args[1]
         parts = [self._index(p) for p in parts_of(index.slice)]
-        if len(parts) > 1 or not isinstance(parts[0], Array) or len(shadow.shape) > 1:
+        if len(parts) > 1 or not isinstance(parts[0], Array) or len(parts[0].shape) > 1:
             raise UnsupportedError("an array as one of several indices")
         places = parts[0]
-        x = self.scalars.number(self.expression(node.args[2]))
+        x: Any = self.scalars.number(self.expression(node.args[2]))
         e = self.elementwise
         self.settle(shadow.group)
         if not isinstance(x, Number):
             x = e.at_hand(x)
-            e.check_fits(x.shape, places.shape)
+            e.check_fits(x.shape, [*places.shape, *shadow.shape[1:]])
+        if len(shadow.shape) > 1:
+            with self.code.counted(places.shape[0]) as k:
+                row = x
+                if not isinstance(x, Number) and len(x.shape) == len(shadow.shape):
+                    row = e.row(x, k)
+                e.write(self.row_at(shadow, places, k), row, operator.add)
+            return
 
         def body(at: list) -> None:
             i = self.indexing.place(e.read(places.dtype, at[0]).value, shadow.shape[0])
@@ -428,5 +478,7 @@ _OWN: dict[Any, Callable] = {
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     norm_back: Expressions.on_norm_back, np.linalg.solve: Expressions.solved,
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
+    **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
+    start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
 }  # fmt: skip

@@ -51,7 +51,11 @@ class Makers:
     def _taken(self, base: Array, places: Array) -> Array:
         """Return the elements at an array of places."""
         e = self.elementwise
-        made = e.made(base.dtype, places.shape, self.store_of_new())
+        made = e.made(base.dtype, [*places.shape, *base.shape[1:]], self.store_of_new())
+        if len(base.shape) > 1:
+            with self.code.counted(places.shape[0]) as k:
+                e.write(e.row(made, k), self.row_at(base, places, k))
+            return made
 
         def body(at: list) -> None:
             i = self.indexing.place(e.read(places.dtype, at[1]).value, base.shape[0])
@@ -60,6 +64,13 @@ class Makers:
 
         e.each(made.shape, [made, places], body)
         return made
+
+    def row_at(self, base: Array, places: Array, k: Any) -> Array:
+        """Return the part of an array that is named by the k-th of its places."""
+        code, b = self.code, self.b
+        at = code.at(places.address, b.mul(k, places.strides[0]))
+        i = self.indexing.place(self.elementwise.read(places.dtype, at).value, base.shape[0])
+        return self.elementwise.row(base, i)
 
     def _new(self, x: Any) -> Any:
         if isinstance(x, (Array, Tree)):

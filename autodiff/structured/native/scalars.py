@@ -23,6 +23,7 @@ from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of, has_fused
 from autodiff.structured.native.inlining import MOST_DEPTH, Inlining, dtype_of_number
+from autodiff.structured.native.integers import Integers
 from autodiff.structured.native.values import TAGS, Known, Number, is_whole, letter_of
 from chainrules_core.authoring import is_foreign
 from chainrules_core.define.scalar import constant_product, strong_product
@@ -34,6 +35,8 @@ _LIBRARY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
     "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
 }  # fmt: skip
+# Of integers they make integers.
+_OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, abs}
 _INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "fabs", "copysign"}
 _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
@@ -70,7 +73,7 @@ UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
 
 
-class Scalars(Inlining):
+class Scalars(Integers, Inlining):
     """Writes functions of numbers.
 
     Attributes
@@ -152,12 +155,13 @@ class Scalars(Inlining):
         if letter == "i":
             if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
                 raise UnsupportedError("integers of less than 64 bits")
-            return Number(kind, "i", self._integers(f, [self.converted(a, "i") for a in args]))
+            return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
         if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
             raise UnsupportedError(f"{f.__name__} of floats")
         value = self._written(f, args, letter, depth)
         made = Number(kind, letter, value)
         made.tag = self._tag(f, args, kind)
+        self._check_integer(made)
         self._check(f, args, made)
         return made
 
@@ -169,51 +173,25 @@ class Scalars(Inlining):
         """Return the class of a result that may be of several: the highest of the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
-        if int in kind.classes or (f is not abs and getattr(f, "__module__", "") != "_operator"):
+        is_other = f is not abs and getattr(f, "__module__", "") != "_operator"
+        if is_other or (int in kind.classes and f not in _OF_INTEGERS):
             raise UnsupportedError("a number of several classes")
-        tag: Any = self.code.whole(1)
+        tag: Any = self.code.whole(TAGS[int if int in kind.classes else float])
         for a in args:
             other = tag_of(self.code, a)
             tag = self.b.select(self.code.less(tag, other), other, tag)
         return tag
 
-    # -- integers ----------------------------------------------------------------------------------
-
-    def _integers(self, f: Any, args: list[Any]) -> Any:
-        b, code = self.b, self.code
-        if f in (operator.add, operator.sub, operator.mul):
-            a, c = args
-            if isinstance(a, ir.Constant) and isinstance(c, ir.Constant):
-                return code.whole(f(a.constant, c.constant))
-            if not self.raises:
-                return {operator.add: b.add, operator.sub: b.sub, operator.mul: b.mul}[f](a, c)
-            method = {operator.add: b.sadd_with_overflow, operator.sub: b.ssub_with_overflow,
-                      operator.mul: b.smul_with_overflow}[f]  # fmt: skip
-            both = method(a, c)
-            code.exit_if(b.extract_value(both, 1))
-            return b.extract_value(both, 0)
-        if f in (operator.neg, operator.pos):
-            return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
-        if f in (operator.floordiv, operator.mod):
-            a, c = args
-            # -2**63 // -1 does not fit, either.
-            code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
-            q, r = b.sdiv(a, c), b.srem(a, c)
-            down = b.and_(
-                code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0)))
-            )
-            if f is operator.mod:
-                return b.select(down, b.add(r, c), r)
-            return b.select(down, b.sub(q, code.whole(1)), q)
-        if f is abs:
-            return b.select(
-                code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
-            )
-        if f is min or f is max:
-            a, c = args
-            least, most = (a, c) if f is min else (c, a)
-            return b.select(code.less(a, c), least, most)
-        raise UnsupportedError(f"{f} of integers")
+    def _check_integer(self, x: Number) -> None:
+        """Leave if a number that may be an integer is one that a double does not hold."""
+        if x.tag is None or int not in x.kind.classes or not self.raises:
+            return
+        size = self.library("fabs", [x.value], "d")
+        is_large = self.b.not_(
+            self.b.fcmp_ordered("<", size, ir.Constant(TYPES["d"], float(EXACT)))
+        )
+        is_whole = self.code.equal(x.tag, self.code.whole(TAGS[int]))
+        self.code.exit_if(self.b.and_(is_whole, is_large))
 
     # -- floats ------------------------------------------------------------------------------------
 

@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.ir import Items, Memory, Op, Value, known
-from autodiff.structured.form.kinds import LIST, Kind, UnsupportedError, kind_of, samples
+from autodiff.structured.form.kinds import (
+    LIST,
+    Kind,
+    NoItemsError,
+    UnsupportedError,
+    kind_of,
+    samples,
+)
 from autodiff.structured.reading.objects import Objects
 
 _INT = Kind(frozenset([int]))
@@ -58,7 +65,7 @@ class Lists(Objects):
 
     def _as_item(self, x: Any) -> Value:
         """Return what is put into a list; a tuple is a list there that nobody changes."""
-        if type(x) is tuple:
+        if isinstance(x, tuple) and type(x) is not Items:
             x = Items(x)
             x.has_name = True
         return self.list_from(x) if type(x) is Items else self.one(x)
@@ -99,7 +106,7 @@ class Lists(Objects):
     def _items_of(self, xs: Value) -> Kind:
         kind = xs.memory.root().items  # type: ignore[union-attr] # a list has one
         if kind is None:
-            raise UnsupportedError("an item of a list that has none")
+            raise NoItemsError("an item of a list that has none")
         return kind
 
     def item(self, xs: Value, at: Value) -> Value:
@@ -180,7 +187,7 @@ class Lists(Objects):
             return next((x for x in samples(kind) if not isinstance(x, int)), samples(kind)[0])
         inner: Any = memory.of_items and memory.of_items.root()
         if inner.items is None:
-            raise UnsupportedError("a list of empty lists")
+            raise NoItemsError("a list of empty lists")
         return [self._sample(inner.items, inner)] * 2
 
 

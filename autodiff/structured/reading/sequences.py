@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.ir import Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.lists import Lists
 
@@ -55,9 +55,10 @@ class Sequences(Lists):
 
     def _together(self, a: Any, b: Any) -> Any:
         """Read the sum of two lists, or of two tuples."""
-        if type(a) is type(b) is not Value:
-            return type(a)([*a, *b])
-        if tuple in map(type, (a, b)):
+        kind = _without_names(a)
+        if kind is _without_names(b) is not Value:
+            return kind([*a, *b])
+        if tuple in map(_without_names, (a, b)):
             raise UnsupportedError("a list and a tuple put together")
         made = self.list_of([])
         for xs in (a, b):
@@ -92,7 +93,7 @@ class Sequences(Lists):
         bounds = [None if part is None else known(self.value(part)) for part in parts]
         if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
             raise UnsupportedError("a slice of a list that is not known")
-        return type(base)(base[slice(*bounds)])
+        return _without_names(base)(base[slice(*bounds)])
 
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""
@@ -110,6 +111,11 @@ class Sequences(Lists):
         if name == "keys":
             return tuple(keys)
         return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
+
+
+def _without_names(x: Any) -> type:
+    """Return the class of what parts of this are put together to; of a named tuple a tuple."""
+    return tuple if isinstance(x, Record) else type(x)
 
 
 def has_no_other_name(name: str, function: ast.AST) -> bool:
@@ -140,4 +146,4 @@ def is_key(x: Any) -> bool:
 
 def is_sequence(x: Any) -> bool:
     """Whether it is a list, or a tuple that is known part by part."""
-    return x.kind.is_list if type(x) is Value else type(x) in (Items, tuple)
+    return x.kind.is_list if type(x) is Value else isinstance(x, tuple)

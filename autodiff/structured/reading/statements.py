@@ -12,7 +12,13 @@ import numpy as np
 
 from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
 from autodiff.structured.form.ir import LIST_WRITES, WRITES, Items, Named, Op, Slot, Value, known
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import (
+    Kind,
+    NoItemsError,
+    UnboundError,
+    UnsupportedError,
+    kind_of_result,
+)
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import jumps
@@ -31,7 +37,25 @@ class Statements(Loops):
             method = getattr(self, f"on_{type(node).__name__.lower()}", None)
             if method is None:
                 raise UnsupportedError(f"statement {type(node).__name__}")
+            if self.flags:
+                self._in_this_round(method, node)
+            else:
+                method(node)
+
+    def _in_this_round(self, method: Callable[[Any], None], node: ast.stmt) -> None:
+        """Read a statement in a loop, or leave it out until lists have the items that it reads.
+
+        The loop is then read once more.
+        """
+        kinds, lengths, n = dict(self.kinds), list(self.lengths), len(self.flags)
+        try:
             method(node)
+        except (NoItemsError, UnboundError) as error:
+            if isinstance(error, UnboundError) and not self.left_out:
+                raise
+            self.left_out = error
+            self.kinds, self.lengths = kinds, lengths
+            del self.flags[n:]
 
     def on_pass(self, node: ast.Pass) -> None:
         """Do nothing."""

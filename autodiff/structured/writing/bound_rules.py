@@ -40,6 +40,13 @@ def is_elementwise(op: Op) -> bool:
     return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
 
 
+def is_of_library(rule: Any) -> bool:
+    """Whether a rule is the library's, not the user's."""
+    function = getattr(rule, "function", None) or next(iter(getattr(rule, "adjoints", ())), None)
+    author = getattr(function, "without_lists", function)
+    return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
+
+
 def hands_on(bound: Bound, j: int) -> bool:
     """Whether an argument gets the cotangent as it is, or its negative."""
     partial = bound.rule.partials[0][j]

@@ -15,6 +15,7 @@ from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import extremum_back, norm_back
+from autodiff.structured.writing.bound_rules import is_of_library
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
@@ -141,6 +142,4 @@ def _is_plain(op: Op) -> bool:
     arrays = [a for a in op.args if not a.kind.is_known]
     if op.rule is None or any(a.kind.dtype != np.float64 for a in arrays):
         return False
-    function = getattr(getattr(op.rule, "rule", None), "function", None)
-    author = getattr(function, "without_lists", function)
-    return getattr(author, "__module__", "").partition(".")[0] == "chainrules"
+    return is_of_library(getattr(op.rule, "rule", None))
