@@ -388,7 +388,7 @@ class Structured:
 def _functions_in(nodes: list, others: set[Any]) -> set[Any]:
     """Return the functions that are called, under all names that rules may have for them."""
     # Whose rules are taken for those of powers, sizes and `math.hypot`.
-    found: set[Any] = {np.square, np.fabs, np.hypot}
+    found: set[Any] = {np.square, np.fabs, np.hypot}  # and functions of the library's own
     called = {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}
     for f in called | others:
         own = function_of(f)

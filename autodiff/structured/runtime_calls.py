@@ -74,6 +74,16 @@ def extremum_back(
     return hit * (g / n)
 
 
+def cumsum_back(g: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a vector by that of its running sums."""
+    return np.cumsum(g[::-1])[::-1]
+
+
+def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a matrix by that of its Cholesky factor, in machine code alone."""
+    raise NotImplementedError
+
+
 def norm_back(
     g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
 ) -> np.ndarray:  # fmt: skip

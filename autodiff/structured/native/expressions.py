@@ -39,6 +39,8 @@ from autodiff.structured.native.values import (
 )
 from autodiff.structured.runtime_calls import (
     add_at,
+    cholesky_back,
+    cumsum_back,
     diagonal_of,
     extremum_back,
     fitted,
@@ -476,6 +478,9 @@ _OWN: dict[Any, Callable] = {
     stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
+    cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
+    **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
+    np.linalg.cholesky: Expressions.cholesky,
     norm_back: Expressions.on_norm_back, np.linalg.solve: Expressions.solved,
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
     **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),

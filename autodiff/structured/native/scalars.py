@@ -35,6 +35,11 @@ _LIBRARY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
     "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
 }  # fmt: skip
+_OF_TRUTHS: dict[Any, str] = {
+    **dict.fromkeys([operator.and_, np.bitwise_and, np.logical_and, operator.mul], "and_"),
+    **dict.fromkeys([operator.or_, np.bitwise_or, np.logical_or, operator.add], "or_"),
+    **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
+}
 # Of integers they make integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, abs}
 _INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "fabs", "copysign"}
@@ -210,16 +215,13 @@ class Scalars(Integers, Inlining):
 
     def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
         b = self.b
-        if letter == "b":
-            if f in (operator.and_, np.bitwise_and, np.logical_and):
-                return b.and_(*[self.converted(a, "b") for a in args])
-            if f in (operator.or_, np.bitwise_or, np.logical_or):
-                return b.or_(*[self.converted(a, "b") for a in args])
+        if letter == "b" and f in _OF_TRUTHS:
+            return getattr(b, _OF_TRUTHS[f])(*[self.converted(a, "b") for a in args])
         if f in STRONG:
             return self._strong(f, args[0], args[1], letter)
         plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
-        if plain is not None:
+        if plain is not None and letter != "b":
             x, y = [self.converted(a, letter) for a in args]
             return getattr(b, plain)(x, y)
         ufunc = facts_of(f).ufunc

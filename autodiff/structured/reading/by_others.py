@@ -85,6 +85,22 @@ def meshgrid(x: Any, y: Any) -> Any:
     return xs, ys
 
 
+def full(shape: Any, value: Any) -> Any:
+    """Return an array that is filled with a float."""
+    a = np.empty(shape)
+    a[...] = value
+    return a
+
+
+def diag(v: Any) -> Any:
+    """Return a matrix with a vector on its diagonal."""
+    n = len(v)
+    m = np.zeros((n, n))
+    for i in range(n):
+        m[i, i] = v[i]
+    return m
+
+
 def _by_axis(last: Callable, first: Callable, of_all: Callable | None) -> Callable:
     def chosen(ndim: int, axis: Any = None) -> Callable | None:
         if axis is None:
@@ -103,7 +119,7 @@ _BY_AXIS: dict[Any, Callable] = {
 }
 _MADE: dict[Any, tuple[Callable, tuple[int, ...]]] = {
     np.cross: (cross, (1, 1)), np.trace: (trace, (2,)), np.ndarray.trace: (trace, (2,)),
-    np.meshgrid: (meshgrid, (1, 1)),
+    np.diag: (diag, (1,)), np.meshgrid: (meshgrid, (1, 1)),
 }  # fmt: skip
 _ALONG: dict[Any, Callable] = {
     np.std: std, np.var: var, np.ndarray.std: std, np.ndarray.var: var,
@@ -111,16 +127,24 @@ _ALONG: dict[Any, Callable] = {
 _TUPLES = frozenset({gradients, meshgrid})
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 
+JOINED = frozenset({np.concatenate, np.hstack})
+"""Functions that join vectors, and lists of numbers with them."""
+
+OF_VECTORS = frozenset({*_BY_AXIS, *_MADE, *_ALONG})
+"""Functions that make vectors of lists of numbers."""
+
 ALONG = frozenset({std, var})
 """Functions that are given the axes."""
 
-FUNCTIONS = frozenset({diff, diff_first, cross, trace, var, std, gradient_last, gradient_first,
-                       gradients, meshgrid})  # fmt: skip
+FUNCTIONS = frozenset({full, diag, diff, diff_first, cross, trace, var, std, gradient_last,
+                       gradient_first, gradients, meshgrid})  # fmt: skip
 """Functions of this file that are read in the place of others."""
 
 
 def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Callable | None:
     """Return the function that is read in the place of a call; None where it is read as it is."""
+    if f is np.full and len(args) == 2 and not options and _is_float(args[1]):
+        return full
     kinds = [a.kind for a in args if type(a) is Value and a.kind.dtype == np.float64]
     given = {name: known(v) if type(v) is Value else UNKNOWN for name, v in options.items()}
     if not kinds or len(kinds) < len(args) or UNKNOWN in given.values():
@@ -135,7 +159,15 @@ def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Callable | No
         found = _ALONG[f]
     if found is None or (found in _TUPLES and not _GIVE_TUPLES):
         return None
+    return found if _is_ruled_by_library(f, ranks) else None
+
+
+def _is_float(v: Any) -> bool:
+    return type(v) is Value and v.kind.is_scalar and v.kind.classes <= {float, np.float64}
+
+
+def _is_ruled_by_library(f: Any, ranks: tuple[int, ...]) -> bool:
     entry = rrule.entry(key_of(function_of(f))[0])
     samples = tuple([np.ones((2,) * n) for n in ranks])
     resolved = None if entry is None else entry.resolve(samples, {}, None)
-    return found if resolved is not None and is_of_library(resolved[0]) else None
+    return resolved is not None and is_of_library(resolved[0])

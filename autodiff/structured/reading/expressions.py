@@ -27,7 +27,7 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.by_others import ALONG, made_of_others
+from autodiff.structured.reading.by_others import ALONG, JOINED, OF_VECTORS, made_of_others
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -398,6 +398,10 @@ class Expressions(Sequences):
             return self.inline(f, args, options)
         if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):
             raise UnsupportedError("a list as an argument")
+        if f in JOINED and args and isinstance(args[0], tuple):
+            args = [self.joined_parts(args[0]), *args[1:]]
+        if f in OF_VECTORS:
+            args = list(map(self.vector_of, args))
         args = [self.as_array(f, a) for a in args]
         others = made_of_others(f, args, options)
         if others is not None:

@@ -136,6 +136,23 @@ class Lists(Objects):
             return self._joined(f, args[0], {k: self.one(v) for k, v in options.items()})
         return NotImplemented
 
+    def joined_parts(self, parts: tuple) -> tuple:
+        """Return what is joined: lists of numbers beside vectors of floats are vectors of such."""
+        is_vector = [type(p) is Value and p.kind.dtype == np.float64 for p in parts]
+        if not any(is_vector):
+            return parts
+        return tuple([p if is_one else self.vector_of(p, of_integers=True)
+                      for p, is_one in zip(parts, is_vector, strict=True)])  # fmt: skip
+
+    def vector_of(self, p: Any, of_integers: bool = False) -> Any:
+        """Return the vector of floats that a list of numbers becomes; anything else as it is."""
+        if not isinstance(p, tuple) or not all(type(x) is Value and x.kind.is_scalar for x in p):
+            return p
+        if not p or not (of_integers or any(x.kind.is_inexact for x in p)):
+            return p
+        floats = [self.const(float(known(x))) if x.kind.is_known else x for x in p]
+        return self.call(np.array, [self.one(tuple(floats), given=True)])
+
     def as_array(self, f: Callable, x: Any) -> Any:
         """Return the array that a function first makes of a list."""
         if type(x) is not Value or not x.kind.is_list:

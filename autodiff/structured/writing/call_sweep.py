@@ -9,11 +9,13 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.runtime_calls import cholesky_back, cumsum_back
 from autodiff.structured.writing import contractions
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.calls_without_rules import (
     is_copy,
+    is_cumulative,
     is_display,
     joined_axis,
     of_matrices,
@@ -53,7 +55,10 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     if of_axes is not None:
         _reduced(s, op, g, *of_axes)
         return
-    if of_matrices(op) is not None:
+    if is_cumulative(op):
+        s.add_to(op.args[0], f"{s.e.constants.name(cumsum_back)}({g})")
+        return
+    if of_matrices(op) is not None and (op.f is not np.linalg.cholesky or s.e.for_machine):
         _of_matrices(s, op, g)
         return
     bound = op.rule
@@ -130,6 +135,9 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
 def _of_matrices(s: Any, op: Op, g: str) -> None:
     """Pull the cotangent of an inverse, determinant or solution back: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
     e, a, y = s.e, op.args[0], op.out
+    if op.f is np.linalg.cholesky:
+        s.add_to(a, f"{e.constants.name(cholesky_back)}({g}, {e.need(y)})")
+        return
     if op.f is np.linalg.inv:
         turned = f"{e.need(y)}.T"
         s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))

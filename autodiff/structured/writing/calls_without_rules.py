@@ -27,7 +27,8 @@ _REDUCED: dict[Any, Callable] = {
     np.linalg.norm: norm_back,
 }  # fmt: skip
 _OF_MATRICES: dict[Any, list[list[int]]] = {
-    np.linalg.inv: [[2]], np.linalg.det: [[2]], np.linalg.solve: [[2, 1], [2, 2]],
+    np.linalg.cholesky: [[2]], np.linalg.inv: [[2]], np.linalg.det: [[2]],
+    np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
@@ -127,6 +128,12 @@ def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
 def _is_of_vectors(op: Op, axes: tuple[int, ...], keepdims: bool) -> bool:
     """Whether a norm is that of vectors: of all elements, or along one axis."""
     return len(op.args) == 1 and (not op.options or ("axis" in op.options and len(axes) == 1))
+
+
+def is_cumulative(op: Op) -> bool:
+    """Whether it makes the running sums of a vector."""
+    is_one = function_of(op.f) is np.cumsum and len(op.args) == 1 and not op.options
+    return op.code == "call" and is_one and op.args[0].kind.ndim == 1 and _is_plain(op)
 
 
 def of_matrices(op: Op) -> Any:

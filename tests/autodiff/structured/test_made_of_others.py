@@ -62,7 +62,16 @@ def grids(x: Any, w: Any) -> Any:
     return total
 
 
-PROGRAMS = [differences, products, traces, spreads, slopes, grids]
+def joined(x: Any, w: Any) -> Any:
+    v = w * 1.0
+    for k in range(3):
+        v = np.concatenate(([0], v[1:], [x[k, 0], 2.0])) + np.hstack((v, [1.0, k]))
+        m = np.full((3, 3), w[k]) + np.diag([v[0], 1.0, 2.0]) + np.diag(v[:3])
+        v = v * np.sum(m * m) * 0.1 + np.full(len(v), -2.0)
+    return np.sum(v * v)
+
+
+PROGRAMS = [differences, products, traces, spreads, slopes, grids, joined]
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

@@ -64,6 +64,24 @@ def along_axes(x, w):
     return np.sum(x * x * np.arange(25.0).reshape(5, 5))
 
 
+def clipped(x, w):
+    for k in range(3):
+        y = np.clip(x, -0.5, w) + np.clip(w, w * 1.0, 1.0) * np.sign(x)
+        z = np.where((y > 0.0) & ~(x > 0.5) | ((x > w) ^ (y > w)), y * x, x)
+        z = z + (x > 0.2) * (w > 0.4) * y
+        x = z + np.arctan2(y, x) * 0.1 + np.clip(y[k, 0], -0.1, 0.1) + math.atan2(w[0], x[k, k])
+    return np.sum(x * np.clip(x, 0.1, 0.1))
+
+
+def factored(x, w):
+    for _ in range(3):
+        m = x @ x.T + np.eye(5)
+        f = np.linalg.cholesky(m)
+        x = f * 0.5 + f.T * 0.1 + np.cumsum(w)[:, None] * w.cumsum()
+        w = w * 0.5 + np.cumsum(x[:, 1]) * 0.01
+    return np.sum(x * x) + np.sum(w)
+
+
 def along_axes_with_ties(x, w):
     for _ in range(2):
         y = np.maximum(x, 0.5)
@@ -128,6 +146,8 @@ IN_DOUBLE = [
     bounded_steps,
     in_balls,
     along_axes,
+    clipped,
+    factored,
     along_axes_with_ties,
     rolled,
     counted,
@@ -201,6 +221,17 @@ def test_norms_along_an_axis_that_are_zero(traced: Callable) -> None:
         np.testing.assert_allclose(x, y, rtol=1e-13)
 
 
+def test_a_matrix_without_a_cholesky_factor(traced: Callable) -> None:
+    def f(x):
+        for _ in range(2):
+            x = np.linalg.cholesky(x) @ x
+        return np.sum(x)
+
+    for way in (gradient, traced):
+        with pytest.raises(np.linalg.LinAlgError):
+            way(f, -np.eye(3))
+
+
 def test_the_extremum_of_nothing(traced: Callable) -> None:
     def f(x):
         for _ in range(2):
@@ -229,3 +260,16 @@ def test_a_rule_of_the_users_for_norms(traced: Callable) -> None:
     finally:
         assert own is not None
         rrule.unregister(np.linalg.norm, np.ndarray)
+
+
+def test_angles_of_what_is_large_or_zero(traced: Callable) -> None:
+    def f(x, w):
+        total = 0.0
+        for k in range(len(x)):
+            total += np.arctan2(x[k], w[k]) * 1e160 + np.sum(np.arctan2(w, x)) * 1e150
+        return total
+
+    given = np.array([1e200, 0.0, 1e-180, 2.0]), np.array([3e200, 0.0, 1e-180, -1.0])
+    for _ in range(2):
+        for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
