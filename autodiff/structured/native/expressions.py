@@ -26,6 +26,7 @@ from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars, t
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
+    Chosen,
     Known,
     List,
     Number,
@@ -195,7 +196,11 @@ class Expressions(SweepCalls):
         base = self.expression(node.value)
         if isinstance(base, Several):
             k = self.expression(node.slice)
-            return base.parts[k.x] if isinstance(k, Known) else self._one_of(base.parts, k)
+            if isinstance(k, Known):
+                return base.parts[k.x]
+            if all(isinstance(p, Several) for p in base.parts):
+                return Chosen(base.parts, self.integer(node.slice))
+            return self._one_of(base.parts, k)
         if isinstance(base, List):
             return self.item(base, self.integer(node.slice))
         if isinstance(base, Tree):

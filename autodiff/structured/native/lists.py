@@ -7,6 +7,7 @@ strides of an array, or the address of a list. All of them lie in the store ``ke
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, PTR, TYPES
+from autodiff.structured.native.code import I64, PTR, TYPES, element_of
 from autodiff.structured.native.makers import Makers
 from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
+    Chosen,
     Items,
     Known,
     List,
@@ -130,6 +132,16 @@ class Lists(Makers):
             raise UnsupportedError("a list of several items that is repeated, in machine code")
         return made
 
+    def made_one_of(self, items: Items, x: Chosen) -> List:
+        """Return the list that is chosen of several, which alone is made."""
+        code, b = self.code, self.b
+        place = code.variable(PTR)
+        at = self.indexing.place(x.place, code.whole(len(x.parts)))
+        for k, part in enumerate(x.parts):
+            with code.branch(code.equal(at, code.whole(k))):
+                b.store(self.made_list(items, part.parts).address, place)
+        return List(items, b.load(place, typ=PTR))
+
     def length(self, xs: List) -> Any:
         """Return how many items there are."""
         return self.code.word(xs.address, _LENGTH)
@@ -230,9 +242,25 @@ class Lists(Makers):
             b.store(b.select(code.less(highest, tag), tag, highest), place)
         return b.load(place, typ=I64)
 
-    def sum_of(self, xs: List) -> Number:
-        """Return the sum of numbers, one after the other."""
+    def _sum_of_arrays(self, xs: List) -> Array:
+        code, e = self.code, self.elementwise
+        dtype, n = xs.items.kind.dtype, self.length(xs)
+        assert dtype is not None
+        code.exit_if(code.equal(n, code.whole(0)))  # an integer
+        first = self._item_at(xs, code.whole(0))
+        made = e.made(dtype, first.shape, self.store_of_new())
+        e.write(made, self.scalars.known(0.0))
+        with code.counted(n) as i:
+            x = self._item_at(xs, i)
+            e.check_shape(x.shape, first.shape)
+            e.write(made, x, operator.add)
+        return made
+
+    def sum_of(self, xs: List) -> Number | Array:
+        """Return the sum of numbers or arrays, one after the other."""
         code, b, kind = self.code, self.b, xs.items.kind
+        if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "ds":
+            return self._sum_of_arrays(xs)
         if kind.is_array or xs.items.inner is not None or letter_of(kind) != "d":
             raise UnsupportedError("a sum of such items in machine code")
         place = code.variable(TYPES["d"])
@@ -247,7 +275,12 @@ class Lists(Makers):
         return made
 
     def on_sum_back(self, shadows: Any, g: Any, axis: Any) -> None:
-        """``sum_back(shadows, g, axis)``: add the cotangent of a sum to each number."""
+        """``sum_back(shadows, g, axis)``: add the cotangent of a sum to each number or array."""
+        if shadows.items.kind.is_array:
+            g = self.elementwise.at_hand(g)
+            with self.code.counted(self.length(shadows)) as i:
+                self.elementwise.write(self._item_at(shadows, i), g, operator.add)
+            return
         with self.code.counted(self.length(shadows)) as i:
             self.set_item(shadows, i, g, np.add)
 

@@ -142,6 +142,24 @@ def displayed_numbers(a, b):
     return total
 
 
+STEPS = [[], [0.5], [0.25, 2], [1, -0.5, 0.125]]
+NODES = [0, 0.5, 0.75, 1]
+
+
+def stages(a, b):
+    y = a[:3]
+    for t in range(5):
+        ks = []
+        for i in range(4):
+            z = y * 1.0
+            for j, w in enumerate(STEPS[i]):
+                z = z + 0.1 * w * ks[j]
+            ks.append(np.sin(z * b[:3]) + NODES[i] * a[t])
+        y = y + 0.1 * (ks[0] + 2.0 * ks[1] + 2.0 * ks[2] + ks[3])
+        y = y + 0.01 * sum(c * k for c, k in zip(NODES, ks, strict=True)) - sum(ks) * 0.1
+    return np.sum(y * y)
+
+
 def powers_of_integers(a, b):
     total = 0.0
     for t in range(6):
@@ -155,6 +173,7 @@ PROGRAMS = [
     arrays_of_rows,
     displayed_numbers,
     powers_of_integers,
+    stages,
 
     rows_of_a_table, states, written_items, lists_of_lists, integers_and_floats, grows_while,
     arrays_of_vectors, tables_and_counts,
