@@ -246,7 +246,7 @@ class Structured:
         is_new = len(self.broadcasts) > known
         if not is_new:  # the code is what it was
             self.native, self.native_code, self.why, self.asides, self.spent = machine
-        elif machine[0] is not None:  # it will not be written anew for this once more
+        else:  # it will not be written anew for this once more
             self.spent = machine[-1]
         return is_new
 
