@@ -305,6 +305,10 @@ class Record(tuple):
     user_class: Callable[[], Any]
 
 
+class Columns(tuple):
+    """A list of tuples that may grow: a list for each of their parts."""
+
+
 class Named(dict):
     """A dict whose keys are known texts, and which nobody changes."""
 

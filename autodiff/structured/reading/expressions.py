@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.indices import has_arrays, kind_of_index
-from autodiff.structured.form.ir import Items, Named, Op, Record, Value, known
+from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
@@ -235,6 +235,8 @@ class Expressions(Sequences):
             if not is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
+        if type(base) is Columns:
+            return self._item_of_columns(base, self.value(node.slice))
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
@@ -309,6 +311,8 @@ class Expressions(Sequences):
                 return self._of_object(self.attribute(owner, node.func.attr), node)
             if isinstance(owner, Record):
                 return self._of_record(owner, node)
+            if type(owner) is Columns:
+                return self._append_to_columns(owner, self.expression(node.args[0]))
             owner = self.one(owner)
             if owner.kind.is_list:
                 return self._of_list(owner, node)
@@ -434,6 +438,8 @@ class Expressions(Sequences):
         return NotImplemented
 
     def _length_of(self, x: Any) -> Any:
+        if type(x) is Columns:
+            return self.length(x[0])
         if isinstance(x, (tuple, Named)):
             return self.const(len(x))
         if x.kind.parts:

@@ -13,6 +13,7 @@ from typing import Any
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
+    Columns,
     For,
     Items,
     Named,
@@ -176,6 +177,9 @@ class Loops(Expressions):
             return self._over(list(map(self.const, value)))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
+        if type(value) is Columns:
+            overs = list(map(self._over_list, value))
+            return _Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autodiff.structured.form.ir import Items, Named, Op, Record, Value, known
+from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.lists import Lists
 
@@ -95,6 +95,15 @@ class Sequences(Lists):
             raise UnsupportedError("a slice of a list that is not known")
         return _without_names(base)(base[slice(*bounds)])
 
+    def _item_of_columns(self, xs: Columns, at: Value) -> tuple:
+        """Read an item of a list of tuples."""
+        return tuple([self.item(column, at) for column in xs])
+
+    def _append_to_columns(self, xs: Columns, x: Any) -> Value:
+        for column, part in zip(xs, x, strict=True):
+            self.append(column, part)
+        return self.const(None)
+
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""
         if type(xs) is not Value:
@@ -137,6 +146,40 @@ def has_no_other_name(name: str, function: ast.AST) -> bool:
     if any(isinstance(part, ast.arg) and part.arg == name for part in ast.walk(function)):
         return False
     return len(made) == 1 and id(made[0]) in displayed
+
+
+def parts_appended(name: str, function: ast.AST) -> int:
+    """Return of how many parts the tuples are that a function appends to a list, made empty.
+
+    It is 0 unless nothing else is done with the list but to go over it, and to read its items and
+    its length.
+    """
+    names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
+    lengths: set[int] = set()
+    known: set[int] = set()
+    for part in ast.walk(function):
+        used: list[ast.expr] = []
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.List):
+            used = part.targets if len(part.targets) == 1 and not part.value.elts else []
+        elif isinstance(part, (ast.For, ast.comprehension)):
+            used = [part.iter]
+        elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load):
+            used = [] if isinstance(part.slice, ast.Slice) else [part.value]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            (given,) = part.args if len(part.args) == 1 else (None,)
+            is_tuple = isinstance(given, ast.Tuple) and part.func.attr == "append"
+            if is_tuple and isinstance(part.func.value, ast.Name) and part.func.value.id == name:
+                lengths.add(len(given.elts))  # type: ignore[union-attr] # it is a tuple
+                used = [part.func.value]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
+            used = part.args if part.func.id in _GOING_OVER else []
+        known.update(map(id, used))
+    has_starred = any(isinstance(part, ast.Starred) for part in ast.walk(function))
+    is_own = all(id(part) in known for part in names) and not has_starred
+    return lengths.pop() if is_own and len(lengths) == 1 else 0
+
+
+_GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
 
 
 def is_key(x: Any) -> bool:

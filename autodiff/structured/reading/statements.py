@@ -11,7 +11,17 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.form.ir import LIST_WRITES, WRITES, Items, Named, Op, Slot, Value, known
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
+    Columns,
+    Items,
+    Named,
+    Op,
+    Slot,
+    Value,
+    known,
+)
 from autodiff.structured.form.kinds import (
     Kind,
     NoItemsError,
@@ -25,7 +35,7 @@ from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import grown_in
 from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.sequences import has_no_other_name
+from autodiff.structured.reading.sequences import has_no_other_name, parts_appended
 
 
 class Statements(Loops):
@@ -81,6 +91,10 @@ class Statements(Loops):
         """Return a list as one that may grow, if the function changes what it binds to it."""
         if type(value) is not Items:
             return value
+        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+        n = parts_appended(name, self.calling[-1]) if name and not value else 0
+        if n:
+            return Columns([self.list_of([]) for _ in range(n)])
         grown = grown_in(self.calling[-1]) if value else ()
         grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
         return self.list_from(value) if grows or not value else value

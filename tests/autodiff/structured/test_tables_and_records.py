@@ -232,6 +232,27 @@ def first_items_later(a: Any, b: Any) -> Any:
     return np.sum(x * x)
 
 
+def springs(a: Any, b: Any) -> Any:
+    bonds = []
+    for i in range(4):
+        for j in range(i):
+            bonds.append((i, j, 0.5 * a[i + j]))
+            if j == 1:
+                bonds.append((j, 0, b[0]))
+    x = a[:6] * 1.0
+    for _ in range(3):
+        f = np.zeros(6)
+        for k, (i, j, rest) in enumerate(bonds):
+            d = x[j] - x[i]
+            f[i] += d * (abs(d) - rest) * b[k]
+            f[j] -= d * (abs(d) - rest)
+        x = x + 0.1 * f * bonds[-1][2]
+    path = []
+    for i, j, _ in reversed(bonds):
+        path.append((x[i], x[j]))
+    return sum(p * q for p, q in path) * len(bonds) + bonds[2][2] + path[0][1]
+
+
 def never_any(a: Any, b: Any) -> Any:
     none = []
     total = 0.0
@@ -283,7 +304,7 @@ def chosen_rows(a: Any, b: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [of_masks, diagonals, chosen_rows])
+@pytest.mark.parametrize("f", [of_masks, diagonals, chosen_rows, springs])
 def test_arrays(f: Callable, traced: Callable, runs: list[str]) -> None:
     for _ in range(2):
         check(f, traced, A, B)
