@@ -29,9 +29,9 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.form.ir import Fields, Items, Named
+from autodiff.structured.form.ir import Fields, Items, Named, Record
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.scopes import is_plain_class
+from autodiff.structured.reading.scopes import is_plain_class, record_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
@@ -165,9 +165,12 @@ def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
     return Named({k: _form_of(v, leaves, depth + 1) for k, v in x.items()})
 
 
-def _form_of_object(x: Any, leaves: list, depth: int) -> Fields | None:
-    """Return the form of an object of the user's with traced attributes; None for others."""
+def _form_of_object(x: Any, leaves: list, depth: int) -> Fields | Record | None:
+    """Return the form of a named tuple, or of an object of the user's with traced attributes."""
     cls = type(x)
+    record = record_class(cls) if isinstance(x, tuple) else None
+    if record is not None and max(len(x), depth) <= _MOST_PARTS:
+        return record([_form_of(v, leaves, depth + 1) for v in x])
     if cls in _ALONE or not is_plain_class(cls) or max(len(leaves), depth) > _MOST_PARTS:
         return None
     first = len(leaves)

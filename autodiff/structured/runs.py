@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Fields, Items, Named, flat
+from autodiff.structured.form.ir import Fields, Items, Named, Record, flat
 from autodiff.structured.runtime_calls import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import TRACERS
@@ -117,4 +117,7 @@ def _nest_of(form: Any, leaves: Iterator) -> Any:
         made: Any = object.__new__(form.cls)
         vars(made).update(parts)
         return made
-    return (list if type(form) is Items else tuple)([_nest_of(part, leaves) for part in form])
+    made = [_nest_of(part, leaves) for part in form]
+    if isinstance(form, Record):
+        return form.user_class()._make(made)
+    return made if type(form) is Items else tuple(made)

@@ -107,7 +107,7 @@ class Structured:
         program = self.program = lowered.program
         self.n_arguments = len(args)
         self.positions += range(len(args), len(args) + len(program.captured))
-        self.called = _functions_in(program.body)
+        self.called = _functions_in(program.body, lowered.made_of_others)
         share_repeated(program)
         remove_unread(program)
         resolve_rules(blocks_of(program.body))
@@ -256,6 +256,8 @@ class Structured:
         is_new = len(self.broadcasts) > known
         if not is_new:  # the code is what it was
             self.native, self.native_code, self.why, self.asides, self.spent = machine
+        else:  # it will not be written anew for this once more
+            self.spent = machine[-1]
         return is_new
 
     def with_strong_products(self, sweep: Callable) -> Any:
@@ -407,11 +409,12 @@ class Structured:
         return tuple(result)
 
 
-def _functions_in(nodes: list) -> set[Any]:
+def _functions_in(nodes: list, others: set[Any]) -> set[Any]:
     """Return the functions that are called, under all names that rules may have for them."""
     # Whose rules are taken for those of powers, sizes and `math.hypot`.
-    found: set[Any] = {np.square, np.fabs, np.hypot}
-    for f in {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}:
+    found: set[Any] = {np.square, np.fabs, np.hypot}  # and functions of the library's own
+    called = {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}
+    for f in called | others:
         own = function_of(f)
         found |= {f, own, key_of(own)[0], facts_of(own).ufunc}
     return found

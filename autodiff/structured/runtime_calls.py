@@ -63,18 +63,34 @@ def total(x: Any) -> Any:
     return float(found) if type(found) is np.float64 else found
 
 
-def extremum_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
-    """Share a cotangent among the elements that are the largest or smallest."""
+def extremum_back(
+    g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
+) -> np.ndarray:  # fmt: skip
+    """Share a cotangent among the elements that are the largest or smallest, along some axes."""
     hit = x == y
-    n = np.count_nonzero(hit)
-    if not n:
+    n = np.count_nonzero(hit) if axes is None else hit.sum(axes, keepdims=True)
+    if not (n if axes is None else n.all()):
         raise ChangedError("an extremum that is NaN")
     return hit * (g / n)
 
 
-def norm_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a vector by that of its norm; 0 where it has no derivative."""
-    return (g / y if y != 0 else 0.0) * x
+def cumsum_back(g: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a vector by that of its running sums."""
+    return np.cumsum(g[::-1])[::-1]
+
+
+def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a matrix by that of its Cholesky factor, in machine code alone."""
+    raise NotImplementedError
+
+
+def norm_back(
+    g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
+) -> np.ndarray:  # fmt: skip
+    """Return the cotangent of vectors by that of their norms; 0 where it has no derivative."""
+    if axes is None:
+        return (g / y if y != 0 else 0.0) * x
+    return (np.where(y != 0, g, 0.0) / np.where(y != 0, y, 1.0)) * x
 
 
 def inner(d: Any, g: Any) -> Any:
@@ -89,6 +105,12 @@ def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     x = np.empty(shape, dtype)
     x[...] = g
     return x
+
+
+def diagonal_of(x: np.ndarray) -> np.ndarray:
+    """Return a view of the diagonal of a matrix, to be written into."""
+    n = min(x.shape)
+    return np.einsum("ii->i", x[:n, :n])
 
 
 def zeros_like(x: np.ndarray) -> np.ndarray:
@@ -212,6 +234,7 @@ SCOPE = {
     "s_": np.s_,
     "errstate": np.errstate,
     "zeros_like": zeros_like,
+    "diagonal_of": diagonal_of,
     "shadow_with": shadow_with,
     "zeros_along": zeros_along,
     "may_share": np.may_share_memory,

@@ -293,6 +293,22 @@ class Items(tuple):
     has_name = False
 
 
+class Record(tuple):
+    """A named tuple; each of the user's classes has a class of its own here.
+
+    Attributes
+    ----------
+    user_class : callable
+        Returns the user's class.
+    """
+
+    user_class: Callable[[], Any]
+
+
+class Columns(tuple):
+    """A list of tuples that may grow: a list for each of their parts."""
+
+
 class Named(dict):
     """A dict whose keys are known texts, and which nobody changes."""
 

@@ -19,6 +19,10 @@ class UnsupportedError(Exception):
     """A function uses something that is not read from its source; it is traced instead."""
 
 
+class NoItemsError(UnsupportedError):
+    """An item is read of a list that has had none so far: a later turn of a loop may add some."""
+
+
 class UnboundError(UnsupportedError):
     """A variable is read that may not be bound: a loop binds it, if it has a turn.
 

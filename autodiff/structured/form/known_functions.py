@@ -36,7 +36,20 @@ def length_of_slice(length: int, *bounds: int | None) -> int:
 
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {np.float64, complex, len, min, max, np.ndarray, np.identity, turns_of}
+    | {
+        np.float64,
+        np.float32,
+        np.int64,
+        np.int32,
+        np.bool_,
+        complex,
+        len,
+        min,
+        max,
+        np.ndarray,
+        np.identity,
+        turns_of,
+    }
     | {are_distinct, start_of_slice, length_of_slice}
 )
 
@@ -53,6 +66,9 @@ VIEWS = frozenset(
     | {np.rot90, np.squeeze}
 )
 
+DIAGONALS = frozenset({np.diag, np.diagonal, np.ndarray.diagonal})
+"""What gives a view of the diagonal of a matrix, which cannot be written into."""
+
 # What returns an array of its own, beside those of which the facts say so.
 _NEW = frozenset(
     {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.zeros_like, np.ones_like}
@@ -64,6 +80,7 @@ _NEW = frozenset(
     | {np.linalg.eigvalsh, np.linalg.pinv, np.gradient, np.interp, np.clip, np.convolve}
     | {np.correlate, np.sort, np.argsort, np.searchsorted, np.cov, np.median, np.percentile}
     | {np.quantile, np.average, np.ptp, np.nansum, np.nanmean, np.trace, np.trapezoid, np.polyval}
+    | {np.ediff1d, np.block, np.sinc, np.unwrap, np.bincount, np.delete, np.insert}
     | {np.take, np.take_along_axis, np.select, np.append, np.column_stack, np.ndarray.clip}
 )
 

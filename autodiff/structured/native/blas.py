@@ -18,7 +18,7 @@ from autodiff.structured.native.code import I8, I32, I64, PTR, TYPES, Code
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
 _FUNCTIONS = {"cython_blas": ("dgemv", "dgemm", "sgemv", "sgemm"),
-              "cython_lapack": ("dgesv", "dgetrf")}  # fmt: skip
+              "cython_lapack": ("dgesv", "dgetrf", "dpotrf", "dtrtrs")}  # fmt: skip
 MOST = 2**31
 """BLAS takes fewer elements along an axis."""
 
@@ -80,6 +80,23 @@ def solve(code: Code, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
 def factor(code: Code, a: Any, n: Any, pivots: Any) -> None:
     """Put the triangular factors of a matrix in its place; leave if it is singular."""
     _by_lapack(code, "getrf", n, lambda c, size: [size, size, a, size, pivots])
+
+
+def factor_positive(code: Code, a: Any, n: Any) -> None:
+    """Put the Cholesky factor in the place of a lower triangle; leave if there is none.
+
+    The matrix is dense, row by row: to LAPACK it is an upper triangle.
+    """
+    _by_lapack(code, "potrf", n, lambda c, size: [c.letter(char("U")), size, a, size])
+
+
+def solve_transposed(code: Code, lower: Any, x: Any, n: Any) -> None:
+    """Put the solution of a system with the transpose of a lower triangle in the place of `x`.
+
+    The triangle is dense, row by row; `x` has n right sides, column by column.
+    """
+    _by_lapack(code, "trtrs", n, lambda c, size: [
+        *map(c.letter, map(char, "UNN")), size, size, lower, size, x, size])  # fmt: skip
 
 
 def _by_lapack(code: Code, name: str, n: Any, args: Callable) -> None:

@@ -39,6 +39,9 @@ STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN, NOT_READ = 1, 2, 3, 4
 warn, or a sweep has not read all that was pushed."""
 
 
+_FEW_TURNS = 16  # LLVM has no loop for what is left of so few
+
+
 def element_of(dtype: Any) -> tuple[Any, str]:
     """Return how elements of a dtype are held."""
     if dtype not in ELEMENTS:
@@ -150,7 +153,9 @@ class Code:
 
         `alone` says that no turn reads what another one writes (`accessed` marks what is read and
         written): LLVM then asks no questions before it works on several elements at once. It does
-        not try to unless `is_dense`: then these lie side by side.
+        not try to unless `is_dense`: then these lie side by side. Nor does it for a few turns: it
+        would fill the rest of a register with zeros, and the processor would note what NumPy does
+        not divide by.
         """
         before = self.b.block
         head = self.function.append_basic_block("head")
@@ -169,7 +174,8 @@ class Code:
         i.add_incoming(following, self.b.block)
         back = self.b.branch(head)
         if alone:
-            mark = "loop" if is_dense else "loop of single elements"
+            are_few = isinstance(n, ir.Constant) and n.constant < _FEW_TURNS
+            mark = "loop" if is_dense and not are_few else "loop of single elements"
             back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {id(back)}"]))
         self.b.position_at_end(after)
 

@@ -22,6 +22,8 @@ from autodiff.structured.native.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
 _LEAST_SUMMED = 4  # products for a number: fewer are added faster in loops
+_LEAST_OF = {">": float("-inf"), "<": float("inf")}
+"""What every number exceeds, or is exceeded by."""
 
 
 class Elementwise:
@@ -211,105 +213,123 @@ class Elementwise:
 
         self.each(target.shape, arrays, body)
 
-    # -- sums --------------------------------------------------------------------------------------
+    # -- sums and extrema --------------------------------------------------------------------------
 
     def total(self, x: Array | Tree) -> Number:
         """Return the sum of all elements, in an order of its own, as NumPy does."""
-        dtype = dtype_of(x)
-        _, letter = element_of(dtype)
-        if letter not in "ds":
-            raise UnsupportedError("a sum of what is no float")
-        kind = TYPES[letter]
-        place = self.code.variable(kind)
-        self.b.store(ir.Constant(kind, 0.0), place)
-        sources = leaves(x)
-        self.each(x.shape, sources, self._adding(x, sources, place, letter))
-        return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
+        return self._folded(x, 0.0, self._sum)
 
     def extremum(self, x: Array | Tree, sign: str) -> Number:
         """Return the largest or smallest element; leave if one is NaN, or there is none."""
-        dtype = dtype_of(x)
-        _, letter = element_of(dtype)
-        if letter not in "ds":
-            raise UnsupportedError("an extremum of what is no float")
-        b, kind = self.b, TYPES[letter]
-        place, first = self.code.variable(kind), float("-inf" if sign == ">" else "inf")
-        b.store(ir.Constant(kind, first), place)
+        found = self._folded(x, _LEAST_OF[sign], self._further(sign))
+        self._check_finite(found)
+        return found
+
+    def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
+        """Return the sums along some axes, which are left out unless they are kept."""
+        return self._folded_along(x, axes, keeps, store, 0.0, self._sum)
+
+    def extremum_along(
+        self, x: Array | Tree, axes: set[int], keeps: bool, store: int, sign: str
+    ) -> Array:  # fmt: skip
+        """Return the extrema along some axes; leave if one is NaN, or there is none."""
+        first, fold = _LEAST_OF[sign], self._further(sign)
+        made = self._folded_along(x, axes, keeps, store, first, fold)
+        self.each(made.shape, [made], lambda at: self._check_finite(self.read(made.dtype, at[0])))
+        return made
+
+    def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
+        """Return the sums along the axes that have one element in a shape, or are not in it."""
+        return self._folded_to(x, shape, store, 0.0, self._sum)
+
+    def _sum(self, old: Any, new: Any) -> Any:
+        return self.b.fadd(old, new, flags=("reassoc",))
+
+    def _further(self, sign: str) -> Callable[[Any, Any], Any]:
+        """Return what gives the larger or smaller one of two numbers; a NaN stays."""
+        b = self.b
+
+        def further(old: Any, new: Any) -> Any:
+            is_next = b.fcmp_unordered(sign, new, old)
+            return b.select(b.and_(is_next, b.fcmp_ordered("ord", old, old)), new, old)
+
+        return further
+
+    def _check_finite(self, x: Number) -> None:
+        size = self.scalars.library("fabs", [x.value], x.letter)
+        limit = ir.Constant(TYPES[x.letter], float("inf"))
+        self.code.exit_if(self.b.not_(self.b.fcmp_ordered("<", size, limit)))
+
+    def _folded(self, x: Array | Tree, first: float, fold: Callable[[Any, Any], Any]) -> Number:
+        """Return what a function of two numbers makes of all elements, one after the other."""
+        dtype, letter = dtype_of(x), _letter_of_floats(x)
+        kind = TYPES[letter]
+        place = self.code.variable(kind)
+        self.b.store(ir.Constant(kind, first), place)
         sources = leaves(x)
+        self.each(x.shape, sources, self._folding(x, sources, place, fold))
+        return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
 
-        def body(places: list) -> None:
-            found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
-            old, new = b.load(place, typ=kind), self.scalars.converted(found, letter)
-            is_next = b.fcmp_unordered(sign, new, old)  # a NaN stays
-            is_next = b.and_(is_next, b.fcmp_ordered("ord", old, old))
-            b.store(b.select(is_next, new, old), place)
-
-        self.each(x.shape, sources, body)
-        value = b.load(place, typ=kind)
-        size = self.scalars.library("fabs", [value], letter)
-        self.code.exit_if(b.not_(b.fcmp_ordered("<", size, ir.Constant(kind, float("inf")))))
-        return Number(Kind(frozenset([dtype.type])), letter, value)
-
-    def _adding(
-        self, x: Array | Tree, sources: list[Array], place: Any, letter: str
+    def _folding(
+        self, x: Array | Tree, sources: list[Array], place: Any, fold: Callable[[Any, Any], Any]
     ) -> Callable[[list], None]:
-        """Return a body that adds each element to a variable."""
+        """Return a body that folds each element into a variable."""
+        letter = _letter_of_floats(x)
         kind, b = TYPES[letter], self.b
 
         def body(places: list) -> None:
             found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
             value = self.scalars.converted(found, letter)
-            b.store(b.fadd(b.load(place, typ=kind), value, flags=("reassoc",)), place)
+            b.store(fold(b.load(place, typ=kind), value), place)
 
         return body
 
-    def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
-        """Return the sums along some axes, which are left out unless they are kept."""
+    def _folded_along(
+        self, x: Array | Tree, axes: set[int], keeps: bool, store: int, first: float,
+        fold: Callable[[Any, Any], Any],
+    ) -> Array:  # fmt: skip
         one = self.code.whole(1)
-        made = self.summed_to(x, [one if k in axes else n for k, n in enumerate(x.shape)], store)
+        shape = [one if k in axes else n for k, n in enumerate(x.shape)]
+        made = self._folded_to(x, shape, store, first, fold)
         if not keeps:
             left = [k for k in range(len(x.shape)) if k not in axes]
             made.shape = [made.shape[k] for k in left]
             made.strides = [made.strides[k] for k in left]
         return made
 
-    def summed_to(self, x: Array | Tree, shape: list, store: int) -> Array:
-        """Return the sums along the axes that have one element in a shape, or are not in it."""
+    def _folded_to(
+        self, x: Array | Tree, shape: list, store: int, first: float,
+        fold: Callable[[Any, Any], Any],
+    ) -> Array:  # fmt: skip
+        """Fold along the axes that have one element in a shape, or are not in it."""
+        letter = _letter_of_floats(x)
         made = self.made(dtype_of(x), shape, store)
-        _, letter = element_of(made.dtype)
-        if letter not in "ds":
-            raise UnsupportedError("a sum of what is no float")
-        self.write(made, Number(Kind(frozenset([made.dtype.type])), letter,
-                                ir.Constant(TYPES[letter], 0.0)))  # fmt: skip
+        kind, b = TYPES[letter], self.b
+        own = Kind(frozenset([made.dtype.type]))
+        self.write(made, Number(own, letter, ir.Constant(kind, first)))
         self.check_fits(shape, x.shape)
         sources = leaves(x)
         if not shape or is_one(shape[-1]):  # each of them is a variable while it grows
-            self._add_along_last(x, sources, made, letter)
+            place = self.code.variable(kind)
+            folding = self._folding(x, sources, place, fold)
+
+            @contextlib.contextmanager
+            def around(places: list) -> Iterator[None]:
+                b.store(b.load(places[0], typ=kind), place)
+                yield
+                b.store(b.load(place, typ=kind), places[0])
+
+            self.each(x.shape, [made, *sources], lambda at: folding(at[1:]), around=around)
             return made
 
         def body(places: list) -> None:
             by_array = {id(a): p for a, p in zip(sources, places[1:], strict=True)}
-            old = self.read(made.dtype, places[0])
-            found = [old, self.element(x, by_array)]
-            self.put(made.dtype, self.scalars.function(operator.add, found, made.kind), places[0])
+            new = self.scalars.converted(self.element(x, by_array), letter)
+            old = self.read(made.dtype, places[0]).value
+            self.put(made.dtype, Number(own, letter, fold(old, new)), places[0])
 
         self.each(x.shape, [made, *sources], body, alone=False)
         return made
-
-    def _add_along_last(
-        self, x: Array | Tree, sources: list[Array], made: Array, letter: str
-    ) -> None:
-        kind, b = TYPES[letter], self.b
-        place = self.code.variable(kind)
-        add = self._adding(x, sources, place, letter)
-
-        @contextlib.contextmanager
-        def around(places: list) -> Iterator[None]:
-            b.store(b.load(places[0], typ=kind), place)
-            yield
-            b.store(b.load(place, typ=kind), places[0])
-
-        self.each(x.shape, [made, *sources], lambda places: add(places[1:]), around=around)
 
     # -- products ----------------------------------------------------------------------------------
 
@@ -373,7 +393,7 @@ class Elementwise:
         along = b.icmp_signed("<=", self._size(x.strides[1]), self._size(x.strides[0]))
         with code.branches(along) as (then, otherwise):
             with then, code.counted(x.shape[0]) as i:
-                found = self.total(Tree(vector, operator.mul, [_row(code, x, i), y], y.shape))
+                found = self.total(Tree(vector, operator.mul, [self.row(x, i), y], y.shape))
                 self.put(made.dtype, found, code.at(made.address, b.mul(i, made.strides[0])))
             with otherwise:
                 self.write(made, self._zero(made))
@@ -382,17 +402,22 @@ class Elementwise:
     def _by_columns(self, x: Array, y: Array, made: Array) -> None:
         """Multiply two matrices, row by row."""
         with self.code.counted(x.shape[0]) as i:
-            row = _row(self.code, made, i)
+            row = self.row(made, i)
             self.write(row, self._zero(made))
-            self._add_rows(row, y, _row(self.code, x, i))
+            self._add_rows(row, y, self.row(x, i))
 
     def _add_rows(self, made: Array, x: Array, y: Array) -> None:
         """Add numbers times the rows of a matrix to a vector."""
         vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
         with self.code.counted(x.shape[0]) as k:
             factor = self.read(y.dtype, self.code.at(y.address, self.b.mul(k, y.strides[0])))
-            row = Tree(vector, operator.mul, [_row(self.code, x, k), factor], made.shape)
+            row = Tree(vector, operator.mul, [self.row(x, k), factor], made.shape)
             self.write(made, row, operator.add)
+
+    def row(self, x: Array, i: Any) -> Array:
+        """Return a part of an array along the first axis."""
+        address = self.code.at(x.address, self.b.mul(i, x.strides[0]))
+        return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
 
     def transposed(self, x: Any) -> Array:
         """Return a matrix with its axes exchanged."""
@@ -414,13 +439,15 @@ class Elementwise:
         return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
 
 
+def _letter_of_floats(x: Array | Tree) -> str:
+    letter = element_of(dtype_of(x))[1]
+    if letter not in "ds":
+        raise UnsupportedError("a sum or extremum of what is no float")
+    return letter
+
+
 def _nothing(places: list) -> AbstractContextManager:
     return contextlib.nullcontext()
-
-
-def _row(code: Code, x: Array, i: Any) -> Array:
-    address = code.at(x.address, code.b.mul(i, x.strides[0]))
-    return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
 
 
 def is_one(n: Any) -> bool:

@@ -11,16 +11,22 @@ import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import (
+    DIAGONALS,
+    function_of,
+    length_of_slice,
+    start_of_slice,
+)
 from autodiff.structured.native import memory
 from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
-from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars
+from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars, tag_of
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
+    Chosen,
     Known,
     List,
     Number,
@@ -28,10 +34,15 @@ from autodiff.structured.native.values import (
     Several,
     Tree,
     Turns,
+    has_tag,
     leaves,
+    letter_of,
 )
 from autodiff.structured.runtime_calls import (
     add_at,
+    cholesky_back,
+    cumsum_back,
+    diagonal_of,
     extremum_back,
     fitted,
     gather,
@@ -48,9 +59,8 @@ from autodiff.structured.runtime_calls import (
 from autodiff.structured.writing.calls_without_rules import JOINS
 
 _INT = Kind(frozenset([int]))
-_SUMS = frozenset({np.sum, np.ndarray.sum})
-_MEANS = frozenset({np.mean, np.ndarray.mean})
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
+_REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA})
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -186,9 +196,11 @@ class Expressions(SweepCalls):
         base = self.expression(node.value)
         if isinstance(base, Several):
             k = self.expression(node.slice)
-            if not isinstance(k, Known):
-                raise UnsupportedError("an index of a tuple")
-            return base.parts[k.x]
+            if isinstance(k, Known):
+                return base.parts[k.x]
+            if all(isinstance(p, Several) for p in base.parts):
+                return Chosen(base.parts, self.integer(node.slice))
+            return self._one_of(base.parts, k)
         if isinstance(base, List):
             return self.item(base, self.integer(node.slice))
         if isinstance(base, Tree):
@@ -198,13 +210,50 @@ class Expressions(SweepCalls):
         found = self.part(base, node)
         return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
 
+    def _one_of(self, parts: list, k: Any) -> Number:
+        """Return one of some numbers that are displayed."""
+        numbers = [self.scalars.number(p) for p in parts]
+        if not all(isinstance(x, Number) for x in numbers) or not numbers:
+            raise UnsupportedError("an index of a tuple")
+        kind = Kind(frozenset[type]().union(*[x.kind.classes for x in numbers]))
+        letter, b, code = letter_of(kind), self.b, self.code
+        i = self.indexing.place(self.scalars.converted(k, "i"), code.whole(len(numbers)))
+        first, *others = numbers
+        made = Number(kind, letter, self.scalars.converted(first, letter))
+        made.tag = tag_of(code, first) if has_tag(kind) else None
+        for n, x in enumerate(others, 1):
+            is_it = code.equal(i, code.whole(n))
+            made.value = b.select(is_it, self.scalars.converted(x, letter), made.value)
+            if made.tag is not None:
+                made.tag = b.select(is_it, tag_of(code, x), made.tag)
+        return made
+
+    def on_start(self, n: Any, *bounds: Any) -> Number:
+        """``start_of_slice(n, start, stop, step)``."""
+        return self.whole(self._slice(n, bounds)[0])
+
+    def on_length(self, n: Any, *bounds: Any) -> Number:
+        """``length_of_slice(n, start, stop, step)``."""
+        return self.whole(self._slice(n, bounds)[1])
+
+    def _slice(self, n: Any, bounds: tuple) -> tuple[Any, Any, Any]:
+        given = [None if isinstance(x, Known) and x.x is None else self.scalars.number(x).value
+                 for x in bounds]  # fmt: skip
+        return self.indexing.bounds(slice(*given), self.scalars.number(n).value)
+
+    def on_diagonal(self, x: Any, *others: Any, **options: Any) -> Array:
+        """``np.diag(x)`` of a matrix: a view."""
+        if others or options:
+            raise UnsupportedError("another diagonal in machine code")
+        return self.indexing.diagonal(self.elementwise.at_hand(x))
+
     def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
         """Return a part of an array: an array, or the address of an element."""
         parts = self.indices(node) if parts is None else parts
         if self.is_mask(base, parts):
             return self.chosen(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
-            if len(parts) > 1 or len(base.shape) > 1 or len(parts[0].shape) > 1:
+            if len(parts) > 1 or len(parts[0].shape) > 1:
                 raise UnsupportedError("an array as one of several indices")
             return self._taken(base, parts[0])
         return self.indexing.part(base, parts, ast.unparse(node))
@@ -269,8 +318,8 @@ class Expressions(SweepCalls):
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
-        if f.x in _SUMS or f.x in _MEANS:
-            return self._summed(f.x, args, options)
+        if function_of(f.x) in _REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
+            return self._along(function_of(f.x), args, options)
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
@@ -320,24 +369,15 @@ class Expressions(SweepCalls):
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
-            return self._reduced(f, *args)
+            raise UnsupportedError(f"{f.__name__} in machine code")
         if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f) or f in STRONG):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{f.__name__} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
-    def _reduced(self, f: Any, x: Any, *others: Any) -> Any:
-        """Return a norm or extremum of all elements."""
-        sign = _EXTREMA.get(function_of(f))
-        if not others and sign is not None:
-            return self.elementwise.extremum(x, sign)
-        if not others and f is np.linalg.norm:
-            return self.call(np.sqrt, [self.elementwise.total(self.call(operator.mul, [x, x]))])
-        raise UnsupportedError(f"{f.__name__} in machine code")
-
-    def _summed(self, f: Any, args: list, options: dict[str, Any]) -> Any:
-        """Return the sum or mean of all elements, or of those along some axes."""
+    def _along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
+        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
         given = dict(zip(("a", "axis"), args, strict=False)) | options
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
@@ -349,12 +389,23 @@ class Expressions(SweepCalls):
         n = len(x.shape)
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
-        e = self.elementwise
-        if len(axes) < n or keeps.x:
-            made: Any = e.summed_along(x, axes, keeps.x, self.store_of_new())
-        else:
-            made = e.total(x)
-        if f in _SUMS:
+        if f is np.linalg.norm:
+            if len(args) > 1 or isinstance(axis, Several):
+                raise UnsupportedError("a norm of matrices in machine code")
+            return self.call(
+                np.sqrt, [self._reduced(f, self.call(operator.mul, [x, x]), axes, keeps.x)]
+            )
+        return self._reduced(f, x, axes, keeps.x)
+
+    def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
+        """Reduce an array along some axes."""
+        e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
+        if sign is not None:
+            if is_part:
+                return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
+            return e.extremum(x, sign)
+        made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
+        if f is not np.mean:
             return made
         count: Any = self.code.whole(1)
         for k in axes:
@@ -367,15 +418,22 @@ class Expressions(SweepCalls):
         shadow = self.expression(node.args[0])
         index: Any = node.args[1]
         parts = [self._index(p) for p in parts_of(index.slice)]
-        if len(parts) > 1 or not isinstance(parts[0], Array) or len(shadow.shape) > 1:
+        if len(parts) > 1 or not isinstance(parts[0], Array) or len(parts[0].shape) > 1:
             raise UnsupportedError("an array as one of several indices")
         places = parts[0]
-        x = self.scalars.number(self.expression(node.args[2]))
+        x: Any = self.scalars.number(self.expression(node.args[2]))
         e = self.elementwise
         self.settle(shadow.group)
         if not isinstance(x, Number):
             x = e.at_hand(x)
-            e.check_fits(x.shape, places.shape)
+            e.check_fits(x.shape, [*places.shape, *shadow.shape[1:]])
+        if len(shadow.shape) > 1:
+            with self.code.counted(places.shape[0]) as k:
+                row = x
+                if not isinstance(x, Number) and len(x.shape) == len(shadow.shape):
+                    row = e.row(x, k)
+                e.write(self.row_at(shadow, places, k), row, operator.add)
+            return
 
         def body(at: list) -> None:
             i = self.indexing.place(e.read(places.dtype, at[0]).value, shadow.shape[0])
@@ -425,7 +483,12 @@ _OWN: dict[Any, Callable] = {
     stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
+    cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
+    **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
+    np.linalg.cholesky: Expressions.cholesky,
     norm_back: Expressions.on_norm_back, np.linalg.solve: Expressions.solved,
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
+    **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
+    start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
 }  # fmt: skip

@@ -113,6 +113,21 @@ class Indexing:
         empty = b.or_(empty, code.less(b.sub(start, stop) if down else b.sub(stop, start), one))
         return start, b.select(empty, zero, length), step
 
+    def diagonal(self, a: Array) -> Array:
+        """Return a view of the diagonal of a matrix."""
+        if len(a.shape) != 2:
+            raise UnsupportedError("the diagonal of what is no matrix")
+        code, (m, n) = self.code, a.shape
+        size = code.b.select(code.less(m, n), m, n)
+        return Array(
+            a.dtype,
+            a.address,
+            [size],
+            [code.b.add(*a.strides)],
+            a.group,
+            a.text and f"diagonal of {a.text}",
+        )
+
     def flipped(self, a: Array, axes: range, text: str) -> Array:
         """Return a view whose elements go the other way along some axes."""
         code, b = self.code, self.code.b

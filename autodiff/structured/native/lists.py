@@ -7,6 +7,7 @@ strides of an array, or the address of a list. All of them lie in the store ``ke
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, PTR, TYPES
+from autodiff.structured.native.code import I64, PTR, TYPES, element_of
 from autodiff.structured.native.makers import Makers
 from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
+    Chosen,
     Items,
     Known,
     List,
@@ -130,6 +132,16 @@ class Lists(Makers):
             raise UnsupportedError("a list of several items that is repeated, in machine code")
         return made
 
+    def made_one_of(self, items: Items, x: Chosen) -> List:
+        """Return the list that is chosen of several, which alone is made."""
+        code, b = self.code, self.b
+        place = code.variable(PTR)
+        at = self.indexing.place(x.place, code.whole(len(x.parts)))
+        for k, part in enumerate(x.parts):
+            with code.branch(code.equal(at, code.whole(k))):
+                b.store(self.made_list(items, part.parts).address, place)
+        return List(items, b.load(place, typ=PTR))
+
     def length(self, xs: List) -> Any:
         """Return how many items there are."""
         return self.code.word(xs.address, _LENGTH)
@@ -177,8 +189,10 @@ class Lists(Makers):
         """Return the array of all items: of numbers, or of arrays of one shape."""
         code, b, e, kind = self.code, self.b, self.elementwise, xs.items.kind
         dtype, axis = options.pop("dtype", Known(None)), options.pop("axis", Known(0))
-        if options or not isinstance(axis, Known) or axis.x != 0 or xs.items.inner is not None:
+        if options or not isinstance(axis, Known) or axis.x != 0:
             raise UnsupportedError("an array of a list like this in machine code")
+        if xs.items.inner is not None:
+            return self._array_of_rows(xs, dtype)
         own = kind.dtype if kind.is_array else _FLOAT64
         wanted = dtype.x if isinstance(dtype, Known) else None
         if not isinstance(dtype, Known) or (wanted is not None and np.dtype(wanted) != own):
@@ -192,7 +206,7 @@ class Lists(Makers):
             with code.counted(n) as i:
                 x = self._item_at(xs, i)
                 e.check_shape(x.shape, first.shape)
-                e.write(self._row(made, i), x)
+                e.write(self.elementwise.row(made, i), x)
             return made
         if letter_of(kind) != "d" or kind.classes == {int}:
             raise UnsupportedError("an array of such numbers in machine code")
@@ -205,9 +219,18 @@ class Lists(Makers):
             e.put(own, self._item_at(xs, i), code.at(made.address, b.mul(i, made.strides[0])))
         return made
 
-    def _row(self, x: Array, i: Any) -> Array:
-        address = self.code.at(x.address, self.b.mul(i, x.strides[0]))
-        return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
+    def _array_of_rows(self, xs: List, dtype: Any) -> Array:
+        """Return the array of lists of one length."""
+        code, e = self.code, self.elementwise
+        n = self.length(xs)
+        code.exit_if(code.equal(n, code.whole(0)))
+        first = self.array_of(self._item_at(xs, code.whole(0)), {"dtype": dtype})
+        made = e.made(first.dtype, [n, *first.shape], self.store_of_new())
+        with code.counted(n) as i:
+            row = self.array_of(self._item_at(xs, i), {"dtype": dtype})
+            e.check_shape(row.shape, first.shape)
+            e.write(self.elementwise.row(made, i), row)
+        return made
 
     def _highest_tag(self, xs: List) -> Any:
         """Return the tag of the class that a sum of all numbers has."""
@@ -219,34 +242,60 @@ class Lists(Makers):
             b.store(b.select(code.less(highest, tag), tag, highest), place)
         return b.load(place, typ=I64)
 
-    def sum_of(self, xs: List) -> Number:
-        """Return the sum of numbers, one after the other."""
+    def _sum_of_arrays(self, xs: List) -> Array:
+        code, e = self.code, self.elementwise
+        dtype, n = xs.items.kind.dtype, self.length(xs)
+        assert dtype is not None
+        code.exit_if(code.equal(n, code.whole(0)))  # an integer
+        first = self._item_at(xs, code.whole(0))
+        made = e.made(dtype, first.shape, self.store_of_new())
+        e.write(made, self.scalars.known(0.0))
+        with code.counted(n) as i:
+            x = self._item_at(xs, i)
+            e.check_shape(x.shape, first.shape)
+            e.write(made, x, operator.add)
+        return made
+
+    def sum_of(self, xs: List) -> Number | Array:
+        """Return the sum of numbers or arrays, one after the other."""
         code, b, kind = self.code, self.b, xs.items.kind
+        if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "ds":
+            return self._sum_of_arrays(xs)
         if kind.is_array or xs.items.inner is not None or letter_of(kind) != "d":
             raise UnsupportedError("a sum of such items in machine code")
-        code.exit_if(code.equal(self.length(xs), code.whole(0)))  # an integer
         place = code.variable(TYPES["d"])
         b.store(ir.Constant(TYPES["d"], 0.0), place)
         with code.counted(self.length(xs)) as i:
             b.store(b.fadd(b.load(place, typ=TYPES["d"]), self._item_at(xs, i).value), place)
-        tag = self._highest_tag(xs) if has_tag(kind) else None
-        return Number(kind, "d", b.load(place, typ=TYPES["d"]), tag)
+        made = Number(Kind(kind.classes | {int}), "d", b.load(place, typ=TYPES["d"]))
+        # That of nothing is an integer.
+        own = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, "d", None))
+        is_empty = code.equal(self.length(xs), code.whole(0))
+        made.tag = b.select(is_empty, code.whole(TAGS[int]), own)
+        return made
 
     def on_sum_back(self, shadows: Any, g: Any, axis: Any) -> None:
-        """``sum_back(shadows, g, axis)``: add the cotangent of a sum to each number."""
+        """``sum_back(shadows, g, axis)``: add the cotangent of a sum to each number or array."""
+        if shadows.items.kind.is_array:
+            g = self.elementwise.at_hand(g)
+            with self.code.counted(self.length(shadows)) as i:
+                self.elementwise.write(self._item_at(shadows, i), g, operator.add)
+            return
         with self.code.counted(self.length(shadows)) as i:
             self.set_item(shadows, i, g, np.add)
 
     def on_stack_back(self, shadows: Any, g: Any, axis: Any) -> None:
         """``stack_back(shadows, g, 0)``: take the cotangent of an array of all items apart."""
         code, e = self.code, self.elementwise
-        if not isinstance(shadows, List) or axis.x != 0 or shadows.items.inner is not None:
+        if not isinstance(shadows, List) or axis.x != 0:
             raise UnsupportedError("the adjoint of such an array in machine code")
         g = e.at_hand(g)
         e.check_shape([g.shape[0]], [self.length(shadows)])
         with code.counted(g.shape[0]) as i:
-            if shadows.items.kind.is_array:
-                e.write(self._item_at(shadows, i), self._row(g, i), np.add)
+            if shadows.items.inner is not None:
+                self.on_stack_back(self._item_at(shadows, i), self.elementwise.row(g, i), axis)
+            elif shadows.items.kind.is_array:
+                e.write(self._item_at(shadows, i), self.elementwise.row(g, i), np.add)
             else:
                 at = code.at(g.address, self.b.mul(i, g.strides[0]))
                 self.set_item(shadows, i, e.read(g.dtype, at), np.add)

@@ -51,7 +51,11 @@ class Makers:
     def _taken(self, base: Array, places: Array) -> Array:
         """Return the elements at an array of places."""
         e = self.elementwise
-        made = e.made(base.dtype, places.shape, self.store_of_new())
+        made = e.made(base.dtype, [*places.shape, *base.shape[1:]], self.store_of_new())
+        if len(base.shape) > 1:
+            with self.code.counted(places.shape[0]) as k:
+                e.write(e.row(made, k), self.row_at(base, places, k))
+            return made
 
         def body(at: list) -> None:
             i = self.indexing.place(e.read(places.dtype, at[1]).value, base.shape[0])
@@ -60,6 +64,13 @@ class Makers:
 
         e.each(made.shape, [made, places], body)
         return made
+
+    def row_at(self, base: Array, places: Array, k: Any) -> Array:
+        """Return the part of an array that is named by the k-th of its places."""
+        code, b = self.code, self.b
+        at = code.at(places.address, b.mul(k, places.strides[0]))
+        i = self.indexing.place(self.elementwise.read(places.dtype, at).value, base.shape[0])
+        return self.elementwise.row(base, i)
 
     def _new(self, x: Any) -> Any:
         if isinstance(x, (Array, Tree)):
@@ -227,6 +238,34 @@ class Makers:
         columns = e.computed(e.transposed(y), memory.SCRATCH)
         blas.solve(self.code, a.address, columns.address, n, y.shape[1], pivots)
         return e.computed(e.transposed(columns), self.store_of_new())
+
+    def running_sums(self, x: Any, *others: Any, **options: Any) -> Array:
+        """Return the sums of the elements of a vector up to each."""
+        e, code, b = self.elementwise, self.code, self.b
+        x = e.at_hand(x)
+        if others or options or len(x.shape) != 1 or x.dtype != np.float64:
+            raise UnsupportedError("running sums like these in machine code")
+        made, place = e.made(x.dtype, x.shape, self.store_of_new()), code.variable(TYPES["d"])
+        b.store(ir.Constant(TYPES["d"], 0.0), place)
+        with code.counted(x.shape[0]) as i:
+            value = e.read(x.dtype, code.at(x.address, b.mul(i, x.strides[0]))).value
+            is_first = code.equal(i, code.whole(0))
+            found = b.select(is_first, value, b.fadd(b.load(place, typ=TYPES["d"]), value))
+            b.store(found, place)
+            b.store(found, code.at(made.address, b.mul(i, made.strides[0])))
+        return made
+
+    def cholesky(self, a: Any, **options: Any) -> Array:
+        """Return the Cholesky factor of a matrix, of which the lower triangle is read."""
+        if options:
+            raise UnsupportedError("this call of cholesky in machine code")
+        e = self.elementwise
+        if len(a.shape) != 2 or dtype_of(a) != np.float64:
+            raise UnsupportedError("a system of another kind in machine code")
+        e.check_shape(a.shape[:1], a.shape[1:])
+        made = self.triangle(np.tril, a)
+        blas.factor_positive(self.code, made.address, a.shape[0])
+        return made
 
     def inverse(self, a: Any) -> Array:
         """Return the inverse of a matrix."""

@@ -69,6 +69,8 @@ class Names:
                     self._add(old_name(op), region_of(op), None)
                     self.groups[old_name(op)] = object()
                     assert base.memory is not None
+                elif op.code == "set" and op.args[1].kind.has_memory:
+                    self._old_shadow(old_name(op), op.args[1])
             for slot in block.writes:
                 self._slot(slot)
         self._flags(program.body)
@@ -131,6 +133,13 @@ class Names:
             self.kinds[shadow] = kind
             self.lists[name] = self._items(memory.root(), is_shadow=False)
             self.lists[shadow] = self._items(memory.root(), is_shadow=True)
+
+    def _old_shadow(self, name: str, v: Value) -> None:
+        """Note the shadow of an item that a list had in the place of another one."""
+        self._add(name, v.kind.general(), v.memory)
+        for known in (self.groups, self.lists):
+            if f"{name}_b" in known:
+                known[name] = known[f"{name}_b"]
 
     def _items(self, of: Memory, is_shadow: bool) -> Items:
         """Return of what a list is."""

@@ -22,6 +22,7 @@ from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.native.code import I64, TYPES, Code, element_of
 from autodiff.structured.native.inlining import MOST_DEPTH, dtype_of_number
+from autodiff.structured.native.integers import Integers
 from autodiff.structured.native.library import BY_BITS, OF_BITS, Library
 from autodiff.structured.native.values import (
     TAGS,
@@ -37,6 +38,13 @@ from chainrules_core.interpreter.parsing import tree_of
 
 EXACT = 2**53
 """Up to which all integers are floats."""
+_OF_TRUTHS: dict[Any, str] = {
+    **dict.fromkeys([operator.and_, np.bitwise_and, np.logical_and, operator.mul], "and_"),
+    **dict.fromkeys([operator.or_, np.bitwise_or, np.logical_or, operator.add], "or_"),
+    **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
+}
+# Of integers they make integers.
+_OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, abs}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
 _ARITHMETIC = {
@@ -61,7 +69,7 @@ UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
 
 
-class Scalars(Library):
+class Scalars(Integers, Library):
     """Writes functions of numbers.
 
     Attributes
@@ -129,7 +137,7 @@ class Scalars(Library):
         if letter == "i":
             if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
                 raise UnsupportedError("integers of less than 64 bits")
-            return Number(kind, "i", self._integers(f, [self.converted(a, "i") for a in args]))
+            return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
         if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
             raise UnsupportedError(f"{f.__name__} of floats")
         made = Number(kind, letter, None, self._tag(f, args, kind))
@@ -137,6 +145,7 @@ class Scalars(Library):
             made.value = self._of_either(f, args, made.tag, depth)
         else:
             made.value = self._written(f, args, letter, depth)
+        self._check_integer(made)
         self._check(f, args, made)
         return made
 
@@ -154,51 +163,25 @@ class Scalars(Library):
         """Return the class of a result that may be of several: the highest of the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
-        if int in kind.classes or (f is not abs and getattr(f, "__module__", "") != "_operator"):
+        is_other = f is not abs and getattr(f, "__module__", "") != "_operator"
+        if is_other or (int in kind.classes and f not in _OF_INTEGERS):
             raise UnsupportedError("a number of several classes")
-        tag: Any = self.code.whole(1)
+        tag: Any = self.code.whole(TAGS[int if int in kind.classes else float])
         for a in args:
             other = tag_of(self.code, a)
             tag = self.b.select(self.code.less(tag, other), other, tag)
         return tag
 
-    # -- integers ----------------------------------------------------------------------------------
-
-    def _integers(self, f: Any, args: list[Any]) -> Any:
-        b, code = self.b, self.code
-        if f in (operator.add, operator.sub, operator.mul):
-            a, c = args
-            if isinstance(a, ir.Constant) and isinstance(c, ir.Constant):
-                return code.whole(f(a.constant, c.constant))
-            if not self.raises:
-                return {operator.add: b.add, operator.sub: b.sub, operator.mul: b.mul}[f](a, c)
-            method = {operator.add: b.sadd_with_overflow, operator.sub: b.ssub_with_overflow,
-                      operator.mul: b.smul_with_overflow}[f]  # fmt: skip
-            both = method(a, c)
-            code.exit_if(b.extract_value(both, 1))
-            return b.extract_value(both, 0)
-        if f in (operator.neg, operator.pos):
-            return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
-        if f in (operator.floordiv, operator.mod):
-            a, c = args
-            # -2**63 // -1 does not fit, either.
-            code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
-            q, r = b.sdiv(a, c), b.srem(a, c)
-            down = b.and_(
-                code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0)))
-            )
-            if f is operator.mod:
-                return b.select(down, b.add(r, c), r)
-            return b.select(down, b.sub(q, code.whole(1)), q)
-        if f is abs:
-            return b.select(
-                code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
-            )
-        if f is min or f is max:
-            a, c = args
-            least, most = (a, c) if f is min else (c, a)
-            return b.select(code.less(a, c), least, most)
-        raise UnsupportedError(f"{f} of integers")
+    def _check_integer(self, x: Number) -> None:
+        """Leave if a number that may be an integer is one that a double does not hold."""
+        if x.tag is None or int not in x.kind.classes or not self.raises:
+            return
+        size = self.library("fabs", [x.value], "d")
+        is_large = self.b.not_(
+            self.b.fcmp_ordered("<", size, ir.Constant(TYPES["d"], float(EXACT)))
+        )
+        is_whole = self.code.equal(x.tag, self.code.whole(TAGS[int]))
+        self.code.exit_if(self.b.and_(is_whole, is_large))
 
     # -- floats ------------------------------------------------------------------------------------
 
@@ -226,16 +209,13 @@ class Scalars(Library):
 
     def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
         b = self.b
-        if letter == "b":
-            if f in (operator.and_, np.bitwise_and, np.logical_and):
-                return b.and_(*[self.converted(a, "b") for a in args])
-            if f in (operator.or_, np.bitwise_or, np.logical_or):
-                return b.or_(*[self.converted(a, "b") for a in args])
+        if letter == "b" and f in _OF_TRUTHS:
+            return getattr(b, _OF_TRUTHS[f])(*[self.converted(a, "b") for a in args])
         if f in STRONG:
             return self._strong(f, args[0], args[1], letter)
         plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
-        if plain is not None:
+        if plain is not None and letter != "b":
             x, y = [self.converted(a, letter) for a in args]
             return getattr(b, plain)(x, y)
         ufunc = facts_of(f).ufunc

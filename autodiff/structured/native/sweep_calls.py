@@ -10,6 +10,7 @@ import numpy as np
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.native import blas, memory
 from autodiff.structured.native.elementwise import is_one
 from autodiff.structured.native.lists import Lists
 from autodiff.structured.native.makers import TRIANGLES
@@ -71,15 +72,43 @@ class SweepCalls(Lists):
         """``inner(d, g)``: the sum of the products of elements."""
         return self.on_total(self.call(operator.mul, [d, g]))
 
-    def on_extremum_back(self, g: Any, y: Any, x: Any) -> Any:
-        """``extremum_back(g, y, x)``: shared among the elements that are the extremum."""
+    def on_extremum_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
+        """``extremum_back(g, y, x, axes)``: shared among the elements that are the extremum.
+
+        There is one: where it is NaN, the function itself steps aside.
+        """
         hit, zero = self.call(operator.eq, [x, y]), self.scalars.known(0.0)
-        n = self.on_total(self.call(np.where, [hit, self.scalars.known(1.0), zero]))
-        self.code.exit_if(self.scalars.compared("==", n, zero))
+        count = self.call(np.where, [hit, self.scalars.known(1.0), zero])
+        if axes is None:
+            n: Any = self.on_total(count)
+        else:
+            known = {p.x for p in axes.parts}
+            n = self.elementwise.summed_along(count, known, True, self.store_of_new())
         return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
 
-    def on_norm_back(self, g: Any, y: Any, x: Any) -> Any:
-        """``norm_back(g, y, x)``: the cotangent of a vector by that of its norm."""
+    def on_cumsum_back(self, g: Any) -> Array:
+        """``cumsum_back(g)``: the cotangent of a vector by that of its running sums."""
+        turned = self.indexing.flipped(self.elementwise.at_hand(g), range(1), "")
+        return self.indexing.flipped(self.running_sums(turned), range(1), "")
+
+    def on_cholesky_back(self, g: Any, y: Any) -> Any:
+        """``cholesky_back(g, y)``: L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, onto the triangle that is read."""
+        e, store = self.elementwise, self.store_of_new()
+        y, kind = e.computed(y, memory.SCRATCH), Kind(frozenset([np.ndarray]), dtype_of(y), 2)
+        x = self._half(e.product(e.transposed(y), g, kind, store))
+        for _ in range(2):
+            x = e.computed(e.transposed(x), memory.SCRATCH)  # the columns are rows
+            blas.solve_transposed(self.code, y.address, x.address, y.shape[0])
+        return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
+
+    def _half(self, x: Any) -> Array:
+        """Return the lower triangle of a matrix with the diagonal halved."""
+        made, half = self.triangle(np.tril, x), self.scalars.known(0.5)
+        self.elementwise.write(self.indexing.diagonal(made), half, operator.mul)
+        return made
+
+    def on_norm_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
+        """``norm_back(g, y, x, axes)``: the cotangent of vectors by that of their norms."""
         zero, one = self.scalars.known(0.0), self.scalars.known(1.0)
         is_zero = self.call(operator.eq, [y, zero])
         share = self.call(operator.truediv, [g, self.call(np.where, [is_zero, one, y])])

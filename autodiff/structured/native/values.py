@@ -183,6 +183,14 @@ class Repeated:
 
 
 @dataclass
+class Chosen:
+    """One of several lists as they are written."""
+
+    parts: list
+    place: Any
+
+
+@dataclass
 class Turns:
     """A range."""
 

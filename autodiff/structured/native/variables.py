@@ -16,6 +16,7 @@ from autodiff.structured.native.scalars import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
+    Chosen,
     Fresh,
     Known,
     List,
@@ -131,6 +132,8 @@ class Variables(Expressions):
         if name in self.names.lists and isinstance(value, (Several, Repeated)):
             times = value.times if isinstance(value, Repeated) else None
             value = self.made_list(self.names.lists[name], value.parts, times)
+        if name in self.names.lists and isinstance(value, Chosen):
+            value = self.made_one_of(self.names.lists[name], value)
         if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.computed(value, memory.KEPT)
         if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
-from autodiff.structured.form.ir import Block, If, Items, Memory, Named, Op, Program, Slot, Value
+from autodiff.structured.form.ir import (
+    Block,
+    If,
+    Items,
+    Memory,
+    Named,
+    Op,
+    Program,
+    Slot,
+    Value,
+)
 from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
@@ -23,6 +33,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.known_functions import (
     CALLED,
+    DIAGONALS,
     PURE,
     VIEWS,
     is_pure,
@@ -64,7 +75,9 @@ class Builder:
         self.depth = 0  # of loops and branches
         self.calling: list = []
         self.may_share: list[tuple[Value, Value]] = []
-        self.flags: list[str] = []
+        self.flags: list[str] = []  # of the loops that are open
+        self.made_of_others: set[Any] = set()  # functions in whose place others were read
+        self.left_out: Exception | None = None  # why a statement was not read in this round
         self.size = 0
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
@@ -118,7 +131,7 @@ class Builder:
         if type(value) in NO_VALUES:
             scope.functions[name] = value
             is_alike = was is None or is_the_same(was, value)
-        elif type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
+        elif type(value) is Named or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
             form = scope.forms[name] = formed(value, names)
             if type(form) is Items:
@@ -288,7 +301,7 @@ class Builder:
 
     def const(self, x: Any) -> Value:
         """Return a constant as a value."""
-        if not _is_constant(x):
+        if not is_constant(x):
             raise UnsupportedError(f"a value of class {type(x).__name__} from outside")
         op = Op("const", [], data=x)
         value = Value(self.fresh("k"), kind_of(x, known=True), op)
@@ -300,7 +313,7 @@ class Builder:
         if not isinstance(x, tuple):
             return x if type(x) is Value else self.const(x.kind)  # a function has no kind
         values = [self.one(p, given) for p in x]
-        if not given and not is_plain(tuple(values)):
+        if not given and not all(v.kind.is_known or is_plain((v,)) for v in values):
             raise UnsupportedError("a tuple of arrays as a value")
         if all(v.kind.is_known for v in values):
             return self.const(tuple([v.kind.value for v in values]))
@@ -327,10 +340,12 @@ class Builder:
         if f is np.flip and len(args) == 1 and not options and kind.ndim:
             backwards = (("slice", None, None, 0),) * kind.ndim  # the step is the first part
             return self.view(Op("view", [args[0], self.const(-1)], data=backwards), kind)
-        if f in VIEWS and args[0].kind.is_array:
+        of_matrix = f in DIAGONALS and len(everything) == 1 and args[0].kind.ndim == 2
+        if (f in VIEWS and args[0].kind.is_array) or of_matrix:
             return self.view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.made(Op("call", args, f=f, options=options), kind)
-        if kind.is_array and not makes_new(f):
+        is_own = makes_new(f) or (f is np.diff and len(args) == 1 and "n" not in options)
+        if kind.is_array and not is_own:
             for v in everything:
                 if v.kind.is_array:
                     self.may_share.append((value, v))
@@ -449,11 +464,11 @@ def _has_name(x: Any) -> bool:
 
 
 def is_plain(x: tuple) -> bool:
-    """Whether nested tuples hold neither lists, nor arrays or floats that are not known."""
-    return all(
+    """Whether nested tuples hold no lists, arrays or floats, and are no named tuples."""
+    return type(x) is tuple and all(
         is_plain(p)
-        if type(p) is tuple
-        else type(p) is Value and (p.kind.is_known or not (p.kind.has_memory or p.kind.is_inexact))
+        if isinstance(p, tuple)
+        else type(p) is Value and not (p.kind.has_memory or p.kind.is_inexact)
         for p in x
     )
 
@@ -464,8 +479,8 @@ def _raises(nodes: list) -> bool:
     return isinstance(last, Block) and bool(last.ops) and last.ops[-1].code == "raise"
 
 
-def _is_constant(x: Any) -> bool:
+def is_constant(x: Any) -> bool:
     """Whether a value from outside is one that nobody can change."""
     if type(x) is tuple:
-        return all(map(_is_constant, x))
+        return all(map(is_constant, x))
     return type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))

@@ -12,7 +12,7 @@ import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.indices import has_arrays, kind_of_index
-from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
@@ -27,12 +27,14 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
+from autodiff.structured.reading.by_others import ALONG, JOINED, OF_VECTORS, made_of_others
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
     LocalFunction,
     Method,
     is_plain_class,
+    record_class,
 )
 from autodiff.structured.reading.sequences import Sequences, is_key, is_sequence
 from chainrules_core import rrule
@@ -46,11 +48,15 @@ BINARY: dict[type, Callable] = {
     ast.Mod: operator.mod,
     ast.Pow: operator.pow,
     ast.MatMult: operator.matmul,
+    ast.BitAnd: operator.and_,
+    ast.BitOr: operator.or_,
+    ast.BitXor: operator.xor,
 }
 _UNARY: dict[type, Callable] = {
     ast.USub: operator.neg,
     ast.UAdd: operator.pos,
     ast.Not: operator.not_,
+    ast.Invert: operator.invert,
 }
 COMPARISONS: dict[type, Callable] = {
     ast.Lt: operator.lt,
@@ -192,13 +198,15 @@ class Expressions(Sequences):
         """Read an attribute of what has been read."""
         if type(owner) in OBJECTS:
             return self.attribute(owner, name)
+        if isinstance(owner, Record):
+            return self.of_record(owner, name)
         if type(owner) is Items:
             raise UnsupportedError("an attribute of a list")
         owner = self.one(owner)
         if name in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
-            return self.const(self.attribute_of(owner, name))
+            return self.from_outside(self.attribute_of(owner, name))
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
         if name == "T":
@@ -227,6 +235,8 @@ class Expressions(Sequences):
             if not is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
+        if type(base) is Columns:
+            return self._item_of_columns(base, self.value(node.slice))
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
@@ -299,6 +309,10 @@ class Expressions(Sequences):
                 return self._of_dict(owner, node)
             if type(owner) in OBJECTS:
                 return self._of_object(self.attribute(owner, node.func.attr), node)
+            if isinstance(owner, Record):
+                return self._of_record(owner, node)
+            if type(owner) is Columns:
+                return self._append_to_columns(owner, self.expression(node.args[0]))
             owner = self.one(owner)
             if owner.kind.is_list:
                 return self._of_list(owner, node)
@@ -315,8 +329,12 @@ class Expressions(Sequences):
             if type(f) in NO_VALUES:
                 return self._of_object(f, node)
             f = known(self.one(f))
-        if isinstance(f, type) and is_plain_class(f) and rrule.entry(f) is None:
-            return self.new_object(f, self._displayed(node.args), self._named(node))
+        if (
+            isinstance(f, type)
+            and rrule.entry(f) is None
+            and (is_plain_class(f) or record_class(f))
+        ):
+            return self.instance(f, self._displayed(node.args), self._named(node))
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
@@ -325,6 +343,13 @@ class Expressions(Sequences):
             raise UnsupportedError("a call of what is not known")
         args = [*own, *self._displayed(node.args)]
         return self.called(f, args, self._named(node))
+
+    def _of_record(self, owner: Record, node: ast.Call) -> Any:
+        """Read a call of a method, or of a field, of a named tuple."""
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if name == "_replace" and not node.args:
+            return self.replaced(owner, self._named(node))
+        return self._of_object(self.of_record(owner, name), node)
 
     def _of_object(self, f: Any, node: ast.Call) -> Any:
         """Read a call of a function inside, a method, or an object."""
@@ -367,14 +392,6 @@ class Expressions(Sequences):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
-        if f is len and len(args) == 1 and not options:
-            (x,) = args
-            if isinstance(x, (tuple, Named)):
-                return self.const(len(x))
-            if x.kind.parts:
-                return self.const(len(x.kind.parts))
-            if x.kind.is_array and x.kind.ndim:
-                return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
         if not options:
             found = self._of_python(f, args)
             if found is not NotImplemented:
@@ -385,7 +402,15 @@ class Expressions(Sequences):
             return self.inline(f, args, options)
         if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):
             raise UnsupportedError("a list as an argument")
+        if f in JOINED and args and isinstance(args[0], tuple):
+            args = [self.joined_parts(args[0]), *args[1:]]
+        if f in OF_VECTORS:
+            args = list(map(self.vector_of, args))
         args = [self.as_array(f, a) for a in args]
+        others = made_of_others(f, args, options)
+        if others is not None:
+            self.made_of_others.add(f)
+            return self.inline(others, args, options if others in ALONG else {})
         values = [self.one(a, given=True) for a in args]
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
@@ -400,6 +425,8 @@ class Expressions(Sequences):
 
     def _of_python(self, f: Callable, args: list[Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
+        if f is len and len(args) == 1:
+            return self._length_of(*args)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
@@ -410,9 +437,22 @@ class Expressions(Sequences):
             return self._sum(*args)
         return NotImplemented
 
+    def _length_of(self, x: Any) -> Any:
+        if type(x) is Columns:
+            return self.length(x[0])
+        if isinstance(x, (tuple, Named)):
+            return self.const(len(x))
+        if x.kind.parts:
+            return self.const(len(x.kind.parts))
+        if x.kind.is_array and x.kind.ndim:
+            return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
+        return NotImplemented
+
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
-        if isinstance(x, (tuple, Named)):
+        if isinstance(x, Record):
+            answers = {issubclass(x.user_class(), asked)}
+        elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
             }

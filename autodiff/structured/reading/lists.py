@@ -14,7 +14,14 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.ir import Items, Memory, Op, Value, known
-from autodiff.structured.form.kinds import LIST, Kind, UnsupportedError, kind_of, samples
+from autodiff.structured.form.kinds import (
+    LIST,
+    Kind,
+    NoItemsError,
+    UnsupportedError,
+    kind_of,
+    samples,
+)
 from autodiff.structured.reading.objects import Objects
 
 _INT = Kind(frozenset([int]))
@@ -58,7 +65,7 @@ class Lists(Objects):
 
     def _as_item(self, x: Any) -> Value:
         """Return what is put into a list; a tuple is a list there that nobody changes."""
-        if type(x) is tuple:
+        if isinstance(x, tuple) and type(x) is not Items:
             x = Items(x)
             x.has_name = True
         return self.list_from(x) if type(x) is Items else self.one(x)
@@ -99,7 +106,7 @@ class Lists(Objects):
     def _items_of(self, xs: Value) -> Kind:
         kind = xs.memory.root().items  # type: ignore[union-attr] # a list has one
         if kind is None:
-            raise UnsupportedError("an item of a list that has none")
+            raise NoItemsError("an item of a list that has none")
         return kind
 
     def item(self, xs: Value, at: Value) -> Value:
@@ -128,6 +135,23 @@ class Lists(Objects):
         if f in _JOINS and len(args) == 1:
             return self._joined(f, args[0], {k: self.one(v) for k, v in options.items()})
         return NotImplemented
+
+    def joined_parts(self, parts: tuple) -> tuple:
+        """Return what is joined: lists of numbers beside vectors of floats are vectors of such."""
+        is_vector = [type(p) is Value and p.kind.dtype == np.float64 for p in parts]
+        if not any(is_vector):
+            return parts
+        return tuple([p if is_one else self.vector_of(p, of_integers=True)
+                      for p, is_one in zip(parts, is_vector, strict=True)])  # fmt: skip
+
+    def vector_of(self, p: Any, of_integers: bool = False) -> Any:
+        """Return the vector of floats that a list of numbers becomes; anything else as it is."""
+        if not isinstance(p, tuple) or not all(type(x) is Value and x.kind.is_scalar for x in p):
+            return p
+        if not p or not (of_integers or any(x.kind.is_inexact for x in p)):
+            return p
+        floats = [self.const(float(known(x))) if x.kind.is_known else x for x in p]
+        return self.call(np.array, [self.one(tuple(floats), given=True)])
 
     def as_array(self, f: Callable, x: Any) -> Any:
         """Return the array that a function first makes of a list."""
@@ -180,7 +204,7 @@ class Lists(Objects):
             return next((x for x in samples(kind) if not isinstance(x, int)), samples(kind)[0])
         inner: Any = memory.of_items and memory.of_items.root()
         if inner.items is None:
-            raise UnsupportedError("a list of empty lists")
+            raise NoItemsError("a list of empty lists")
         return [self._sample(inner.items, inner)] * 2
 
 

@@ -13,6 +13,7 @@ from typing import Any
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
+    Columns,
     For,
     Items,
     Named,
@@ -30,7 +31,7 @@ from autodiff.structured.reading.lists import comprehended, own_names, written
 from autodiff.structured.reading.scopes import NO_VALUES
 
 _INT = frozenset([int])
-_MOST_ROUNDS = 4
+_MOST_ROUNDS = 6
 _MOST_UNROLLED = 64
 
 
@@ -140,9 +141,18 @@ class Loops(Expressions):
         nodes, flag = self._body_of(node)
         if flag:
             raise UnsupportedError("a loop over a tuple that ends early")
+        names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
         for item in self._items(over):
+            self._forget(names)
             self.assign(node.target, item)
             self.statements(nodes)
+        if self.depth != self.scope.blocks:
+            self._forget(names)
+
+    def _forget(self, names: set[str]) -> None:
+        """Have functions and objects no longer known by these names: each item is bound anew."""
+        for name in names:
+            self.scope.functions.pop(name, None)
 
     def _items(self, over: _Turns) -> Iterator[Any]:
         """Yield what a loop goes over if the number of turns is known."""
@@ -167,6 +177,9 @@ class Loops(Expressions):
             return self._over(list(map(self.const, value)))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
+        if type(value) is Columns:
+            overs = list(map(self._over_list, value))
+            return _Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
@@ -365,14 +378,19 @@ class Loops(Expressions):
 
         Also return the variables that each turn binds, and that need not be bound before.
         """
+        others = self.left_out
         for _ in range(_MOST_ROUNDS):
-            before = dict(self.kinds)
+            before, self.left_out = dict(self.kinds), None
             items = [(memory, memory.root().items) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = turn()
             joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
             same_items = all(memory.root().items == kind for memory, kind in items)
+            left_out = self.left_out
+            self.left_out = left_out or others
             if joined == before and same_items:
+                if left_out is not None and len(self.flags) == 1:
+                    raise left_out
                 bound = {slot: kind for slot, kind in self.kinds.items() if slot not in before}
                 self.kinds = before
                 return body, bound

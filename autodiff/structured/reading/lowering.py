@@ -33,6 +33,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.building import formed, parts_of
+from autodiff.structured.reading.by_others import FUNCTIONS
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -90,11 +91,14 @@ def lower(
 class Lowered:
     """A program, and what was looked up for it."""
 
-    __slots__ = ("guards", "program")
+    __slots__ = ("guards", "made_of_others", "program")
 
-    def __init__(self, program: Program, guards: list[tuple[dict, Any, Any]]) -> None:
+    def __init__(
+        self, program: Program, guards: list[tuple[dict, Any, Any]], made_of_others: set[Any]
+    ) -> None:  # fmt: skip
         self.program = program
         self.guards = guards
+        self.made_of_others = made_of_others
 
 
 class _Lowering(Statements):
@@ -121,7 +125,7 @@ class _Lowering(Statements):
             self.program.captured.append((*where, self.lasting_kinds[slot]))
         self._check_views()
         self.check_copies()
-        return Lowered(self.program, self.guards)
+        return Lowered(self.program, self.guards, self.made_of_others)
 
     def _check_views(self) -> None:
         """Raise if what may or may not be a view is written into; note which results may be one."""
@@ -189,7 +193,7 @@ class _Lowering(Statements):
             scope = Scope(outer.function, outer.depth, outer, own, self.depth)
             defaults: tuple = tuple([self.read_in(outer, place) for place in function.defaults])
         else:
-            if is_ours(function) or is_library(function):
+            if function not in FUNCTIONS and (is_ours(function) or is_library(function)):
                 raise UnsupportedError(f"{function.__name__} of a library")
             node = self._definition(function)
             parameters = _parameters(node)

@@ -10,18 +10,21 @@ from __future__ import annotations
 import ast
 import dataclasses
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.intercept.source.find_source import definition_of
-from autodiff.structured.form.ir import Value
+from autodiff.intercept.source.library_code import is_library
+from autodiff.structured.form.ir import Items, Named, Record, Value
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.building import Builder
+from autodiff.structured.reading.building import Builder, is_constant
 from autodiff.structured.reading.scopes import (
     Attributes,
     BasesOf,
     ClassOf,
+    Contents,
     LocalObject,
     Method,
     OutsideObject,
@@ -29,6 +32,7 @@ from autodiff.structured.reading.scopes import (
     Scope,
     Watched,
     is_plain_class,
+    record_class,
 )
 
 
@@ -41,12 +45,39 @@ class Objects(Builder):
 
     def read_outside(self, name: str) -> Any:
         """Return what a name from outside stands for."""
-        return self._from_outside(self.outside(name))
+        return self.from_outside(self.outside(name))
 
-    def _from_outside(self, found: Any) -> Any:
+    def from_outside(self, found: Any) -> Any:
+        """Return what was found outside, where it is looked up at each call.
+
+        So is what a list, tuple or dict has in it.
+        """
         if type(found) is np.ndarray:
             return self.captured(found)
-        return OutsideObject(found) if is_plain_class(type(found)) else self.const(found)
+        if is_plain_class(type(found)):
+            return OutsideObject(found)
+        cls = type(found)
+        if not (cls in (list, dict) or (isinstance(found, tuple) and not is_constant(found))):
+            return self.const(found)
+        record = record_class(cls)
+        if len(found) > _MOST_PARTS or not (cls in (list, dict, tuple) or record):
+            raise UnsupportedError(f"a value of class {cls.__name__} from outside")
+        contents = Contents(found)
+        self.guards.append((contents, None, True))
+        parts = {key: self._part_from_outside(contents, key) for key in contents.places}
+        if cls is dict:
+            return Named(parts)
+        if record is not None:
+            return record(parts.values())
+        made = Items(parts.values()) if cls is list else tuple(parts.values())
+        if type(made) is Items:
+            made.has_name = True
+        return made
+
+    def _part_from_outside(self, contents: Contents, key: Any) -> Any:
+        found = contents.get(key)
+        self.guards.append((contents, key, found))
+        return self.from_outside(found)
 
     # -- attributes --------------------------------------------------------------------------------
 
@@ -66,8 +97,43 @@ class Objects(Builder):
             self._watch(ClassOf, owner.x, "", owner.cls)
             self._watch(OwnAttributes, owner.x, name, value)
             if value is not UNKNOWN:
-                return self._from_outside(value)
+                return self.from_outside(value)
         return self._bound_to(owner, found, name)
+
+    def of_record(self, owner: Record, name: str) -> Any:
+        """Read an attribute of a named tuple: a field, or what its class has."""
+        cls: Any = owner.user_class()
+        if name in cls._fields:
+            return owner[cls._fields.index(name)]
+        found = self._of_record_class(cls, name)
+        if type(found) is property:
+            return self.inline(found.fget, [owner], {})
+        if type(found) is types.FunctionType and not is_library(found):
+            return Method(found, owner)
+        raise UnsupportedError(f"attribute {name} of a named tuple")
+
+    def _of_record_class(self, cls: type, name: str) -> Any:
+        for base in cls.__mro__[:-2]:
+            found = vars(base).get(name, UNKNOWN)
+            self._watch(OwnAttributes, base, name, found)
+            if found is not UNKNOWN:
+                return found
+        return UNKNOWN
+
+    def new_record(
+        self, record: type[Record], args: list[Any], named: dict[str, Any]
+    ) -> Record:  # fmt: skip
+        """Read a call of the class of a named tuple."""
+        cls = record.user_class()
+        self._of_record_class(cls, "__new__")
+        return record(_arguments(cls.__new__, args, named, self.const).values())
+
+    def replaced(self, x: Record, named: dict[str, Any]) -> Record:
+        """Read ``x._replace(name=value)``."""
+        fields = x.user_class()._fields
+        if not named.keys() <= set(fields):
+            raise UnsupportedError("a call that fails")
+        return type(x)([named.get(name, part) for name, part in zip(fields, x, strict=True)])
 
     def method(self, owner: LocalObject | OutsideObject, name: str) -> Any:
         """Read a method that Python itself calls: it is looked up in the class alone."""
@@ -129,6 +195,15 @@ class Objects(Builder):
         finally:
             self.scope = caller
 
+    def instance(self, cls: type, args: list[Any], named: dict[str, Any]) -> Any:
+        """Read a call of one of the user's classes."""
+        record = record_class(cls)
+        return (
+            self.new_object(cls, args, named)
+            if record is None
+            else self.new_record(record, args, named)
+        )
+
     # -- new objects -------------------------------------------------------------------------------
 
     def new_object(self, cls: type, args: list[Any], named: dict[str, Any]) -> LocalObject:
@@ -154,24 +229,10 @@ class Objects(Builder):
         """Bind the fields of a dataclass as the method that it has been given does."""
         for part in ("__code__", "__defaults__", "__kwdefaults__"):
             self.guards.append((Attributes(init), part, getattr(init, part)))
-        code, defaults = init.__code__, init.__defaults__ or ()
-        by_place = code.co_varnames[1 : code.co_argcount]
-        names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-        if len(args) > len(by_place):
-            raise UnsupportedError("a call that fails")
-        given = dict(zip(by_place, args, strict=False))
-        if named.keys() & given.keys() or not named.keys() <= set(names):
-            raise UnsupportedError("a call that fails")
-        given |= named
-        last = by_place[len(by_place) - len(defaults) :]
-        for name, x in (*zip(last, defaults, strict=True), *(init.__kwdefaults__ or {}).items()):
-            if name not in given:
-                given[name] = self.const(x)
-        if given.keys() != set(names):
-            raise UnsupportedError("a call that fails")
+        given = _arguments(init, args, named, self.const)
         for f in _fields_of_init(owner.cls):
             self._bind_attribute(owner, f.name, given[f.name])
-        if _POST_INIT in code.co_names:
+        if _POST_INIT in init.__code__.co_names:
             after = self.attribute(owner, _POST_INIT)
             if type(after) is not Method:
                 raise UnsupportedError(f"this {_POST_INIT}")
@@ -179,6 +240,29 @@ class Objects(Builder):
 
 
 _POST_INIT = "__post_init__"
+_MOST_PARTS = 256  # of lists, tuples and dicts from outside
+
+
+def _arguments(
+    function: Any, args: list, named: dict[str, Any], const: Callable[[Any], Any]
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the parameters of a function are given, but for the first one."""
+    code, defaults = function.__code__, function.__defaults__ or ()
+    by_place = code.co_varnames[1 : code.co_argcount]
+    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
+    if len(args) > len(by_place):
+        raise UnsupportedError("a call that fails")
+    given = dict(zip(by_place, args, strict=False))
+    if named.keys() & given.keys() or not named.keys() <= set(names):
+        raise UnsupportedError("a call that fails")
+    given |= named
+    last = by_place[len(by_place) - len(defaults) :]
+    for name, x in (*zip(last, defaults, strict=True), *(function.__kwdefaults__ or {}).items()):
+        if name not in given:
+            given[name] = const(x)
+    if given.keys() != set(names):
+        raise UnsupportedError("a call that fails")
+    return {name: given[name] for name in names}
 
 
 def _decides_alone(x: Any) -> bool:

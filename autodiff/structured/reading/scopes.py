@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import types
 import weakref
 from collections.abc import Iterable
@@ -10,7 +11,7 @@ from typing import Any
 
 from autodiff.closures.captured_values import is_empty
 from autodiff.intercept.source.library_code import is_of_library
-from autodiff.structured.form.ir import Slot
+from autodiff.structured.form.ir import Record, Slot
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 
 
@@ -123,7 +124,7 @@ class Method:
     """A function of a class, and the object that it is called of."""
 
     function: types.FunctionType
-    owner: LocalObject | OutsideObject
+    owner: LocalObject | OutsideObject | Record
 
     @property
     def kind(self) -> Kind:
@@ -157,6 +158,43 @@ def is_plain_class(cls: type) -> bool:
         and bool(own)
         and not any(is_of_library(base) or _decides(base) for base in own)
     )
+
+
+_records: weakref.WeakKeyDictionary[type, type[Record] | None] = weakref.WeakKeyDictionary()
+
+
+def record_class(cls: type) -> type[Record] | None:
+    """Return the class that stands for a class of named tuples; None for other classes."""
+    if not issubclass(cls, tuple):
+        return None
+    if cls not in _records:
+        own = {"user_class": staticmethod(weakref.ref(cls))}
+        _records[cls] = type(cls.__name__, (Record,), own) if _has_fields_alone(cls) else None
+    return _records[cls]
+
+
+def _has_fields_alone(cls: Any) -> bool:
+    """Whether a class is one of named tuples whose fields are what it is called with."""
+    fields = getattr(cls, "_fields", None)
+    if type(cls) is not type or type(fields) is not tuple or is_of_library(cls):
+        return False
+    if any(not _DECIDES_OF_RECORD.isdisjoint(vars(base)) for base in cls.__mro__[:-2]):
+        return False
+    make: Any = collections.namedtuple
+    own = make("Alike", fields)
+    new = cls.__new__
+    if type(new) is not types.FunctionType or new.__code__.co_code != own.__new__.__code__.co_code:
+        return False
+    return all(_same_field(getattr(cls, f, None), getattr(own, f)) for f in fields)
+
+
+def _same_field(a: Any, b: Any) -> bool:
+    return type(a) is type(b) and a.__reduce__()[1][0] == b.__reduce__()[1][0]
+
+
+_DECIDES_OF_RECORD = frozenset(
+    {"__init__", "__getattribute__", "__getattr__", "__len__", "__iter__", "__getitem__"}
+)
 
 
 def _decides(cls: type) -> bool:
@@ -203,6 +241,29 @@ class Watched(dict):
     def of(self, owner: Any, name: str, default: Any) -> Any:
         """Look it up."""
         raise NotImplementedError
+
+
+class Contents(dict):
+    """What a list, tuple or dict has in it; under None, whether it has as many parts as before.
+
+    Attributes
+    ----------
+    places : tuple
+        Its keys or indices.
+    """
+
+    def __init__(self, owner: Any) -> None:
+        self.owner = owner
+        self.places = self._places_now()
+
+    def _places_now(self) -> tuple:
+        return tuple(self.owner if type(self.owner) is dict else range(len(self.owner)))
+
+    def get(self, name: Any, default: Any = None) -> Any:
+        """Return what is there now."""
+        if name is None:
+            return self._places_now() == self.places
+        return self.owner.get(name, default) if type(self.owner) is dict else self.owner[name]
 
 
 class OwnAttributes(Watched):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.lists import Lists
 
@@ -55,9 +55,10 @@ class Sequences(Lists):
 
     def _together(self, a: Any, b: Any) -> Any:
         """Read the sum of two lists, or of two tuples."""
-        if type(a) is type(b) is not Value:
-            return type(a)([*a, *b])
-        if tuple in map(type, (a, b)):
+        kind = _without_names(a)
+        if kind is _without_names(b) is not Value:
+            return kind([*a, *b])
+        if tuple in map(_without_names, (a, b)):
             raise UnsupportedError("a list and a tuple put together")
         made = self.list_of([])
         for xs in (a, b):
@@ -92,7 +93,16 @@ class Sequences(Lists):
         bounds = [None if part is None else known(self.value(part)) for part in parts]
         if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
             raise UnsupportedError("a slice of a list that is not known")
-        return type(base)(base[slice(*bounds)])
+        return _without_names(base)(base[slice(*bounds)])
+
+    def _item_of_columns(self, xs: Columns, at: Value) -> tuple:
+        """Read an item of a list of tuples."""
+        return tuple([self.item(column, at) for column in xs])
+
+    def _append_to_columns(self, xs: Columns, x: Any) -> Value:
+        for column, part in zip(xs, x, strict=True):
+            self.append(column, part)
+        return self.const(None)
 
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""
@@ -110,6 +120,11 @@ class Sequences(Lists):
         if name == "keys":
             return tuple(keys)
         return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
+
+
+def _without_names(x: Any) -> type:
+    """Return the class of what parts of this are put together to; of a named tuple a tuple."""
+    return tuple if isinstance(x, Record) else type(x)
 
 
 def has_no_other_name(name: str, function: ast.AST) -> bool:
@@ -133,6 +148,40 @@ def has_no_other_name(name: str, function: ast.AST) -> bool:
     return len(made) == 1 and id(made[0]) in displayed
 
 
+def parts_appended(name: str, function: ast.AST) -> int:
+    """Return of how many parts the tuples are that a function appends to a list, made empty.
+
+    It is 0 unless nothing else is done with the list but to go over it, and to read its items and
+    its length.
+    """
+    names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
+    lengths: set[int] = set()
+    known: set[int] = set()
+    for part in ast.walk(function):
+        used: list[ast.expr] = []
+        if isinstance(part, ast.Assign) and isinstance(part.value, ast.List):
+            used = part.targets if len(part.targets) == 1 and not part.value.elts else []
+        elif isinstance(part, (ast.For, ast.comprehension)):
+            used = [part.iter]
+        elif isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Load):
+            used = [] if isinstance(part.slice, ast.Slice) else [part.value]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
+            (given,) = part.args if len(part.args) == 1 else (None,)
+            is_tuple = isinstance(given, ast.Tuple) and part.func.attr == "append"
+            if is_tuple and isinstance(part.func.value, ast.Name) and part.func.value.id == name:
+                lengths.add(len(given.elts))  # type: ignore[union-attr] # it is a tuple
+                used = [part.func.value]
+        elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
+            used = part.args if part.func.id in _GOING_OVER else []
+        known.update(map(id, used))
+    has_starred = any(isinstance(part, ast.Starred) for part in ast.walk(function))
+    is_own = all(id(part) in known for part in names) and not has_starred
+    return lengths.pop() if is_own and len(lengths) == 1 else 0
+
+
+_GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
+
+
 def is_key(x: Any) -> bool:
     """Whether it may be the key of a dict."""
     return type(x) in (str, int)
@@ -140,4 +189,4 @@ def is_key(x: Any) -> bool:
 
 def is_sequence(x: Any) -> bool:
     """Whether it is a list, or a tuple that is known part by part."""
-    return x.kind.is_list if type(x) is Value else type(x) in (Items, tuple)
+    return x.kind.is_list if type(x) is Value else isinstance(x, tuple)

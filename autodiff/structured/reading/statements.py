@@ -11,15 +11,31 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
-from autodiff.structured.form.ir import LIST_WRITES, WRITES, Items, Named, Op, Slot, Value, known
-from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
+    Columns,
+    Items,
+    Named,
+    Op,
+    Slot,
+    Value,
+    known,
+)
+from autodiff.structured.form.kinds import (
+    Kind,
+    NoItemsError,
+    UnboundError,
+    UnsupportedError,
+    kind_of_result,
+)
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import grown_in
 from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.sequences import has_no_other_name
+from autodiff.structured.reading.sequences import has_no_other_name, parts_appended
 
 
 class Statements(Loops):
@@ -31,7 +47,25 @@ class Statements(Loops):
             method = getattr(self, f"on_{type(node).__name__.lower()}", None)
             if method is None:
                 raise UnsupportedError(f"statement {type(node).__name__}")
+            if self.flags:
+                self._in_this_round(method, node)
+            else:
+                method(node)
+
+    def _in_this_round(self, method: Callable[[Any], None], node: ast.stmt) -> None:
+        """Read a statement in a loop, or leave it out until lists have the items that it reads.
+
+        The loop is then read once more.
+        """
+        kinds, lengths, n = dict(self.kinds), list(self.lengths), len(self.flags)
+        try:
             method(node)
+        except (NoItemsError, UnboundError) as error:
+            if isinstance(error, UnboundError) and not self.left_out:
+                raise
+            self.left_out = error
+            self.kinds, self.lengths = kinds, lengths
+            del self.flags[n:]
 
     def on_pass(self, node: ast.Pass) -> None:
         """Do nothing."""
@@ -57,6 +91,10 @@ class Statements(Loops):
         """Return a list as one that may grow, if the function changes what it binds to it."""
         if type(value) is not Items:
             return value
+        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
+        n = parts_appended(name, self.calling[-1]) if name and not value else 0
+        if n:
+            return Columns([self.list_of([]) for _ in range(n)])
         grown = grown_in(self.calling[-1]) if value else ()
         grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
         return self.list_from(value) if grows or not value else value

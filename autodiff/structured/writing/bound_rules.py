@@ -12,6 +12,7 @@ from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import ChangedError
+from autodiff.structured.writing.alike import ALIKE
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
@@ -40,6 +41,18 @@ def is_elementwise(op: Op) -> bool:
     return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
 
 
+def _partials_of(rule: Any) -> tuple:
+    return rule.partials[0] if isinstance(rule, ScalarRule) else ()
+
+
+def is_of_library(rule: Any) -> bool:
+    """Whether a rule is the library's, not the user's."""
+    written = (*getattr(rule, "adjoints", ()), *[p.function for p in _partials_of(rule)])
+    function = getattr(rule, "function", None) or next(filter(None, written), None)
+    author = getattr(function, "without_lists", function)
+    return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
+
+
 def hands_on(bound: Bound, j: int) -> bool:
     """Whether an argument gets the cotangent as it is, or its negative."""
     partial = bound.rule.partials[0][j]
@@ -53,7 +66,7 @@ def _rule_of(op: Op) -> Any:
         return None
     alike = _alike(op)
     if alike is not None:
-        args = op.args if alike is np.hypot else op.args[:1]
+        args = op.args[:1] if alike is np.square else op.args
         return _resolved(rrule.entry(alike), Op("call", args, f=alike), False)[1]  # type: ignore[index]
     entry = rrule.entry(key_of(function_of(op.f))[0])
     if entry is None:
@@ -81,8 +94,18 @@ def _alike(op: Op) -> Any:
         return np.fabs
     if op.f is math.hypot and len(others) == 1:
         return np.hypot
+    found = ALIKE.get(op.f)
+    if found is not None and not any(a.kind.is_complex or a.kind.value is None for a in op.args):
+        is_own = len(op.args) == found[1] and _is_ruled_by_library(op)
+        return found[0] if is_own else None
     is_power = op.f in (operator.pow, np.power) and len(others) == 1
     return np.square if is_power and known(others[0]) in (2, 2.0) else None
+
+
+def _is_ruled_by_library(op: Op) -> bool:
+    entry = rrule.entry(key_of(function_of(op.f))[0])
+    found = None if entry is None else _resolved(entry, op, False)
+    return found is not None and is_of_library(found[0])
 
 
 _SIZES = (abs, np.abs, operator.abs)

@@ -9,11 +9,13 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.runtime_calls import cholesky_back, cumsum_back
 from autodiff.structured.writing import contractions
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.calls_without_rules import (
     is_copy,
+    is_cumulative,
     is_display,
     joined_axis,
     of_matrices,
@@ -49,12 +51,14 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     if summed is not None:
         _summed(s, op, g, *summed)
         return
-    back = reduced(op)
-    if back is not None:
-        e, (x,), y = s.e, op.args, op.out
-        s.add_to(x, f"{e.constants.name(back)}({g}, {e.need(y)}, {e.need(x)})")
+    of_axes = reduced(op)
+    if of_axes is not None:
+        _reduced(s, op, g, *of_axes)
         return
-    if of_matrices(op) is not None:
+    if is_cumulative(op):
+        s.add_to(op.args[0], f"{s.e.constants.name(cumsum_back)}({g})")
+        return
+    if of_matrices(op) is not None and (op.f is not np.linalg.cholesky or s.e.for_machine):
         _of_matrices(s, op, g)
         return
     bound = op.rule
@@ -95,14 +99,31 @@ def _joined(s: Any, parts: list[Value], g: str, axis: int, is_new: bool) -> None
             s.add_to(part, f"{g}[{before}{place}]")
 
 
+def _kept(axes: tuple[int, ...], keepdims: bool, ndim: int) -> str:
+    """Return the index that gives what was reduced its axes again; it is empty for none."""
+    if keepdims or len(axes) == ndim:
+        return ""
+    return f"[{', '.join('None' if k in axes else ':' for k in range(ndim))}]"
+
+
+def _reduced(
+    s: Any, op: Op, g: str, back: Any, axes: tuple[int, ...], keepdims: bool
+) -> None:  # fmt: skip
+    """Pull the cotangent of a norm or extremum back."""
+    e, x = s.e, op.args[0]
+    index = _kept(axes, keepdims, x.kind.ndim)
+    along = f", {axes}" if op.out.kind.is_array else ""  # type: ignore[union-attr] # a call
+    text = f"{g}{index}, {e.need(op.out)}{index}, {e.need(x)}{along}"
+    s.add_to(x, f"{e.constants.name(back)}({text})")
+
+
 def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:
     """Hand the cotangent of a sum or mean on to all that was added."""
     a = op.args[0]
     if function_of(op.f) is np.mean:
         shape = s.e.shape_of(a)
         g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
-    if not keepdims and len(axes) < a.kind.ndim:
-        g += f"[{', '.join('None' if k in axes else ':' for k in range(a.kind.ndim))}]"
+    g += _kept(axes, keepdims, a.kind.ndim)
     if s.e.has_shadow(a):
         s.add_to(a, g)
         return
@@ -114,6 +135,9 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
 def _of_matrices(s: Any, op: Op, g: str) -> None:
     """Pull the cotangent of an inverse, determinant or solution back: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
     e, a, y = s.e, op.args[0], op.out
+    if op.f is np.linalg.cholesky:
+        s.add_to(a, f"{e.constants.name(cholesky_back)}({g}, {e.need(y)})")
+        return
     if op.f is np.linalg.inv:
         turned = f"{e.need(y)}.T"
         s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))

@@ -1,7 +1,7 @@
 """Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers.
 
-So are norms and extrema of all elements, inverses, determinants and linear systems, whose rules
-would keep what the sweep has anyway.
+So are norms and extrema, inverses, determinants and linear systems, whose rules would keep what the
+sweep has anyway.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import extremum_back, norm_back
+from autodiff.structured.writing.bound_rules import is_of_library
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
@@ -26,7 +27,8 @@ _REDUCED: dict[Any, Callable] = {
     np.linalg.norm: norm_back,
 }  # fmt: skip
 _OF_MATRICES: dict[Any, list[list[int]]] = {
-    np.linalg.inv: [[2]], np.linalg.det: [[2]], np.linalg.solve: [[2, 1], [2, 2]],
+    np.linalg.cholesky: [[2]], np.linalg.inv: [[2]], np.linalg.det: [[2]],
+    np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
@@ -89,13 +91,16 @@ def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
     """Return the axes that are summed, and whether they are kept; None if it is no plain sum."""
     if function_of(op.f) not in (np.sum, np.mean) or not op.args:
         return None
+    return _axes_of(op) if op.args[0].kind.dtype in _SUMMED else None
+
+
+def _axes_of(op: Op) -> tuple[tuple[int, ...], bool] | None:
+    """Return the axes that a call reduces, and whether they are kept; None if that is not known."""
     a: Value = op.args[0]
     given = dict(zip(("axis",), op.args[1:], strict=False)) | op.options
     if len(op.args) > 2 or not given.keys() <= {"axis", "keepdims"}:
         return None
-    if not (a.kind.is_array and all(v.kind.is_known for v in given.values())):
-        return None
-    if a.kind.dtype not in _SUMMED or not a.kind.ndim:
+    if not (a.kind.is_array and a.kind.ndim and all(v.kind.is_known for v in given.values())):
         return None
     axis = known(given["axis"]) if "axis" in given else None
     keepdims = known(given["keepdims"]) if "keepdims" in given else False
@@ -105,18 +110,35 @@ def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
     return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
 
 
-def reduced(op: Op) -> Callable | None:
-    """Return the adjoint of a norm or extremum of all elements.
+def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
+    """Return the adjoint of a norm or extremum, the axes reduced, and whether they are kept.
 
-    It is given cotangent, value and array. None for other calls, or if the rule is the user's.
+    It is given cotangent, value and array, and the axes. None for other calls, or if the rule is
+    the user's.
     """
-    found = _REDUCED.get(function_of(op.f)) if op.code == "call" and len(op.args) == 1 else None
-    return found if found is not None and op.args[0].kind.ndim and _is_plain(op) else None
+    back = _REDUCED.get(function_of(op.f)) if op.code == "call" and op.args else None
+    if back is None or not _is_plain(op):
+        return None
+    axes = _axes_of(op)
+    if axes is None or (back is norm_back and not _is_of_vectors(op, *axes)):
+        return None
+    return back, *axes
+
+
+def _is_of_vectors(op: Op, axes: tuple[int, ...], keepdims: bool) -> bool:
+    """Whether a norm is that of vectors: of all elements, or along one axis."""
+    return len(op.args) == 1 and (not op.options or ("axis" in op.options and len(axes) == 1))
+
+
+def is_cumulative(op: Op) -> bool:
+    """Whether it makes the running sums of a vector."""
+    is_one = function_of(op.f) is np.cumsum and len(op.args) == 1 and not op.options
+    return op.code == "call" and is_one and op.args[0].kind.ndim == 1 and _is_plain(op)
 
 
 def of_matrices(op: Op) -> Any:
     """Return which function of linear algebra it is, of matrices or a matrix and a vector."""
-    if op.code != "call" or op.f not in _OF_MATRICES or not _is_plain(op):
+    if op.code != "call" or op.f not in _OF_MATRICES or op.options or not _is_plain(op):
         return None
     ranks = [a.kind.ndim for a in op.args]
     return op.f if ranks in _OF_MATRICES[op.f] else None
@@ -124,8 +146,7 @@ def of_matrices(op: Op) -> Any:
 
 def _is_plain(op: Op) -> bool:
     """Whether a call has arrays of floats alone, and the rule is the library's."""
-    if op.options or op.rule is None or any(a.kind.dtype != np.float64 for a in op.args):
+    arrays = [a for a in op.args if not a.kind.is_known]
+    if op.rule is None or any(a.kind.dtype != np.float64 for a in arrays):
         return False
-    function = getattr(getattr(op.rule, "rule", None), "function", None)
-    author = getattr(function, "without_lists", function)
-    return getattr(author, "__module__", "").partition(".")[0] == "chainrules"
+    return is_of_library(getattr(op.rule, "rule", None))

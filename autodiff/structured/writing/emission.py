@@ -33,6 +33,7 @@ from autodiff.structured.form.ir import (
     binds,
     blocks_of,
 )
+from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import is_active, leaves_alone
 from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.forward import ForwardWriter
@@ -304,7 +305,7 @@ class Emitter(ForwardWriter):
     def _same_shadow_in_turns(self, v: Value) -> str | None:
         """Return a shadow as it is written before the loop; None if turns may have others."""
         op, shared = v.op, self.shared
-        if shared is None or op.code not in ("read", "view"):
+        if shared is None or op.code not in ("read", "view") or op.data == CALLED:
             return None
         if op.code == "read":
             return f"{op.data}_b" if op.data.is_stable and shared.is_fixed(op.data) else None
@@ -384,7 +385,7 @@ class Emitter(ForwardWriter):
             return f"{v.name}_b"
         if op.code == "view":
             base = self.shadow(op.args[0])
-            text = self.operation(op, lambda a: base if a is op.args[0] else self.need(a))
+            text = self.view_of_shadow(op, base, self.need)
             return self._view(text, self._same_shadow_in_turns(v))
         self.pushing[f"{v.name}_b"] = (v, "_b")
         return f"{v.name}_b"

@@ -283,7 +283,7 @@ class ForwardWriter(Writer):
         """Return a shadow for what an operation makes, or reads in a list, as it is written."""
         if op.code == "item":
             base = self._shadow_forward(op.args[0])
-            return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
+            return self.view_of_shadow(op, base, self.text)
         if op.code != "list":
             return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
         if op.data:
@@ -299,7 +299,7 @@ class ForwardWriter(Writer):
             return f"{v.name}_b" if v in self.renamed else f"{op.data.name}_b"
         if op.code == "view":
             base = self._shadow_forward(op.args[0])
-            return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
+            return self.view_of_shadow(op, base, self.text)
         return f"{v.name}_b"
 
     def _can_be_inlined(

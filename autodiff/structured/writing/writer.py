@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
 from autodiff.structured.form.ir import Block, For, Op, Program, Slot, Value, While, flat
-from autodiff.structured.form.known_functions import CALLED
+from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import written_parameters
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
@@ -27,10 +27,18 @@ SYMBOLS: dict[Any, str] = {
     operator.mod: "%",
     operator.pow: "**",
     operator.matmul: "@",
+    operator.and_: "&",
+    operator.or_: "|",
+    operator.xor: "^",
 }
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
 _ATTRIBUTE_VIEWS = ("T", "real", "imag")
-PREFIXES: dict[Any, str] = {operator.neg: "-", operator.pos: "+", operator.not_: "not "}
+PREFIXES: dict[Any, str] = {
+    operator.neg: "-",
+    operator.pos: "+",
+    operator.not_: "not ",
+    operator.invert: "~",
+}
 _LITERALS = (bool, int, float, str, type(None))
 _AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
 
@@ -186,6 +194,12 @@ class Writer:
             return f"({args[0]}).{_ATTRIBUTES[op.f]}"
         named = [f"{name}={text(v)}" for name, v in op.options.items()]
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
+
+    def view_of_shadow(self, op: Op, base: str, text: Callable[[Value], str]) -> str:
+        """Return the view that an operation makes, but of a shadow, which is written into."""
+        if op.data == CALLED and op.f in DIAGONALS:
+            return f"diagonal_of({base})"
+        return self.operation(op, lambda a: base if a is op.args[0] else text(a))
 
     def blas(self, name: str) -> str:
         """Return the name of a function of `blas_sums`, which is imported when it is needed."""

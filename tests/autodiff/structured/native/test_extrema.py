@@ -53,6 +53,42 @@ def in_balls(x, w):
     return np.sum(x * x)
 
 
+def along_axes(x, w):
+    for _ in range(3):
+        m = np.max(x, axis=1, keepdims=True)
+        y = x - m - np.log(np.sum(np.exp(x - m), axis=1, keepdims=True))
+        x = y * np.max(np.abs(y), 0) + x.min(axis=0)[:, None] * w
+        x = x / np.linalg.norm(x, axis=0)
+        x = x * x.max(-1)[:, None] + np.linalg.norm(x * w, axis=1, keepdims=True)
+        x = x - np.amin(x, (0, 1), keepdims=True)
+    return np.sum(x * x * np.arange(25.0).reshape(5, 5))
+
+
+def clipped(x, w):
+    for k in range(3):
+        y = np.clip(x, -0.5, w) + np.clip(w, w * 1.0, 1.0) * np.sign(x)
+        z = np.where((y > 0.0) & ~(x > 0.5) | ((x > w) ^ (y > w)), y * x, x)
+        z = z + (x > 0.2) * (w > 0.4) * y
+        x = z + np.arctan2(y, x) * 0.1 + np.clip(y[k, 0], -0.1, 0.1) + math.atan2(w[0], x[k, k])
+    return np.sum(x * np.clip(x, 0.1, 0.1))
+
+
+def factored(x, w):
+    for _ in range(3):
+        m = x @ x.T + np.eye(5)
+        f = np.linalg.cholesky(m)
+        x = f * 0.5 + f.T * 0.1 + np.cumsum(w)[:, None] * w.cumsum()
+        w = w * 0.5 + np.cumsum(x[:, 1]) * 0.01
+    return np.sum(x * x) + np.sum(w)
+
+
+def along_axes_with_ties(x, w):
+    for _ in range(2):
+        y = np.maximum(x, 0.5)
+        x = x * 0.9 + y.min(axis=0) * w + y.max(axis=1)[:, None]
+    return np.sum(x * x)
+
+
 def rolled(x, w):
     for k in range(3):
         x = np.roll(x, 1, axis=0) - 0.3 * np.roll(x, -2, 1) + np.roll(x, 7, axis=-1)
@@ -109,6 +145,10 @@ IN_DOUBLE = [
     of_ties,
     bounded_steps,
     in_balls,
+    along_axes,
+    clipped,
+    factored,
+    along_axes_with_ties,
     rolled,
     counted,
     turned,
@@ -156,6 +196,42 @@ def test_an_extremum_that_is_no_number(worst: float, traced: Callable) -> None:
         np.testing.assert_array_equal(x, y)
 
 
+@pytest.mark.filterwarnings("ignore:invalid value")
+@pytest.mark.parametrize("worst", [np.nan, np.inf])
+def test_an_extremum_along_an_axis_that_is_no_number(worst: float, traced: Callable) -> None:
+    def f(x, w):
+        for _ in range(2):
+            x = x * w + np.max(x, axis=0) + np.linalg.norm(w) * x
+        return np.sum(x[1:])
+
+    given = np.array([[1.0, worst, 3.0], [2.0, 1.0, 3.0]]), np.array([0.5, 0.5, 0.5])
+    for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+        np.testing.assert_array_equal(x, y)
+
+
+def test_norms_along_an_axis_that_are_zero(traced: Callable) -> None:
+    def f(x, w):
+        for _ in range(3):
+            x = x * 0.5 + np.linalg.norm(x - w, axis=1)[:, None]
+        return np.sum(x * x)
+
+    w = np.array([0.5, 0.25, 0.5])
+    given = np.array([[1.0, 2.0, 3.0], [0.5, 0.25, 0.5]]), w
+    for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-13)
+
+
+def test_a_matrix_without_a_cholesky_factor(traced: Callable) -> None:
+    def f(x):
+        for _ in range(2):
+            x = np.linalg.cholesky(x) @ x
+        return np.sum(x)
+
+    for way in (gradient, traced):
+        with pytest.raises(np.linalg.LinAlgError):
+            way(f, -np.eye(3))
+
+
 def test_the_extremum_of_nothing(traced: Callable) -> None:
     def f(x):
         for _ in range(2):
@@ -184,3 +260,16 @@ def test_a_rule_of_the_users_for_norms(traced: Callable) -> None:
     finally:
         assert own is not None
         rrule.unregister(np.linalg.norm, np.ndarray)
+
+
+def test_angles_of_what_is_large_or_zero(traced: Callable) -> None:
+    def f(x, w):
+        total = 0.0
+        for k in range(len(x)):
+            total += np.arctan2(x[k], w[k]) * 1e160 + np.sum(np.arctan2(w, x)) * 1e150
+        return total
+
+    given = np.array([1e200, 0.0, 1e-180, 2.0]), np.array([3e200, 0.0, 1e-180, -1.0])
+    for _ in range(2):
+        for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)

@@ -99,7 +99,82 @@ def tables_and_counts(a, b):
     return s
 
 
+def rows_replaced(a, b):
+    n = 4
+    rows = [[a[i] * b[j] + (5.0 if i == j else 0.0) for j in range(n)] for i in range(n)]
+    vectors = [a[k : k + 3] * b[k] for k in range(4)]
+    for k in range(n):
+        p = k
+        for i in range(k + 1, n):
+            if abs(rows[i][k]) > abs(rows[p][k]):
+                p = i
+        if p != k:
+            rows[k], rows[p] = rows[p], rows[k]
+        rows[k] = [v / rows[k][k] for v in rows[k]]
+        for i in range(n):
+            if i != k:
+                rows[i] = [v - rows[i][k] * w for v, w in zip(rows[i], rows[k], strict=True)]
+        vectors[k] = vectors[k] * rows[0][3] + vectors[k - 1]
+    return sum(sum(row) for row in rows) + np.sum(vectors[0] * vectors[3])
+
+
+def sums_of_few(a, b):
+    total = 0
+    z = [0.0] * len(a)
+    for i in range(len(a)):
+        z[i] = b[i] - sum(a[k] * z[k] for k in range(min(i, 3)))
+        total = total + (i - 2) * sum(z[:i]) + (a[i] if i > 4 else 2) * z[i]
+    return total + sum(z[2:]) * sum(z[-2:])
+
+
+def arrays_of_rows(a, b):
+    total = 0.0
+    for t in range(3):
+        m = np.array([[a[i] * b[j] * (t + 1) for j in range(3)] for i in range(4)])
+        total += np.sum(m @ m.T)
+    return total
+
+
+def displayed_numbers(a, b):
+    total = 0.0
+    for t in range(len(a)):
+        total += a[t] * [0, 0.5, 2][t % 3] + b[t] * (1, 3)[t % 2]
+    return total
+
+
+STEPS = [[], [0.5], [0.25, 2], [1, -0.5, 0.125]]
+NODES = [0, 0.5, 0.75, 1]
+
+
+def stages(a, b):
+    y = a[:3]
+    for t in range(5):
+        ks = []
+        for i in range(4):
+            z = y * 1.0
+            for j, w in enumerate(STEPS[i]):
+                z = z + 0.1 * w * ks[j]
+            ks.append(np.sin(z * b[:3]) + NODES[i] * a[t])
+        y = y + 0.1 * (ks[0] + 2.0 * ks[1] + 2.0 * ks[2] + ks[3])
+        y = y + 0.01 * sum(c * k for c, k in zip(NODES, ks, strict=True)) - sum(ks) * 0.1
+    return np.sum(y * y)
+
+
+def powers_of_integers(a, b):
+    total = 0.0
+    for t in range(6):
+        total += a[t] * 2**t + b[t] * t**2 + a[2**t % 5] * (-3) ** t
+    return total
+
+
 PROGRAMS = [
+    rows_replaced,
+    sums_of_few,
+    arrays_of_rows,
+    displayed_numbers,
+    powers_of_integers,
+    stages,
+
     rows_of_a_table, states, written_items, lists_of_lists, integers_and_floats, grows_while,
     arrays_of_vectors, tables_and_counts,
 ]  # fmt: skip

@@ -456,3 +456,14 @@ def test_arrays_of_indices_of_any_class(
     assert program.native is not None
     assert not program.native.why
     assert not program.asides
+
+
+def test_quotients_of_few_elements_do_not_step_aside(made: list[Structured]) -> None:
+    def f(w, x):
+        for _ in range(5):
+            w = w + 0.02 * np.array([w[1] * w[2], w[2] * w[0], w[1]]) / x
+        return np.sum(w * w)
+
+    for _ in range(3):
+        gradient(f, np.array([0.3, 2.0, -0.2]), np.array([1.0, 2.0, 3.0]))
+    assert not made[0].asides

@@ -1,0 +1,76 @@
+"""Functions of integers: what has more than 64 bits leaves the function."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native.code import I64, Code
+
+
+class Integers:
+    """Writes functions of integers."""
+
+    code: Code
+    raises: bool
+
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
+    def of_integers(self, f: Any, args: list[Any]) -> Any:
+        """Return what a function makes of integers."""
+        b, code = self.b, self.code
+        if f in (operator.add, operator.sub, operator.mul):
+            a, c = args
+            if isinstance(a, ir.Constant) and isinstance(c, ir.Constant):
+                return code.whole(f(a.constant, c.constant))
+            if not self.raises:
+                return {operator.add: b.add, operator.sub: b.sub, operator.mul: b.mul}[f](a, c)
+            method = {operator.add: b.sadd_with_overflow, operator.sub: b.ssub_with_overflow,
+                      operator.mul: b.smul_with_overflow}[f]  # fmt: skip
+            both = method(a, c)
+            code.exit_if(b.extract_value(both, 1))
+            return b.extract_value(both, 0)
+        if f in (operator.neg, operator.pos):
+            return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
+        if f in (operator.floordiv, operator.mod):
+            a, c = args
+            # -2**63 // -1 does not fit, either.
+            code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
+            q, r = b.sdiv(a, c), b.srem(a, c)
+            down = b.and_(
+                code.less(b.xor(r, c), code.whole(0)), b.not_(code.equal(r, code.whole(0)))
+            )
+            if f is operator.mod:
+                return b.select(down, b.add(r, c), r)
+            return b.select(down, b.sub(q, code.whole(1)), q)
+        if f is abs:
+            return b.select(
+                code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
+            )
+        if f is min or f is max:
+            a, c = args
+            least, most = (a, c) if f is min else (c, a)
+            return b.select(code.less(a, c), least, most)
+        if f is operator.pow:
+            return self._whole_power(*args)
+        if f in (operator.and_, operator.or_, operator.xor):
+            return {operator.and_: b.and_, operator.or_: b.or_, operator.xor: b.xor}[f](*args)
+        raise UnsupportedError(f"{f} of integers")
+
+    def _whole_power(self, x: Any, n: Any) -> Any:
+        """Return a power of an integer, which is one itself; leave where it is none, or large."""
+        b, code = self.b, self.code
+        place = code.variable(I64)
+        b.store(code.whole(1), place)
+        code.exit_if(b.icmp_unsigned("<=", code.whole(64), n))
+        with code.counted(n):
+            both = b.smul_with_overflow(b.load(place, typ=I64), x)
+            code.exit_if(b.extract_value(both, 1))
+            b.store(b.extract_value(both, 0), place)
+        return b.load(place, typ=I64)
