@@ -29,6 +29,7 @@ from autodiff.structured.form.known_functions import (
     makes_new,
     ruled_entry,
 )
+from autodiff.structured.itself import CallsItselfError
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OWN_CELLS,
@@ -121,7 +122,7 @@ class Builder:
         elif type(value) in (Items, Named) or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
             form = scope.forms[name] = formed(value, names)
-            if type(form) is Items:
+            if type(form) is not tuple:
                 is_users = not name.startswith(_READ_ONCE)
                 form.has_name = is_users or _has_name(value) or _has_name(was)
             is_alike = was is None or (type(was) is type(form) and was == form)
@@ -171,7 +172,7 @@ class Builder:
         form = scope.forms.get(name)
         if form is not None:
             found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
-            if type(found) is Items:
+            if type(found) is not tuple:
                 found.has_name = form.has_name
             return found
         if name in scope.functions:
@@ -399,6 +400,15 @@ class Builder:
             }
             self.body, self.block, self.bound = outer
 
+    def _branch(self, read: Callable[[], None]) -> tuple[list, bool]:
+        """Return the blocks of a branch, and whether it needs what the function itself returns."""
+        try:
+            return self.apart(read), False
+        except CallsItselfError:
+            block = Block()
+            block.ops.append(Op("raise", []))
+            return [block], True
+
     def branches(
         self, test: Value, then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
@@ -408,9 +418,11 @@ class Builder:
             return
         self.end_block()
         before = dict(self.kinds)
-        first = self.apart(then)
+        first, is_first = self._branch(then)
         after, self.kinds = self.kinds, before
-        second = self.apart(otherwise)
+        second, is_second = self._branch(otherwise)
+        if is_first and is_second:
+            raise CallsItselfError
         if _raises(second):
             self.kinds = after
         elif not _raises(first):
@@ -444,8 +456,8 @@ def formed(x: tuple | Named, parts: list) -> Any:
 
 
 def _has_name(x: Any) -> bool:
-    """Whether it is a list, known item by item, that a variable of the user's holds."""
-    return type(x) is Items and x.has_name
+    """Whether it is a list or dict, known item by item, that a variable of the user's holds."""
+    return type(x) in (Items, Named) and x.has_name
 
 
 def is_plain(x: tuple) -> bool:

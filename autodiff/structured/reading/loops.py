@@ -367,11 +367,11 @@ class Loops(Expressions):
         """
         for _ in range(_MOST_ROUNDS):
             before = dict(self.kinds)
-            items = [(memory, memory.root().items) for memory in self.lists]
+            items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = turn()
             joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
-            same_items = all(memory.root().items == kind for memory, kind in items)
+            same_items = all(memory.root().contents() == kinds for memory, kinds in items)
             if joined == before and same_items:
                 bound = {slot: kind for slot, kind in self.kinds.items() if slot not in before}
                 self.kinds = before

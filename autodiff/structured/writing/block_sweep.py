@@ -205,9 +205,9 @@ class BlockSweep:
         v = op.out
         if op.code in WITHOUT_SWEEP or not is_active(v):
             return
-        if op.code in ("list", "join"):
+        if op.code in ("list", "dict", "join"):
             self.held.settle_all()
-        if op.code == "list":
+        if op.code in ("list", "dict"):
             self.list_of(op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
@@ -369,9 +369,11 @@ class BlockSweep:
             self.add_to(v, text, lasts, factor, waits)
 
     def list_of(self, op: Op, shadow: str) -> None:
-        """Hand the cotangents of the numbers in a list on to what they were made of."""
-        items = op.args[:-1] if op.data else op.args
-        for i, part in enumerate(items):
+        """Hand the cotangents of the numbers in a list or dict on to what they were made of."""
+        is_repeated = op.code == "list" and op.data
+        items = op.args[:-1] if is_repeated else op.args
+        keys = op.data if op.code == "dict" else range(len(items))
+        for key, part in zip(keys, items, strict=True):
             if is_active(part) and part.kind.is_scalar:
-                repeated = f"sum({shadow}[{i}::{len(items)}])"
-                self.add_to(part, repeated if op.data else f"{shadow}[{i}]")
+                repeated = f"sum({shadow}[{key}::{len(items)}])"
+                self.add_to(part, repeated if is_repeated else f"{shadow}[{key!r}]")

@@ -22,7 +22,7 @@ from autodiff.structured.writing.calls_without_rules import is_display
 from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
 
-_NEW = ("call", "load", "list", "item", "join")  # each makes an array or list with a shadow
+_NEW = ("call", "load", "list", "dict", "item", "join")  # each makes what has a shadow
 
 
 class ForwardWriter(Writer):
@@ -46,7 +46,8 @@ class ForwardWriter(Writer):
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
         for a, b in self._what_may_be_shared():
-            body.add(f"if may_share({a}, {b}): raise Changed")
+            outermost = "" if self.program.itself is None else "is_outermost() and "
+            body.add(f"if {outermost}may_share({a}, {b}): raise Changed")
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
         shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
@@ -284,6 +285,8 @@ class ForwardWriter(Writer):
         if op.code == "item":
             base = self._shadow_forward(op.args[0])
             return self.operation(op, lambda a: base if a is op.args[0] else self.text(a))
+        if op.code == "dict":
+            return self.dict_of(op, list(map(self._shadow_of_item, op.args)))
         if op.code != "list":
             return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
         if op.data:

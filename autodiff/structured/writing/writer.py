@@ -173,6 +173,8 @@ class Writer:
         if op.code == "list":
             *items, times = args if op.data else [*args, ""]
             return f"[{', '.join(items)}]" + (f" * {times}" if op.data else "")
+        if op.code == "dict":
+            return self.dict_of(op, args)
         if op.code == "tuple":
             return "(" + "".join(f"{a}, " for a in args) + ")"
         if op.code == "part":
@@ -186,6 +188,11 @@ class Writer:
             return f"({args[0]}).{_ATTRIBUTES[op.f]}"
         named = [f"{name}={text(v)}" for name, v in op.options.items()]
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
+
+    def dict_of(self, op: Op, texts: list[str]) -> str:
+        """Return a dict with the keys of an operation that makes one, as it is written."""
+        pairs = zip(map(repr, op.data), texts, strict=True)
+        return "{" + ", ".join([f"{key}: {text}" for key, text in pairs]) + "}"
 
     def blas(self, name: str) -> str:
         """Return the name of a function of `blas_sums`, which is imported when it is needed."""
