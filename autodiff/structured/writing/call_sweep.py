@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from autodiff.structured.writing.signs import negative, product, without_sign
 from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
+
+_QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
 
 def is_by_partials(op: Op) -> bool:
@@ -136,7 +139,10 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     e = s.e
     out: Any = op.out
     wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
-    terms = [(bound.args[j], *_term(s, op, bound, j, g)) for j in wanted]
+    if len(wanted) == 2 and _is_quotient(s, op, bound):
+        terms = _terms_of_quotient(s, op, bound, g)
+    else:
+        terms = [(bound.args[j], *_term(s, op, bound, j, g)) for j in wanted]
     terms = [term for term in terms if term[1]]
     if len(terms) > 1 and e.has_shadow(out):
         # All are computed before any is added: a shadow may be what `g` is a view of.
@@ -158,6 +164,36 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
         is_name = term in (g, negative(g)) and not e.has_shadow(out) and not e.has_shadow(v)
         waits = not (e.has_shadow(out) or out in s.lent)  # then what it reads changes
         s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor, waits)
+
+
+def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
+    """Whether an operation divides two numbers, or two arrays, and its rule is that of a quotient.
+
+    Machine code has a form for each partial derivative.
+    """
+    e, rule = s.e, bound.rule
+    if e.for_machine or s.is_complex or e.is_strong(op):
+        return False
+    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    if any(v.kind.is_array != bool(ndim) for v in bound.args):
+        return False
+    texts = [partial_source(p, lambda i: "yab"[i], 3, e.constants) for p in rule.partials[0]]
+    return texts == ["(1 / b)", "((-y) / b)"]
+
+
+def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
+    """Return what both arguments of a quotient y = a / b get: q = ȳ / b, and -q y."""
+    e, out = s.e, op.out
+    a, b = bound.args
+    ndim = out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    is_negative, x = without_sign(g)
+    q = e.fresh("q")
+    s.out.add(f"{q} = {x} / {e.need(b)}")
+    both = q, negative(f"{q} * {e.need(out)}")
+    return [
+        (v, negative(term) if is_negative else term, ndim, "")
+        for v, term in zip((a, b), both, strict=True)
+    ]
 
 
 def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
@@ -207,6 +243,15 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
+    if (
+        is_number
+        and v is bound.args[-1]
+        and not (e.for_machine or s.is_complex)
+        and (quotient := _QUOTIENT.fullmatch(d))
+    ):  # by a number: it divides the sum
+        inner = e.blas("inner_product") if s.is_for_blas(out) else "inner"
+        term = f"({inner}({quotient[1]}, {x}) / {quotient[2]})"
+        return term if is_negative else negative(term), 0, ""
     if is_number:
         inner = e.blas("inner_product") if arrays and s.is_for_blas(out, *arrays) else "inner"
         term = f"{inner}({d}, {x})"

@@ -68,6 +68,7 @@ class Emitter(ForwardWriter):
     def _backward(self) -> list[str]:
         self._begin()
         self.viewed, self.memories = set(), {}
+        self.silent = set()
         source = self.out = Source()
         for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
@@ -165,7 +166,16 @@ class Emitter(ForwardWriter):
                     self._backward_loop(node)
                     self.enclosing.pop()
                     self._add_sums(node, first)
+                self._leave_out(node, first)
             self.backward_spans[node] = first, len(out.lines)
+
+    def _leave_out(self, node: For | While | If, first: int) -> None:
+        """Drop the sweep of a branch or loop that does nothing; nobody pushes its way then."""
+        lines = [line.strip() for line in self.out.lines[first:]]
+        does_nothing = set(lines[1:]) <= {"pass", "else:"}
+        if does_nothing and not (self.for_machine or self.checkpointed):
+            del self.out.lines[first:]
+            self.silent.add(node)
 
     def _backward_if(self, node: If) -> None:
         self.out.add("if pop():")

@@ -124,8 +124,8 @@ class ForwardWriter(Writer):
             elif isinstance(node, If):
                 test = self.text(node.test)
                 with self.sharing(None):
-                    self._turns(f"if {test}:", node.then, *self._push("True"))
-                    self._turns("else:", node.otherwise, *self._push("False"))
+                    self._turns(f"if {test}:", node.then, *self._push("True", node))
+                    self._turns("else:", node.otherwise, *self._push("False", node))
             elif node in self.checkpointed:
                 self.checkpointed[node].forward()
             else:
@@ -133,8 +133,9 @@ class ForwardWriter(Writer):
                     (self._forward_for if isinstance(node, For) else self._forward_while)(node)
             self.forward_spans[node] = first, len(self.out.lines)
 
-    def _push(self, text: str) -> list[str]:
-        return [] if self.is_test else [f"push({text})"]
+    def _push(self, text: str, node: For | While | If) -> list[str]:
+        """Return what pushes the way that a branch or loop took, if the sweep reads it."""
+        return [] if self.is_test or node in self.silent else [f"push({text})"]
 
     def _forward_for(self, node: For) -> None:
         bounds = ", ".join(self.text(b) for b in node.bounds)
@@ -144,7 +145,7 @@ class ForwardWriter(Writer):
         if node.broken is None:
             self._turns(f"for {node.slot.name} in {n}:", node.body)
             self._make_shared_views(first, n)
-            self.out.add_all(self._push(n))
+            self.out.add_all(self._push(n, node))
             return
         self.counters.append(f"{n}_")
         self.out.add(f"{node.broken} = False")
@@ -152,7 +153,7 @@ class ForwardWriter(Writer):
         last = [f"{n}_ += 1", f"if {node.broken}: break"]
         self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
         self._make_shared_views(first, n)
-        self.out.add_all(self._push(f"{n}[:{n}_]"))
+        self.out.add_all(self._push(f"{n}[:{n}_]", node))
 
     def _make_shared_views(self, at: int, turns: str) -> None:
         """Make the views that the turns of a loop share, before a line."""
@@ -175,7 +176,7 @@ class ForwardWriter(Writer):
         if node.broken is not None:
             self.out.add(f"if {node.broken}: break")
         self.out.depth -= 1
-        self.out.add_all(self._push(n))
+        self.out.add_all(self._push(n, node))
 
     def forward_test(self, node: While) -> None:
         """Write what makes the test of a loop."""
@@ -428,6 +429,12 @@ class ForwardWriter(Writer):
         return self.text(v) + (".shape" if part == "_shape" else part)
 
 
+def _is_whole_power(op: Op) -> bool:
+    """Whether a float is raised to a power that is an integer: the result is a float."""
+    x, exponent = op.args
+    return not (x.kind.is_integral or x.kind.is_complex) and exponent.kind.is_integral
+
+
 def _may_overlap(base: Value, value: Value) -> bool:
     """Whether a row or column is written that may share memory with what is written into it."""
     if value.memory is None or value.kind.ndim != 1:
@@ -442,7 +449,9 @@ def _is_checked(op: Op) -> bool:
     if op.code != "call" or isinstance(op.f, np.ufunc):
         return False
     if op.f is operator.pow:
-        return all(not a.kind.is_array for a in op.args)
+        return all(not a.kind.is_array for a in op.args) and not _is_whole_power(op)
+    if op.f in (abs, min, max) and not any(a.kind.is_array for a in op.args):
+        return False
     if getattr(op.f, "__module__", None) == "math" or is_display(op):
         return False  # its class depends on those of the arguments alone
     return op.f not in SYMBOLS and op.f not in PREFIXES

@@ -44,8 +44,12 @@ def product(x: str, y: str) -> str:
     --------
     >>> product("(-x)", "y"), product("(-x)", "(-2.0)"), product("x", "(-2.0)")
     ('(-(x * y))', 'x * 2.0', 'x * (-2.0)')
+    >>> product("(-x)", "(1 / y)")
+    '(-(x / y))'
     """
     is_negative, a = without_sign(x)
+    if y.startswith("(1 / ") and is_operand(y[5:-1]):
+        return negative(f"{a} / {y[5:-1]}") if is_negative else f"{a} / {y[5:-1]}"
     other_is, b = without_sign(y)
     if is_negative and other_is:
         return f"{a} * {b}"

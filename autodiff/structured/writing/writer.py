@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
-from autodiff.structured.form.ir import Block, For, Op, Program, Slot, Value, While, flat
+from autodiff.structured.form.ir import Block, For, If, Op, Program, Slot, Value, While, flat
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import written_parameters
@@ -90,6 +90,7 @@ class Writer:
         self.current: Any = None  # the operation whose sweep is written
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, Pushed]] = {}
+        self.silent: set[For | While | If] = set()  # nodes that the sweep need not know of
         self.loops: list[Slot] = []
         self.enclosing: list[For | While] = []  # loops, the outermost first
         self.shared: LoopViews | None = None  # of the loop whose body is written

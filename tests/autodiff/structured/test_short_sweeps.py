@@ -1,0 +1,128 @@
+"""What the sweep need not know is not pushed, and quotients are divided once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+
+X = np.array([0.3, -0.7, 0.5, 1.2, 0.1, -0.2, 0.9, 0.4])
+
+
+def sweep_of(kernel: Callable) -> str:
+    source = Structured(kernel, (None,), (X,), (0,)).source
+    return source[source.index("def backward") :]
+
+
+def integers_alone(x: Any) -> Any:
+    names, total = [0], 0.0
+    for i in range(len(x)):
+        if i % 3 == 1 and (i % 2 == 0 or i > 4):
+            names.append(i)
+        else:
+            names.append(0)
+    k = 0
+    while k < 5:
+        k += 1
+    for i in range(len(x)):
+        total = total + x[names[i]] * x[i] * k
+    return total
+
+
+def some_way(x: Any) -> Any:
+    total, n = 0.0, 0
+    for i in range(len(x)):
+        if x[i] > 0.2:
+            total = total + x[i] ** 2
+        else:
+            n += 1
+        for j in range(n):
+            if j == 3:
+                n -= 1
+    return total * n
+
+
+def left_early(x: Any) -> Any:
+    n = 0
+    for i in range(len(x)):
+        if x[i] > 1.0:
+            break
+        n += 1
+    return np.sum(x[:n] ** 3)
+
+
+@pytest.mark.parametrize("kernel", [integers_alone, some_way, left_early])
+def test_ways_without_a_sweep(kernel: Callable, runs: list[str], traced: Callable) -> None:
+    np.testing.assert_allclose(gradient(kernel, X), traced(kernel, X), rtol=1e-13)
+    assert kernel.__name__ in runs
+
+
+@pytest.mark.parametrize("kernel, ways", [(integers_alone, 1), (some_way, 2), (left_early, 0)])
+def test_only_ways_with_a_sweep_are_pushed(kernel: Callable, ways: int) -> None:
+    lines = [x.strip() for x in sweep_of(kernel).splitlines()]
+    assert len([x for x in lines if x.startswith(("if pop", "for ", "r_"))]) == ways
+
+
+def quotients(x: Any) -> Any:
+    total = 0.0
+    for i in range(1, len(x)):
+        total = total + x[i - 1] / x[i] - (x[i] * 2.0) / (x[i - 1] - 3.0)
+    return total
+
+
+def quotients_of_arrays(x: Any) -> Any:
+    y = x
+    for _ in range(4):
+        y = y / (x * y + 2.0) - (y * x) / (3.0 + y)
+    return np.sum(y)
+
+
+def divided_by_a_norm(x: Any) -> Any:
+    v = x * 1.0
+    for k in range(4):
+        w = np.sin(v) - x * k
+        v = w / np.linalg.norm(w)
+    return np.sum(v**3)
+
+
+def divided_numbers(x: Any) -> Any:
+    y, z = x[0], x[1]
+    for i in range(5):
+        y, z = 1.0 / y + x[i], -(y / z)
+    return y * z
+
+
+def logarithms(x: Any) -> Any:
+    y = np.abs(x)
+    for _ in range(4):
+        y = np.log(y + 1.5) / np.log1p(y)
+    return np.sum(-y)
+
+
+@pytest.mark.parametrize(
+    "kernel", [quotients, quotients_of_arrays, divided_by_a_norm, divided_numbers, logarithms]
+)
+def test_quotients(kernel: Callable, runs: list[str], traced: Callable) -> None:
+    np.testing.assert_allclose(gradient(kernel, X), traced(kernel, X), rtol=1e-12)
+    assert kernel.__name__ in runs
+    assert "(1 / " not in sweep_of(kernel)
+    assert "((-" not in sweep_of(kernel)
+
+
+def test_a_quotient_without_a_derivative(traced: Callable) -> None:
+    """A zero wins over what is infinite, as on the tape."""
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        for i in range(len(x)):
+            y = x[i] / (x[i] - x[i])
+            total = total + (y if x[i] > 5.0 else x[i])
+        return total
+
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(gradient(f, X), traced(f, X))
