@@ -235,10 +235,20 @@ def is_left_alone(write: Op, made: Op, ops: list[Op]) -> bool:
     left alone by the operations between them, and by what the second adds to its arguments.
     """
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+    return are_apart(write, made, ops) and not _reach(memory, [write.args[1], *made.args])
+
+
+def are_apart(write: Op, made: Op, ops: list[Op]) -> bool:
+    """Whether the sweep of the operations between two others leaves a shadow alone."""
+    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
     passed = ops[ops.index(made) + 1 : ops.index(write)]
     passed = [op for op in passed if op.code not in WITHOUT_SWEEP]
-    near = [write.args[1], *made.args, *[v for op in passed for v in (op.out, *op.args)]]
-    return not any(v and v.memory and is_active(v) and v.memory.root() is memory for v in near)
+    return not _reach(memory, [v for op in passed for v in (op.out, *op.args)])
+
+
+def _reach(memory: Memory, values: list[Value | None]) -> bool:
+    """Whether arrays that depend on the variables are in some memory."""
+    return any(v and v.memory and is_active(v) and v.memory.root() is memory for v in values)
 
 
 def compares(program: Program) -> bool:

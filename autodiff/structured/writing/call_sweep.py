@@ -142,7 +142,7 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     if len(wanted) == 2 and _is_quotient(s, op, bound):
         terms = _terms_of_quotient(s, op, bound, g)
     else:
-        terms = [(bound.args[j], *_term(s, op, bound, j, g)) for j in wanted]
+        terms = [(bound.args[j], *term_of(s, op, bound, j, g)) for j in wanted]
     terms = [term for term in terms if term[1]]
     if len(terms) > 1 and e.has_shadow(out):
         # All are computed before any is added: a shadow may be what `g` is a view of.
@@ -196,7 +196,7 @@ def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
     ]
 
 
-def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
+def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
     """Return what an argument gets, its number of axes, and a factor if BLAS multiplies by it.
 
     The first is empty if the partial derivative is zero.

@@ -407,7 +407,23 @@ class ForwardWriter(Writer):
             name = self.text(base)
             self.out.add(f"{name} {sign} {given}")
             return
-        self.out.add(f"{target} {sign} {given}")
+        self.out.add(self._changed(op, target) or f"{target} {sign} {given}")
+
+    def _changed(self, op: Op, target: str) -> str | None:
+        """Return the operator in place that changes a part of an array, if a write is one."""
+        base, value, *at = op.args
+        made = value.op
+        sign = SYMBOLS.get(made.f)
+        if op.code != "store" or value not in self.inlined or sign not in ("*", "/", "-", "+"):
+            return None
+        if self.for_machine or self.compares_all or value.kind.dtype != base.kind.dtype:
+            return None
+        old, other = made.args
+        is_same = old.op.code == "view" and old.op.data == op.data
+        if not is_same or old.op.args != [base, *at] or old.kind.ndim != value.kind.ndim:
+            return None
+        name = self.text(old)
+        return f"{name if name.isidentifier() else target} {sign}= {self.text_for(made)(other)}"
 
     def _forward_set(self, op: Op, target: str, old: str | None) -> None:
         """Write an item of a list; an array in it has its shadow in the shadow of the list."""

@@ -82,6 +82,21 @@ def added(place: str, text: str) -> str:
     return f"{place} -= {x}" if is_negative else f"{place} += {text}"
 
 
+def changed(place: str, text: str) -> str:
+    """Return a statement that computes an array anew from itself, in place.
+
+    Examples
+    --------
+    >>> changed("v", "v * 2.0"), changed("v", "v / (x + y)"), changed("v", "(-(v * x))")
+    ('v *= 2.0', 'v /= (x + y)', 'v[...] = (-(v * x))')
+    """
+    for sign in "*/":
+        start = f"{place} {sign} "
+        if text.startswith(start) and is_operand(text[len(start) :]):
+            return f"{place} {sign}= {text[len(start) :]}"
+    return f"{place}[...] = {text}"
+
+
 def _end(text: str) -> int:
     """Return where the first bracket is closed; -1 if there is none in front."""
     depth = 0
