@@ -25,7 +25,7 @@ from autodiff.structured.writing.activity import (
     is_left_alone,
 )
 from autodiff.structured.writing.bound_rules import hands_on, is_elementwise
-from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call, term_of
+from autodiff.structured.writing.call_sweep import is_by_partials, is_product, sweep_call, term_of
 from autodiff.structured.writing.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.held_sums import HeldSums
 from autodiff.structured.writing.signs import (
@@ -228,7 +228,9 @@ class BlockSweep:
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
         once = op.code == "load" or (len(active) == 1 and not is_made_of_parts(op))
-        g = self.bar(v, once, is_signed=op.code == "load" or is_by_partials(op))
+        is_signed = op.code == "load" or is_by_partials(op)
+        is_signed = is_signed or (is_product(op) and not self.e.for_machine)
+        g = self.bar(v, once, is_signed)
         if g is None:
             return
         if op.code == "load":

@@ -122,7 +122,9 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))
         return
     if op.f is np.linalg.det:
-        s.add_to(a, f"({g} * {e.need(y)}) * {e.constants.name(np.linalg.inv)}({e.need(a)}).T")
+        known = None if e.for_machine else _inverse_of(s, a)
+        inverse = e.need(known) if known else f"{e.constants.name(np.linalg.inv)}({e.need(a)})"
+        s.add_to(a, f"({g} * {e.need(y)}) * {inverse}.T")
         return
     b = op.args[1]
     s.out.add(f"p0 = {e.constants.name(np.linalg.solve)}({e.need(a)}.T, {g})")
@@ -132,6 +134,15 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(a, negative(f"(p0[:, None] * {x})" if is_vector else f"(p0 @ {x}.T)"))
     if is_active(b):
         s.add_to(b, "p0")
+
+
+def _inverse_of(s: Any, a: Value) -> Value | None:
+    """Return the inverse of a matrix, if the block computes it and nobody writes into them."""
+    for op in s.block.ops:
+        if op.code == "call" and op.f is np.linalg.inv and op.args[0] is a:
+            is_changed = any(v.memory.root().is_written for v in (a, op.out))
+            return None if is_changed else op.out
+    return None
 
 
 def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
@@ -267,6 +278,9 @@ def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     rule = bound.rule
     if _product(s, bound, g):
         return
+    if not g.isidentifier():
+        s.out.add(f"g = {g}")
+        g = "g"
     terms = []
     for j, a in enumerate(bound.args):
         if not (isinstance(a, Value) and is_active(a)):
@@ -292,14 +306,26 @@ def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
         _gather(s, a, f"p{k}")
 
 
+def is_product(op: Op) -> bool:
+    """Whether the adjoints of an operation are written as products."""
+    rule = getattr(op.rule, "rule", None)
+    return isinstance(rule, LinearRule) and _subscripts(op.rule) is not None
+
+
+def _subscripts(bound: Bound) -> str | None:
+    """Return the subscripts of a product of arrays, if its rule gives them."""
+    if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
+        return None
+    return bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
+
+
 def _product(s: Any, bound: Bound, g: str) -> bool:
     """Write the adjoints of a product of vectors and matrices, if its rule says how."""
     e = s.e
-    if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
-        return False
-    subscripts = bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
+    subscripts = _subscripts(bound)
     if subscripts is None:
         return False
+    is_negative, x = without_sign(g)
     if e.notes_steep:
         values = [g, *[e.need(v) for v in bound.args]]
         s.out.add(f"note_steep({e.shapes.numbers[e.current]}, {', '.join(values)})")
@@ -325,7 +351,7 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
             if name is not None:
                 s.out.add(f"{name}.append({s.shadow_of(v)}, {other}, {g})")
                 continue
-        term = contractions.product(g, y, other, ys, mine)
+        term = contractions.product(x, y, other, ys, mine)
         if term is None:
             raise UnsupportedError("a product with these subscripts")
         terms.append((v, term))
@@ -333,7 +359,7 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         s.out.add(f"p{k} = {term}")
         terms[k] = terms[k][0], f"p{k}"
     for v, term in terms:
-        s.add_to(v, term)
+        s.add_to(v, negative(term) if is_negative else term)
     return True
 
 

@@ -126,3 +126,67 @@ def test_a_quotient_without_a_derivative(traced: Callable) -> None:
 
     with np.errstate(all="ignore"):
         np.testing.assert_array_equal(gradient(f, X), traced(f, X))
+
+
+def residuals(x: Any) -> Any:
+    a = np.outer(x, x) + np.eye(8)
+    v = x * 1.0
+    total = 0.0
+    for k in range(4):
+        r = x - a @ v
+        v = v + 0.1 * r - 0.05 * (r @ a)
+        total = total - (r @ v) * k
+        w = -(a @ v)
+        total = total + w @ w
+    return total
+
+
+def rows_and_columns(x: Any) -> Any:
+    a = np.outer(x, x)
+    for k in range(3):
+        b = a - 0.1 * (a @ a.T)
+        a = b - (a @ b) * 0.3
+        a[k] -= a[k] @ b
+        a[:, k] -= b[:, k:] @ a[k, k:]
+    return np.sum(a**2)
+
+
+def likelihood(x: Any) -> Any:
+    s, total = np.outer(x, x) + 3.0 * np.eye(8), 0.0
+    for k in range(3):
+        inverse = np.linalg.inv(s)
+        total = total - np.log(np.linalg.det(s)) - x @ inverse @ x
+        s = s - 0.1 * (s @ inverse.T) * x[k]
+    return total
+
+
+def likelihood_of_what_changes(x: Any) -> Any:
+    s, total = np.outer(x, x) + 3.0 * np.eye(8), 0.0
+    for k in range(3):
+        inverse = np.linalg.inv(s)
+        s[k, k] += 1.0
+        total = total - np.log(np.linalg.det(s)) - x @ inverse @ x
+    return total
+
+
+@pytest.mark.parametrize(
+    "kernel", [residuals, rows_and_columns, likelihood, likelihood_of_what_changes]
+)
+def test_products_with_a_sign(kernel: Callable, runs: list[str], traced: Callable) -> None:
+    np.testing.assert_allclose(gradient(kernel, X), traced(kernel, X), rtol=1e-10)
+    assert kernel.__name__ in runs
+
+
+def test_a_negative_cotangent_is_not_negated_for_a_product() -> None:
+    def kernel(x: Any) -> Any:
+        a, b = np.outer(x, x), np.ones((8, 8))
+        for _ in range(3):
+            a = np.sin(a) - b @ a
+        return np.sum(a)
+
+    assert "= (-" not in sweep_of(kernel)
+
+
+def test_the_inverse_is_computed_once() -> None:
+    assert "inv_" not in sweep_of(likelihood)
+    assert "inv_" in sweep_of(likelihood_of_what_changes)
