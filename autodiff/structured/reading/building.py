@@ -152,7 +152,17 @@ class Builder:
         if value.kind.has_memory:
             if slot.memory is None:
                 slot.memory = Memory()
-            slot.memory.share(value.memory)  # type: ignore[arg-type] # an array has one
+            if value.kind.has_items:
+                slot.memory.share(value.memory)  # type: ignore[arg-type] # a list has one
+
+    def _leave_block(self) -> None:
+        """Note of the block that ends which arrays the variables hold behind it.
+
+        An array that a variable holds in between is in memory of its own.
+        """
+        for slot, value in self.block.writes.items():
+            if value.kind.has_memory:
+                slot.memory.share(value.memory)  # type: ignore[union-attr, arg-type] # arrays
 
     def read(self, name: str) -> Any:
         """Return the value of a name."""
@@ -370,6 +380,7 @@ class Builder:
 
     def end_block(self) -> None:
         """Begin another block."""
+        self._leave_block()
         self.block = Block()
         self.body.append(self.block)
         self.bound = {}
@@ -390,6 +401,7 @@ class Builder:
         scope, known = self.scope, set(self.scope.functions)
         try:
             read()
+            self._leave_block()
             return self.body
         finally:
             self.depth -= 1

@@ -190,3 +190,51 @@ def test_a_negative_cotangent_is_not_negated_for_a_product() -> None:
 def test_the_inverse_is_computed_once() -> None:
     assert "inv_" not in sweep_of(likelihood)
     assert "inv_" in sweep_of(likelihood_of_what_changes)
+
+
+def bound_twice(x: Any) -> Any:
+    v = x * x
+    for k in range(5):
+        v = 0.9 * (v * 0.5 + v * x[k])
+        v = np.maximum(v, x - 0.1 * k)
+    return v[0] + np.sum(v[1:] * v[:-1])
+
+
+def held_by_two(x: Any) -> Any:
+    v, total = x * 1.0, 0.0
+    for k in range(4):
+        v = v * 0.5
+        w = v
+        v = np.sin(v) + x
+        w[k] += 1.0
+        u = v
+        v = v + w
+        u[k + 1] *= x[k]
+        total = total + np.sum(v * u)
+    return total
+
+
+def written_before_it_is_bound_anew(x: Any) -> Any:
+    a = x * x
+    for k in range(3):
+        b = a[1:]
+        a = a * 2.0
+        b[k] = x[k]
+        a[0] += b[k]
+        a = a + np.sum(b)
+        a[k] = a[k] * a[k + 1]
+    return np.sum(a)
+
+
+@pytest.mark.parametrize("kernel", [bound_twice, held_by_two, written_before_it_is_bound_anew])
+def test_variables_that_are_bound_twice(
+    kernel: Callable, runs: list[str], traced: Callable
+) -> None:
+    np.testing.assert_allclose(gradient(kernel, X), traced(kernel, X), rtol=1e-12)
+    assert kernel.__name__ in runs
+
+
+def test_an_array_that_a_variable_holds_in_between_needs_no_shadow() -> None:
+    source = Structured(bound_twice, (None,), (X,), (0,)).source
+    loop = source[source.index(" in r_") : source.index("def backward")]
+    assert loop.count("zeros_like") == 1
