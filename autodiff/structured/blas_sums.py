@@ -122,7 +122,9 @@ class _Collected:
         if the part is in another matrix, or far away.
         """
         m, n = shape = len(x), len(y)
-        if m * n < _LEAST or part.shape != shape or not x.dtype == y.dtype == part.dtype == _DTYPE:
+        if part.shape != shape or not x.dtype == y.dtype == part.dtype == _DTYPE:
+            return None
+        if m * n < _LEAST and not self._is_often(part):
             return None
         whole = part if part.base is None else part.base
         if whole is not self.matrix:
@@ -147,6 +149,10 @@ class _Collected:
         self.hull = hull
         return place
 
+    def _is_often(self, part: np.ndarray) -> bool:
+        """Whether so many products with a small matrix are to come that it pays to collect them."""
+        return False
+
     def add_all(self) -> None:
         """Add what has been collected."""
         if self.count:
@@ -164,13 +170,25 @@ class _Collected:
 class OuterSum(_Collected):
     """Outer products that are added to parts of a matrix: many at once, by one matrix product."""
 
-    __slots__ = ("left", "right")
+    __slots__ = ("left", "right", "small", "whole")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.small = 0  # how many products of small whole matrices came one after the other
+        self.whole: tuple[slice, slice]
 
     def _begin(self, matrix: np.ndarray) -> None:
         self.left, self.right = (np.zeros((_MOST, n)) for n in matrix.shape)
+        self.whole = slice(0, len(matrix)), slice(0, matrix.shape[1])
 
     def append(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
         """Add the outer product of two vectors to a part of a matrix, now or later."""
+        n = self.count
+        if part is self.matrix and n < _MOST and part.shape == (len(x), len(y)):
+            self.hull = self.whole
+            self.left[n], self.right[n] = x, y
+            self.count = n + 1
+            return
         place = self.place_of(part, x, y)
         if place is None:
             part += np.multiply.outer(x, y)
@@ -178,6 +196,10 @@ class OuterSum(_Collected):
         self.left[self.count, place[0]] = x
         self.right[self.count, place[1]] = y
         self.count += 1
+
+    def _is_often(self, part: np.ndarray) -> bool:
+        self.small += part.base is None
+        return self.small > _FEW and part.base is None
 
     def _add(self, n: int, rows: slice, columns: slice) -> None:
         left, right = self.left[:n, rows], self.right[:n, columns]
@@ -244,6 +266,7 @@ def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 
 _DTYPE = np.dtype(float)
 _MOST = 64  # the most vectors that are multiplied together
+_FEW = 4  # products with a small matrix that are added at once, before others are collected
 _LEAST = 1024  # elements: products with smaller parts are added at once
 _WIDEST = 4  # how many times larger than a part the rectangle around all parts may be
 

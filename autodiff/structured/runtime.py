@@ -31,6 +31,7 @@ from autodiff.structured.settings import Settings
 from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,
+    check_itself,
     compares,
     is_active,
     mark_active,
@@ -110,6 +111,8 @@ class Structured:
         self.called = _functions_in(program.body, lowered.made_of_others)
         share_repeated(program)
         remove_unread(program)
+        if program.itself is not None:
+            program.itself.returned = program.returned
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
@@ -120,6 +123,7 @@ class Structured:
         self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
         self.notes_steep = self.is_never_finite = False
         self.has_checkpoints = has_checkpoints
+        check_itself(program, has_checkpoints)
         self.has_plain_floats = not (has_checkpoints or program.catches)
         self._write()
 
@@ -142,6 +146,8 @@ class Structured:
         variables = {self.positions.index(i) for i in self.active}
         asks = compares(program) and not self.has_checkpoints
         self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
+        if program.itself is not None and self.hides_decisions:  # the turns of a search are calls
+            raise UnsupportedError("a function that calls itself, and may be a search")
         self.same = self._same_as_argument(program.returned)
         self.code = self._compiled(self.source, scope)
         self.native: Any = None
@@ -151,6 +157,8 @@ class Structured:
             self.why = "its loops are checkpointed"
         if self.program.catches:
             self.why = "it handles exceptions"
+        if self.program.itself is not None:
+            self.why = "it calls itself"
         self.asides = 0
         self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
 
@@ -162,6 +170,10 @@ class Structured:
             namespace.update(note_steep=self._note_steep, noted=self._noted)
         exec(compile(source, name, "exec"), namespace)
         forward = namespace["forward"]
+        itself = self.program.itself
+        if itself is not None:
+            itself.code = forward, namespace["backward"]
+            namespace["is_outermost"] = itself.is_outermost
         if self.program.has_errstates:  # an exception may leave one
             forward = np.errstate()(forward)
         return forward, namespace["backward"]

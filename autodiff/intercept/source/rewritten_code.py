@@ -54,7 +54,7 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
 
 
 def has_loops(g: types.FunctionType) -> bool:
-    """Whether a function that was rewritten has loops in it."""
+    """Whether a function that was rewritten has loops in it, or calls itself."""
     known = _rewritten.get(id(g.__code__))
     return known is not None and known[2]
 
@@ -71,9 +71,16 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     found = find_source.definition_of(g)
     if found is None:
         return None, False
-    has_loop = any(isinstance(part, _LOOPS) for part in ast.walk(found.node))
+    has_loop = any(_repeats(part, g.__name__) for part in ast.walk(found.node))
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
+
+
+def _repeats(node: ast.AST, name: str) -> bool:
+    """Whether it is a loop, or a call of the function of this name."""
+    if isinstance(node, ast.Call):
+        return isinstance(node.func, ast.Name) and node.func.id == name
+    return isinstance(node, _LOOPS)
 
 
 def original_of(code: types.CodeType) -> types.CodeType:

@@ -17,7 +17,7 @@ WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
 
 LIST_WRITES = frozenset({"append", "set"})
-"""Operations that change what a list holds."""
+"""Operations that change what a list or dict holds."""
 
 
 WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave"})
@@ -27,23 +27,26 @@ WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave"})
 class Memory:
     """What the arrays of a function may share: each array belongs to one, views to that of theirs.
 
-    Two arrays of different `Memory` never share elements. So it is with lists that may grow.
+    Two arrays of different `Memory` never share elements. So it is with lists that may grow, and
+    with dicts.
 
     Attributes
     ----------
     items : Kind, optional
         Of a list: the kind of its items, once it has some.
     of_items : Memory, optional
-        Of a list of arrays or lists: theirs.
+        Of a list of arrays, lists or dicts: theirs.
+    fields : dict
+        Of a dict: for each key what a list of the items under this key would have.
     is_copy : bool
-        Whether a list in it was made of `Items` that have a name.
+        Whether a list or dict in it was made of `Items` or `Named` that have a name.
     is_changed : bool
-        Whether a list in it is changed. If there is a copy, too, no program is made.
+        Whether a list or dict in it is changed. If there is a copy, too, no program is made.
     """
 
     __slots__ = (
-        "into", "is_active", "is_changed", "is_copy", "is_indexed", "is_restored", "is_written",
-        "items", "leaves_block", "of_items", "readers",
+        "fields", "into", "is_active", "is_changed", "is_copy", "is_indexed", "is_restored",
+        "is_written", "items", "leaves_block", "of_items", "readers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -56,6 +59,7 @@ class Memory:
         self.is_restored = False  # the sweep puts back what was overwritten
         self.items: Kind | None = None
         self.of_items: Memory | None = None
+        self.fields: dict[Any, Memory] = {}
         self.is_copy = self.is_changed = False
 
     def root(self) -> Memory:
@@ -78,6 +82,17 @@ class Memory:
         b.is_changed |= a.is_changed
         if a.items is not None:
             b.takes(a.items, a.of_items)
+        for key, field in a.fields.items():
+            b.fields.setdefault(key, Memory()).share(field)
+
+    def contents(self) -> Any:
+        """Return the kinds of its items."""
+        return self.items, {key: field.root().items for key, field in self.fields.items()}
+
+    def within(self) -> list[Memory]:
+        """Return the memory of the arrays, lists and dicts in it."""
+        found = [self, *[field.root() for field in self.fields.values()]]
+        return [x.of_items.root() for x in found if x.of_items is not None]
 
     def takes(self, kind: Kind, memory: Memory | None) -> None:
         """Note that the list has items of this kind; arrays and lists have a memory, too."""
@@ -135,10 +150,10 @@ class Value:
     @property
     def is_complex(self) -> bool:
         """Whether it may be complex, or hold complex numbers."""
-        if not self.kind.is_list:
+        if not self.kind.has_items:
             return self.kind.is_complex
-        items = self.memory.root().items  # type: ignore[union-attr] # a list has one
-        return items is not None and items.is_complex
+        items, fields = self.memory.root().contents()  # type: ignore[union-attr] # a list has one
+        return any(kind is not None and kind.is_complex for kind in (items, *fields.values()))
 
     def __repr__(self) -> str:
         return self.name
@@ -154,7 +169,8 @@ class Op:
         gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
         ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
         ``append``, ``set``, ``load`` (a number in it), ``item`` (an array or list in it),
-        ``length``, ``join`` (an array or number made of all items). Of the course of things:
+        ``length``, ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
+        one), ``set``, ``load`` and ``item``. Of the course of things:
         ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
     args : list of Value
         What it reads: for indexing the array, then the parts of the index; for a write the array,
@@ -261,13 +277,15 @@ class Program:
         in the function.
     has_errstates : bool
         Whether there is ``with np.errstate(...)`` in it.
+    itself : Itself, optional
+        What is called where the function calls itself.
     may_be_views : set of Memory
         Of returned arrays that may or may not be views of others.
     """
 
     __slots__ = (
-        "body", "captured", "catches", "has_errstates", "may_be_views", "parameters", "returned",
-        "slots",
+        "body", "captured", "catches", "has_errstates", "itself", "may_be_views", "parameters",
+        "returned", "slots",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -278,6 +296,7 @@ class Program:
         self.slots: list[Slot] = []
         self.catches = False
         self.has_errstates = False
+        self.itself: Any = None
         self.may_be_views: set[Memory] = set()
 
 
@@ -310,7 +329,15 @@ class Columns(tuple):
 
 
 class Named(dict):
-    """A dict whose keys are known texts, and which nobody changes."""
+    """A dict whose keys are known texts, and which nobody changes.
+
+    Attributes
+    ----------
+    has_name : bool
+        Whether a variable of the user's holds the dict: then one in memory is only a copy.
+    """
+
+    has_name = False
 
     @property
     def kind(self) -> Kind:

@@ -51,6 +51,8 @@ SCALARS: tuple[type, ...] = (
     np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
 )  # fmt: skip
 _LIST = frozenset([list])
+_DICT = frozenset([dict])
+_TEXT = frozenset([str])
 _COMPLEX = frozenset([complex, np.complex128, np.complex64])
 _INTEGRAL = frozenset(SCALARS) - {float, np.float64, np.float32} - _COMPLEX
 _MOST_SAMPLES = 16
@@ -71,6 +73,8 @@ class Kind(NamedTuple):
         Of a tuple.
     value : Any
         Which value it is, or `UNKNOWN`.
+    ones : frozenset of int
+        Of an array: axes that are expected to have one element.
     """
 
     classes: frozenset[type]
@@ -78,6 +82,7 @@ class Kind(NamedTuple):
     ndim: int = 0
     parts: tuple[Kind, ...] = ()
     value: Any = UNKNOWN
+    ones: frozenset[int] = frozenset()
 
     @property
     def is_array(self) -> bool:
@@ -90,9 +95,24 @@ class Kind(NamedTuple):
         return self.classes == _LIST
 
     @property
+    def is_dict(self) -> bool:
+        """Whether it is a dict that others hold: `Memory` says of what."""
+        return self.classes == _DICT
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it is a text."""
+        return self.classes == _TEXT
+
+    @property
+    def has_items(self) -> bool:
+        """Whether it is a list that may grow, or a dict that others hold."""
+        return self.classes == _LIST or self.classes == _DICT
+
+    @property
     def has_memory(self) -> bool:
-        """Whether it can be written into: it is an array, or a list that may grow."""
-        return self.dtype is not None or self.classes == _LIST
+        """Whether it can be written into: it is an array, or a list or dict in memory."""
+        return self.dtype is not None or self.has_items
 
     @property
     def letter(self) -> str:
@@ -135,11 +155,15 @@ class Kind(NamedTuple):
 
     def general(self) -> Kind:
         """Return the kind of other values like this one."""
-        return self._replace(value=UNKNOWN, parts=tuple([p.general() for p in self.parts]))
+        parts = tuple([p.general() for p in self.parts])
+        return self._replace(value=UNKNOWN, parts=parts, ones=frozenset())
 
 
 LIST = Kind(_LIST)
 """Of a list that may grow."""
+
+DICT = Kind(_DICT)
+"""Of a dict that others hold: an item of a list, say."""
 
 ANYTHING = Kind(frozenset([object]))
 """Of a variable that holds values of different kinds in different places."""
@@ -174,6 +198,8 @@ def join(a: Kind, b: Kind) -> Kind:
         return a
     if a.is_scalar and b.is_scalar:
         return Kind(a.classes | b.classes)
+    if a.is_text and b.is_text:
+        return Kind(_TEXT)
     if a.is_array and a.general() == b.general():
         return a.general()
     if a.parts and len(a.parts) == len(b.parts):
@@ -182,22 +208,27 @@ def join(a: Kind, b: Kind) -> Kind:
     raise UnsupportedError("a variable that is of one kind and then of another")
 
 
-def samples(kind: Kind) -> list[Any]:
-    """Return values of a kind: one for each class that it may be of."""
+def samples(kind: Kind, n: int = 2) -> list[Any]:
+    """Return values of a kind: one for each class that it may be of.
+
+    Arrays have `n` elements along each axis, and integers are `n`.
+    """
     if kind.is_known:
         return [kind.value]
     if kind.is_array:
-        made = np.ones((2,) * kind.ndim, kind.dtype)
+        made = np.ones([1 if k in kind.ones else n for k in range(kind.ndim)], kind.dtype)
         if kind.ndim > 1:
-            made += np.eye(2, dtype=kind.dtype)  # a matrix that has an inverse
+            made += np.eye(*made.shape[-2:]).astype(made.dtype)  # a matrix that has an inverse
         return [made]
     if kind.parts:
-        return [tuple(p) for p in itertools.product(*map(samples, kind.parts))]
+        return [tuple(p) for p in itertools.product(*[samples(p, n) for p in kind.parts])]
     if kind.classes == {tuple}:
         return [()]
-    if kind.is_list:
-        raise UnsupportedError("a list as an argument")
-    return [cls(2) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
+    if kind.has_items:
+        raise UnsupportedError("a list or dict as an argument")
+    if kind.is_text:
+        return ["111"]  # a number, a format and a text of several letters
+    return [cls(n) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
 
 
 def _of_one_element(x: Any) -> Any:
@@ -214,7 +245,21 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
         If that fails, or the result is of a kind that is not handled.
     """
     options = options or {}
-    rows = itertools.product(*map(samples, [*kinds, *options.values()]))
+    try:
+        kind = _kind_of_calls(f, kinds, options, 2)
+        if kind.ones:  # an axis may have one element only because the samples are small
+            kind = kind._replace(ones=kind.ones & _kind_of_calls(f, kinds, options, 3).ones)
+        return kind
+    except UnsupportedError:
+        if not any(kind.ones for kind in (*kinds, *options.values())):
+            raise
+    plain = {name: kind._replace(ones=frozenset()) for name, kind in options.items()}
+    return kind_of_result(f, [kind._replace(ones=frozenset()) for kind in kinds], plain)
+
+
+def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], size: int) -> Kind:
+    """Return the kind of what a function gives for samples of this size."""
+    rows = itertools.product(*[samples(kind, size) for kind in (*kinds, *options.values())])
     result: Kind | None = None
     n = len(kinds)
 
@@ -233,8 +278,13 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
             except Exception as error:
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
             kind = kind_of(made)
-            if kind.is_known and type(made) in (str, slice):
-                raise UnsupportedError("a text or slice that depends on values")
+            if kind.is_known and type(made) is slice:
+                raise UnsupportedError("a slice that depends on values")
+            if kind.is_text:
+                kind = kind.general()
+            if kind.is_array:
+                ones = frozenset([k for k, length in enumerate(made.shape) if length == 1])
+                kind = kind._replace(ones=ones)
             result = kind if result is None else join(result, kind)
     if result is None:
         raise UnsupportedError("no samples")

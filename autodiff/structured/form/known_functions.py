@@ -34,6 +34,22 @@ def length_of_slice(length: int, *bounds: int | None) -> int:
     return len(range(*slice(*bounds).indices(length)))
 
 
+def part_of_text(text: str, *bounds: int | None) -> str:
+    """Return a slice of a text."""
+    return text[slice(*bounds)]
+
+
+def letter_of_text(text: str, i: int) -> str:
+    """Return a letter of a text."""
+    return text[i]
+
+
+_TEXT_METHODS = frozenset(
+    {str.format, str.zfill, str.rjust, str.ljust, str.center, str.strip, str.replace, str.count}
+    | {str.find, str.lower, str.upper, str.startswith, str.endswith}
+)
+_INT_METHODS = frozenset({int.bit_length, int.bit_count})
+
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
     | {
@@ -51,6 +67,9 @@ PURE: frozenset[Any] = frozenset(
         turns_of,
     }
     | {are_distinct, start_of_slice, length_of_slice}
+    | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
+    | _TEXT_METHODS
+    | _INT_METHODS
 )
 
 CALLED = "called"
@@ -102,9 +121,10 @@ def method_of_array(kind: Kind, name: str) -> Any:
 
 
 def method_of_number(classes: frozenset[type], name: str) -> Any:
-    """Return a method of numbers of these classes that a program may call; None for others."""
+    """Return a method of numbers or texts that a program may call; None for others."""
     found = {getattr(cls, name, None) for cls in classes}
-    return found.pop() if len(found) == 1 and found <= _CONJUGATES else None
+    is_known = found <= _CONJUGATES | _INT_METHODS | _TEXT_METHODS
+    return found.pop() if len(found) == 1 and is_known else None
 
 
 def makes_new(f: Any) -> bool:

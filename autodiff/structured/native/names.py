@@ -129,7 +129,7 @@ class Names:
             self.kinds[shadow] = kind
         elif kind.is_scalar:
             self.kinds[shadow] = _cotangent(kind)
-        elif kind.is_list and memory is not None and memory.root().items is not None:
+        elif kind.is_list and memory is not None and _is_typed(memory.root()):
             self.kinds[shadow] = kind
             self.lists[name] = self._items(memory.root(), is_shadow=False)
             self.lists[shadow] = self._items(memory.root(), is_shadow=True)
@@ -171,6 +171,13 @@ class Names:
         """Note a variable that counts turns."""
         self.kinds[name] = _INT
         self.variables.add(name)
+
+
+def _is_typed(memory: Memory) -> bool:
+    """Whether the items of a list are known, and no dicts."""
+    while memory.of_items is not None and memory.items is not None and memory.items.is_list:
+        memory = memory.of_items.root()
+    return memory.items is not None and not memory.items.is_dict
 
 
 def _is_dense(v: Value, odd: set[Slot]) -> bool:

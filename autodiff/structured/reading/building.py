@@ -40,6 +40,7 @@ from autodiff.structured.form.known_functions import (
     makes_new,
     ruled_entry,
 )
+from autodiff.structured.itself import CallsItselfError
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OWN_CELLS,
@@ -134,7 +135,7 @@ class Builder:
         elif type(value) is Named or (isinstance(value, tuple) and not is_plain(value)):
             names = [f"{name}.{i}" for i in range(len(value))]
             form = scope.forms[name] = formed(value, names)
-            if type(form) is Items:
+            if type(form) is not tuple:
                 is_users = not name.startswith(_READ_ONCE)
                 form.has_name = is_users or _has_name(value) or _has_name(was)
             is_alike = was is None or (type(was) is type(form) and was == form)
@@ -164,7 +165,17 @@ class Builder:
         if value.kind.has_memory:
             if slot.memory is None:
                 slot.memory = Memory()
-            slot.memory.share(value.memory)  # type: ignore[arg-type] # an array has one
+            if value.kind.has_items:
+                slot.memory.share(value.memory)  # type: ignore[arg-type] # a list has one
+
+    def _leave_block(self) -> None:
+        """Note of the block that ends which arrays the variables hold behind it.
+
+        An array that a variable holds in between is in memory of its own.
+        """
+        for slot, value in self.block.writes.items():
+            if value.kind.has_memory:
+                slot.memory.share(value.memory)  # type: ignore[union-attr, arg-type] # arrays
 
     def read(self, name: str) -> Any:
         """Return the value of a name."""
@@ -184,7 +195,7 @@ class Builder:
         form = scope.forms.get(name)
         if form is not None:
             found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
-            if type(found) is Items:
+            if type(found) is not tuple:
                 found.has_name = form.has_name
             return found
         if name in scope.functions:
@@ -384,6 +395,7 @@ class Builder:
 
     def end_block(self) -> None:
         """Begin another block."""
+        self._leave_block()
         self.block = Block()
         self.body.append(self.block)
         self.bound = {}
@@ -404,6 +416,7 @@ class Builder:
         scope, known = self.scope, set(self.scope.functions)
         try:
             read()
+            self._leave_block()
             return self.body
         finally:
             self.depth -= 1
@@ -414,6 +427,15 @@ class Builder:
             }
             self.body, self.block, self.bound = outer
 
+    def _branch(self, read: Callable[[], None]) -> tuple[list, bool]:
+        """Return the blocks of a branch, and whether it needs what the function itself returns."""
+        try:
+            return self.apart(read), False
+        except CallsItselfError:
+            block = Block()
+            block.ops.append(Op("raise", []))
+            return [block], True
+
     def branches(
         self, test: Value, then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
@@ -423,9 +445,11 @@ class Builder:
             return
         self.end_block()
         before = dict(self.kinds)
-        first = self.apart(then)
+        first, is_first = self._branch(then)
         after, self.kinds = self.kinds, before
-        second = self.apart(otherwise)
+        second, is_second = self._branch(otherwise)
+        if is_first and is_second:
+            raise CallsItselfError
         if _raises(second):
             self.kinds = after
         elif not _raises(first):
@@ -459,8 +483,8 @@ def formed(x: tuple | Named, parts: list) -> Any:
 
 
 def _has_name(x: Any) -> bool:
-    """Whether it is a list, known item by item, that a variable of the user's holds."""
-    return type(x) is Items and x.has_name
+    """Whether it is a list or dict, known item by item, that a variable of the user's holds."""
+    return type(x) in (Items, Named) and x.has_name
 
 
 def is_plain(x: tuple) -> bool:

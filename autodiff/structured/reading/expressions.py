@@ -24,10 +24,13 @@ from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
     is_pure,
+    letter_of_text,
     method_of_array,
     method_of_number,
+    part_of_text,
 )
 from autodiff.structured.reading.by_others import ALONG, JOINED, OF_VECTORS, made_of_others
+from autodiff.structured.reading.lists import is_key
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -36,7 +39,7 @@ from autodiff.structured.reading.scopes import (
     is_plain_class,
     record_class,
 )
-from autodiff.structured.reading.sequences import Sequences, is_key, is_sequence
+from autodiff.structured.reading.sequences import Sequences, is_sequence
 from chainrules_core import rrule
 
 BINARY: dict[type, Callable] = {
@@ -121,8 +124,8 @@ class Expressions(Sequences):
 
     def _binary(self, f: Callable, a: Any, b: Any) -> Value:
         for v in (a, b):
-            if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array):
-                raise UnsupportedError("an operator on what is no number or array")
+            if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
+                raise UnsupportedError("an operator on what is no number, array or text")
         return self.call(f, [a, b])
 
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
@@ -242,12 +245,37 @@ class Expressions(Sequences):
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
         if base.kind.is_list and isinstance(node.slice, ast.Slice):
-            parts = (node.slice.lower, node.slice.upper, node.slice.step)
-            bounds = [self.const(None) if part is None else self.value(part) for part in parts]
-            return self.sliced(base, bounds)
-        if base.kind.is_list:
+            return self.sliced(base, self._bounds(node.slice))
+        if base.kind.is_text:
+            return self._of_text(base, node.slice)
+        if base.kind.has_items:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def _bounds(self, node: ast.Slice) -> list[Value]:
+        """Return the bounds of a slice; None for one that is not given."""
+        parts = (node.lower, node.upper, node.step)
+        return [self.const(None) if part is None else self.value(part) for part in parts]
+
+    def _of_text(self, text: Value, at: ast.expr) -> Value:
+        """Read a letter or a slice of a text."""
+        if isinstance(at, ast.Slice):
+            return self.call(part_of_text, [text, *self._bounds(at)])
+        return self.call(letter_of_text, [text, self.value(at)])
+
+    def on_joinedstr(self, node: ast.JoinedStr) -> Value:
+        """Read a text with values in it."""
+        made = self.const("")
+        for part in node.values:
+            made = self.call(operator.add, [made, self.value(part)])
+        return made
+
+    def on_formattedvalue(self, node: ast.FormattedValue) -> Value:
+        """Read a value in a text."""
+        if node.conversion != -1:
+            raise UnsupportedError("a conversion in a text")
+        spec = self.const("") if node.format_spec is None else self.value(node.format_spec)
+        return self.call(format, [self.value(node.value), spec])
 
     def _index(self, node: ast.expr) -> tuple[list[Value], Any]:
         """Return the values in an index and its template."""
@@ -319,7 +347,7 @@ class Expressions(Sequences):
             if owner.kind.is_array:
                 f = method_of_array(owner.kind, node.func.attr)
                 own = [owner]
-            elif owner.kind.is_scalar:
+            elif owner.kind.is_scalar or owner.kind.is_text:
                 f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:

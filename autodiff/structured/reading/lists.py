@@ -2,7 +2,8 @@
 
 A list whose items are known one by one, and which nobody changes, has a variable for each item
 (`Items`). Any other list is a list in the generated code as well. All its items are of one kind:
-numbers, arrays or lists.
+numbers, arrays, lists or dicts. A dict in such a list is a dict in the generated code, whose keys
+are known; what it has under each of them is of one kind.
 """
 
 from __future__ import annotations
@@ -13,9 +14,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Items, Memory, Op, Value, known
+from autodiff.structured.form.ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import (
+    DICT,
     LIST,
+    UNKNOWN,
     Kind,
     NoItemsError,
     UnsupportedError,
@@ -53,6 +56,19 @@ class Lists(Objects):
             self._takes(made, x)
         return made
 
+    def dict_from(self, items: Named) -> Value:
+        """Make a dict in memory of one whose items are known; a copy, if that has a name."""
+        parts = list(map(self._as_item, items.values()))
+        made = self.made(Op("dict", parts, data=tuple(items)), DICT)
+        memory: Any = made.memory
+        memory.is_indexed = True  # it has a shadow
+        memory.is_copy = items.has_name
+        self.lists.append(memory)
+        for key, x in zip(items, parts, strict=True):
+            memory.fields[key] = Memory()
+            self._takes(made, x, self.const(key))
+        return made
+
     def list_from(self, items: Items) -> Value:
         """Make a list that may grow of one whose items are known.
 
@@ -65,6 +81,8 @@ class Lists(Objects):
 
     def _as_item(self, x: Any) -> Value:
         """Return what is put into a list; a tuple is a list there that nobody changes."""
+        if type(x) is Named:
+            return self.dict_from(x)
         if isinstance(x, tuple) and type(x) is not Items:
             x = Items(x)
             x.has_name = True
@@ -76,16 +94,27 @@ class Lists(Objects):
         if any(root.is_copy and root.is_changed for root in roots):
             raise UnsupportedError("a list that changes, and has another name")
 
-    def _takes(self, xs: Value, x: Value) -> None:
-        memory: Any = xs.memory
+    def _takes(self, xs: Value, x: Value, at: Value | None = None) -> None:
         if not (x.kind.is_scalar or x.kind.has_memory):
-            raise UnsupportedError("a list of what is no number, array or list")
-        if x.memory is not None and x.memory.root() is memory.root():
+            raise UnsupportedError("a list of what is no number, array, list or dict")
+        if x.memory is not None and x.memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
             raise UnsupportedError("a list in itself")
-        memory.root().takes(x.kind, x.memory)
+        self._holder(xs, at).takes(x.kind, x.memory)
 
-    def _changes(self, xs: Value, x: Value) -> None:
-        self._takes(xs, x)
+    def _holder(self, xs: Value, at: Value | None) -> Memory:
+        """Return what has the kind of the items of a list, or of a dict under a key."""
+        memory: Any = xs.memory
+        if not xs.kind.is_dict:
+            if at is not None and not at.kind.is_integral:
+                raise UnsupportedError("an index of a list that is no integer")
+            return memory.root()
+        key = UNKNOWN if at is None else known(at)
+        if not is_key(key) or key not in memory.root().fields:
+            raise UnsupportedError("a key that is not known")
+        return memory.root().fields[key].root()
+
+    def _changes(self, xs: Value, x: Value, at: Value | None = None) -> None:
+        self._takes(xs, x, at)
         xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
 
     def append(self, xs: Value, x: Any) -> Value:
@@ -98,26 +127,22 @@ class Lists(Objects):
     def set_item(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs[at] = x``."""
         x = self._as_item(x)
-        if not at.kind.is_integral:
-            raise UnsupportedError("an index of a list that is no integer")
-        self._changes(xs, x)
+        self._changes(xs, x, at)
         self.done(Op("set", [xs, x, at], data=_AT))
 
-    def _items_of(self, xs: Value) -> Kind:
-        kind = xs.memory.root().items  # type: ignore[union-attr] # a list has one
+    def _items_of(self, xs: Value, at: Value | None = None) -> Kind:
+        kind = self._holder(xs, at).items
         if kind is None:
             raise NoItemsError("an item of a list that has none")
         return kind
 
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
-        kind = self._items_of(xs)
-        if not at.kind.is_integral:
-            raise UnsupportedError("an index of a list that is no integer")
+        kind = self._items_of(xs, at)
         if kind.is_scalar:
             return self.made(Op("load", [xs, at], data=_AT), kind)
         made = self.made(Op("item", [xs, at], data=_AT), kind)
-        made.memory.share(xs.memory.root().of_items)  # type: ignore[union-attr, arg-type]
+        made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]
         return made
 
     def length(self, xs: Value) -> Value:
@@ -163,7 +188,7 @@ class Lists(Objects):
 
     def _sum_of(self, xs: Value) -> Value:
         kind = self._items_of(xs)
-        if kind.is_list:
+        if kind.has_items:
             raise UnsupportedError("a sum of lists")
         if kind.is_array:
             made = kind_of(0 + samples(kind)[0])
@@ -200,12 +225,38 @@ class Lists(Objects):
 
     def _sample(self, kind: Kind, memory: Memory) -> Any:
         """Return an item of a list; for numbers of several classes the one that has a fraction."""
-        if not kind.is_list:
+        if not kind.is_list:  # a dict has no samples
             return next((x for x in samples(kind) if not isinstance(x, int)), samples(kind)[0])
         inner: Any = memory.of_items and memory.of_items.root()
         if inner.items is None:
             raise NoItemsError("a list of empty lists")
         return [self._sample(inner.items, inner)] * 2
+
+
+def has_no_other_name(name: str, function: ast.AST) -> bool:
+    """Whether a function makes a dict that is only its own: nobody else sees it change.
+
+    It is displayed, bound to this name alone, and then only its items are read and written, or its
+    keys gone over.
+    """
+    uses = {id(part.value) for part in ast.walk(function) if isinstance(part, ast.Subscript)}
+    uses |= {id(part.iter) for part in ast.walk(function) if isinstance(part, ast.For)}
+    displayed = {
+        id(part.targets[0])
+        for part in ast.walk(function)
+        if isinstance(part, ast.Assign) and len(part.targets) == 1
+        if isinstance(part.value, ast.Dict)
+    }
+    names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
+    made = [part for part in names if id(part) not in uses]
+    if any(isinstance(part, ast.arg) and part.arg == name for part in ast.walk(function)):
+        return False
+    return len(made) == 1 and id(made[0]) in displayed
+
+
+def is_key(x: Any) -> bool:
+    """Whether it may be the key of a dict."""
+    return type(x) in (str, int)
 
 
 def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
@@ -225,6 +276,19 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
         if isinstance(owner, ast.Name):
             found.add(owner.id)
     return found
+
+
+def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
+    """Whether a function writes under keys that are texts: not only into dicts of its own."""
+    stores = [
+        part.value
+        for part in ast.walk(node)
+        if isinstance(part, ast.Subscript)
+        and isinstance(part.ctx, ast.Store)
+        and isinstance(part.slice, ast.Constant)
+        and type(part.slice.value) is str
+    ]
+    return any(not (isinstance(x, ast.Name) and has_no_other_name(x.id, node)) for x in stores)
 
 
 def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> ast.For:

@@ -381,11 +381,11 @@ class Loops(Expressions):
         others = self.left_out
         for _ in range(_MOST_ROUNDS):
             before, self.left_out = dict(self.kinds), None
-            items = [(memory, memory.root().items) for memory in self.lists]
+            items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = turn()
             joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
-            same_items = all(memory.root().items == kind for memory, kind in items)
+            same_items = all(memory.root().contents() == kinds for memory, kinds in items)
             left_out = self.left_out
             self.left_out = left_out or others
             if joined == before and same_items:

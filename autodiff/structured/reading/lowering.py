@@ -18,20 +18,23 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.ir import (
     WRITES,
     Fields,
-    Items,
     Memory,
+    Op,
     Program,
     Value,
     blocks_of,
     flat,
+    known,
 )
 from autodiff.structured.form.kinds import (
     Kind,
     UnboundError,
     UnsupportedError,
+    join,
     kind_of,
 )
 from autodiff.structured.form.order import Order
+from autodiff.structured.itself import CallsItselfError, Itself
 from autodiff.structured.reading.building import formed, parts_of
 from autodiff.structured.reading.by_others import FUNCTIONS
 from autodiff.structured.reading.jumps import (
@@ -79,13 +82,22 @@ def lower(
         If it uses what is not handled.
     """
     with_turns: set = set()
+    returns: Kind | None = None  # if the function calls itself
     while True:
+        reading = _Lowering(with_turns, returns)
         try:
-            return _Lowering(with_turns).function(function, form, kinds, known_args)
+            lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
             if error.loop is None or error.loop in with_turns:
                 raise
             with_turns.add(error.loop)
+            continue
+        if not reading.calls_itself:
+            return lowered
+        found = _kind_returned(lowered.program)
+        if found == returns:
+            return lowered
+        returns = found if returns is None else join(returns, found)
 
 
 class Lowered:
@@ -104,10 +116,18 @@ class Lowered:
 class _Lowering(Statements):
     """Reads functions."""
 
+    def __init__(self, with_turns: set, returns: Kind | None) -> None:
+        super().__init__(with_turns)
+        self.calls_itself = False
+        self.returns = returns  # what the function returns, where it calls itself
+        self.given: tuple = ()  # the function, and for each argument its kind or value
+
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
     ) -> Lowered:
         node = self._definition(function)
+        given = [known_args.get(i, kind.general()) for i, kind in enumerate(kinds)]
+        self.given = function, given, all(part is None for part in form)
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
@@ -125,6 +145,8 @@ class _Lowering(Statements):
             self.program.captured.append((*where, self.lasting_kinds[slot]))
         self._check_views()
         self.check_copies()
+        if self.program.itself is not None and self.program.captured:
+            raise UnsupportedError("a function that calls itself and reads arrays from outside")
         return Lowered(self.program, self.guards, self.made_of_others)
 
     def _check_views(self) -> None:
@@ -156,7 +178,7 @@ class _Lowering(Statements):
         if form is not None:
             names = [f"{name}.{i}" for i in range(len(form))]
             own = self.scope.forms[name] = formed(form, names)
-            if type(own) is Items:
+            if type(own) is not tuple:
                 own.has_name = True
             for place, part in zip(names, parts_of(form), strict=True):
                 self._parameter(place, part, leaves, known_args)
@@ -201,7 +223,8 @@ class _Lowering(Statements):
             self.guards.append((Attributes(function), "__code__", function.__code__))
             self.guards.append((Attributes(function), "__defaults__", function.__defaults__))
             defaults = function.__defaults__ or ()
-        if node in self.calling or len(self.calling) >= _MOST_INLINED:
+        is_itself = self.given[0] is function and self.given[2]
+        if (node in self.calling and not is_itself) or len(self.calling) >= _MOST_INLINED:
             raise UnsupportedError("a function that calls itself")
         given: dict[str, Any] = dict(zip(parameters, args, strict=False))
         if len(args) > len(parameters) or not names.keys() <= set(parameters) - given.keys():
@@ -213,6 +236,8 @@ class _Lowering(Statements):
                 given[name] = x if type(function) is LocalFunction else self.const(x)
         if given.keys() != set(parameters):
             raise UnsupportedError("a call that fails")
+        if is_itself:
+            return self._call_itself([given[name] for name in parameters])
         caller, self.scope = self.scope, scope
         self.calling.append(node)
         try:
@@ -222,6 +247,30 @@ class _Lowering(Statements):
         finally:
             self.scope = caller
             self.calling.pop()
+
+    def _call_itself(self, args: list[Any]) -> Value:
+        """Read a call of the function in itself, with arguments of the same kinds."""
+        function, kinds, _ = self.given
+        self.calls_itself = True
+        if self.returns is None:
+            raise CallsItselfError
+        if self.program.itself is None:
+            self.program.itself = Itself(function.__name__, self.returns)
+        values = []
+        for x, kind in zip(args, kinds, strict=True):
+            if type(x) is not Value:
+                raise UnsupportedError("a list, dict or function for a function that calls itself")
+            if type(kind) is not Kind:
+                if type(known(x)) is not type(kind) or known(x) != kind:
+                    raise UnsupportedError("a function that calls itself with another option")
+                continue
+            if x.kind.general() != kind:
+                raise UnsupportedError("a function that calls itself with other kinds of values")
+            values.append(x)
+        made = self.made(Op("call", values, f=self.program.itself), self.returns)
+        if self.returns.is_array:
+            self.may_share += [(made, v) for v in values if v.kind.is_array]
+        return made
 
     def on_functiondef(self, node: ast.FunctionDef) -> None:
         """Read the definition of a function inside: its body is read where it is called."""
@@ -273,6 +322,14 @@ class _Lowering(Statements):
         """At the end of a branch."""
         value = self.const(None) if node.value is None else self.expression(node.value)
         self.bind(RETURNED, value)
+
+
+def _kind_returned(program: Program) -> Kind:
+    """Return the kind of what a function that calls itself returns."""
+    x = program.returned
+    if type(x) is not Value or not (x.kind.is_array or x.kind.is_scalar):
+        raise UnsupportedError("a function that calls itself, and returns no number or array")
+    return x.kind.general()
 
 
 def _can_be_returned(x: Any) -> bool:

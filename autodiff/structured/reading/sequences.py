@@ -7,7 +7,7 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.lists import Lists
+from autodiff.structured.reading.lists import Lists, is_key
 
 
 class Sequences(Lists):
@@ -127,27 +127,6 @@ def _without_names(x: Any) -> type:
     return tuple if isinstance(x, Record) else type(x)
 
 
-def has_no_other_name(name: str, function: ast.AST) -> bool:
-    """Whether a function makes a dict that is only its own: nobody else sees it change.
-
-    It is displayed, bound to this name alone, and then only its items are read and written, or its
-    keys gone over.
-    """
-    uses = {id(part.value) for part in ast.walk(function) if isinstance(part, ast.Subscript)}
-    uses |= {id(part.iter) for part in ast.walk(function) if isinstance(part, ast.For)}
-    displayed = {
-        id(part.targets[0])
-        for part in ast.walk(function)
-        if isinstance(part, ast.Assign) and len(part.targets) == 1
-        if isinstance(part.value, ast.Dict)
-    }
-    names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
-    made = [part for part in names if id(part) not in uses]
-    if any(isinstance(part, ast.arg) and part.arg == name for part in ast.walk(function)):
-        return False
-    return len(made) == 1 and id(made[0]) in displayed
-
-
 def parts_appended(name: str, function: ast.AST) -> int:
     """Return of how many parts the tuples are that a function appends to a list, made empty.
 
@@ -180,11 +159,6 @@ def parts_appended(name: str, function: ast.AST) -> int:
 
 
 _GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
-
-
-def is_key(x: Any) -> bool:
-    """Whether it may be the key of a dict."""
-    return type(x) in (str, int)
 
 
 def is_sequence(x: Any) -> bool:

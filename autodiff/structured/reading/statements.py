@@ -32,10 +32,10 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import jumps
-from autodiff.structured.reading.lists import grown_in
+from autodiff.structured.reading.lists import changes_dicts, grown_in, has_no_other_name
 from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.sequences import has_no_other_name, parts_appended
+from autodiff.structured.reading.sequences import parts_appended
 
 
 class Statements(Loops):
@@ -97,6 +97,9 @@ class Statements(Loops):
             return Columns([self.list_of([]) for _ in range(n)])
         grown = grown_in(self.calling[-1]) if value else ()
         grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+        grows = grows or (
+            any(type(part) is Named for part in value) and changes_dicts(self.calling[-1])
+        )
         return self.list_from(value) if grows or not value else value
 
     def on_annassign(self, node: ast.AnnAssign) -> None:
@@ -119,7 +122,7 @@ class Statements(Loops):
                 self.assign(t, self._that_may_grow(v, [t]))
         elif isinstance(target, ast.Subscript):
             base = self.value(target.value)
-            if base.kind.is_list:
+            if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)
                 return
             values, template = self._index(target.slice)
@@ -142,7 +145,7 @@ class Statements(Loops):
 
     def _unpacked(self, value: Any, n: int) -> list:
         """Return the parts of a tuple, or those of an array or list that has so many."""
-        if isinstance(value, tuple) or not value.kind.has_memory:
+        if isinstance(value, tuple) or not (value.kind.is_array or value.kind.is_list):
             parts = self._parts_of(value)
             if len(parts) != n:
                 raise UnsupportedError("unpacking that fails")
@@ -201,7 +204,7 @@ class Statements(Loops):
         elif name is not None:
             old, bind = self.expression(node.target), functools.partial(self.bind, name)
         if name is not None:
-            is_list = isinstance(old, (tuple, Named)) or old.kind.is_list
+            is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
             if not (is_list or old.kind.is_array):
                 bind(self._binary(f, old, self.value(node.value)))
                 return
@@ -218,7 +221,7 @@ class Statements(Loops):
                 raise UnsupportedError("an operator on a variable that its operand binds anew")
         elif isinstance(node.target, ast.Subscript):
             base = self.value(node.target.value)
-            if base.kind.is_list:
+            if base.kind.has_items:
                 self._change_item(f, base, self.value(node.target.slice), node.value)
                 return
             values, template = self._index(node.target.slice)
@@ -255,7 +258,7 @@ class Statements(Loops):
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]``, for a list that may grow."""
         items = self.expression(node)
-        if f is not operator.add or type(xs) is not Value or type(items) is not Items:
+        if f is not operator.add or type(items) is not Items or not _may_grow(xs):
             raise UnsupportedError("this change of a list, tuple or dict")
         for x in items:
             self.append(xs, x)
@@ -328,6 +331,10 @@ class Statements(Loops):
             lambda: self.statements(node.body),
             lambda: self.statements(node.orelse),
         )
+
+
+def _may_grow(xs: Any) -> bool:
+    return type(xs) is Value and xs.kind.is_list
 
 
 def _times_bound(slots: dict[str, Slot], name: str) -> tuple[Slot | None, int]:

@@ -20,6 +20,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
+from autodiff.structured.itself import Itself
 from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core.rule import Rule
 
@@ -101,6 +102,8 @@ def depends(op: Op) -> bool:
     """Whether what a call makes depends on the variables."""
     if isinstance(op.rule, Rule) and op.rule.kind == "non_differentiable":
         return False
+    if type(op.f) is Itself and not is_active(op.f.returned):
+        return False  # as far as it is known
     return any(map(is_active, (*op.args, *op.options.values())))
 
 
@@ -135,7 +138,7 @@ def _mark_op(op: Op) -> bool:
         return False
     if op.code in WRITES:
         return is_active(op.args[1]) and _activate(op.args[0])
-    if op.code == "list" or op.code in LIST_WRITES:
+    if op.code in ("list", "dict") or op.code in LIST_WRITES:
         return _mark_list(op)
     value: Any = op.out
     if op.code == "call" and value.kind.parts and value.kind.has_floats and depends(op):
@@ -152,10 +155,9 @@ def _mark_op(op: Op) -> bool:
 
 
 def _mark_list(op: Op) -> bool:
-    """Mark a list if one of its items depends on the variables."""
-    xs, items = (op.out, op.args) if op.code == "list" else (op.args[0], op.args[1:2])
-    inner = xs.memory.root().of_items  # type: ignore[union-attr] # a list has one
-    found = any(map(is_active, items)) or (inner is not None and inner.root().is_active)
+    """Mark a list or dict if one of its items depends on the variables."""
+    xs, items = (op.args[0], op.args[1:2]) if op.code in LIST_WRITES else (op.out, op.args)
+    found = any(map(is_active, items)) or any(x.is_active for x in xs.memory.root().within())  # type: ignore[union-attr] # it has one
     return found and _activate(xs)  # type: ignore[arg-type] # it is a value
 
 
@@ -188,8 +190,27 @@ def check_conversions(program: Program) -> None:
         for op in block.ops:
             if op.code != "call" or not any(map(is_active, op.args)):
                 continue
-            if op.f in _CONVERSIONS or (op.f in _ROUNDINGS and not is_rounded(op)):
+            is_text = op.out.kind.is_text  # type: ignore[union-attr] # a call makes a value
+            is_other = op.f in _ROUNDINGS and not is_rounded(op)
+            if is_text or is_other or op.f in _CONVERSIONS:
                 raise UnsupportedError(f"{op.f} of a value that depends on the variables")
+
+
+def check_itself(program: Program, has_checkpoints: bool) -> None:
+    """Raise if the sweep of the function could not be that of a call of it in itself."""
+    if program.itself is None:
+        return
+    if has_checkpoints or written_parameters(program):
+        raise UnsupportedError("a function that calls itself and writes into its arguments")
+    for op in [op for block in blocks_of(program.body) for op in block.ops]:
+        if op.f is program.itself:
+            for v, slot in zip(op.args, program.parameters, strict=True):
+                if is_active(v) and not _holds_active(slot):
+                    raise UnsupportedError("a function that calls itself with other variables")
+
+
+def _holds_active(slot: Slot) -> bool:
+    return slot.is_active if slot.memory is None else slot.memory.root().is_active
 
 
 def leaves_alone(memory: Memory, nodes: list) -> bool:
@@ -214,10 +235,20 @@ def is_left_alone(write: Op, made: Op, ops: list[Op]) -> bool:
     left alone by the operations between them, and by what the second adds to its arguments.
     """
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+    return are_apart(write, made, ops) and not _reach(memory, [write.args[1], *made.args])
+
+
+def are_apart(write: Op, made: Op, ops: list[Op]) -> bool:
+    """Whether the sweep of the operations between two others leaves a shadow alone."""
+    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
     passed = ops[ops.index(made) + 1 : ops.index(write)]
     passed = [op for op in passed if op.code not in WITHOUT_SWEEP]
-    near = [write.args[1], *made.args, *[v for op in passed for v in (op.out, *op.args)]]
-    return not any(v and v.memory and is_active(v) and v.memory.root() is memory for v in near)
+    return not _reach(memory, [v for op in passed for v in (op.out, *op.args)])
+
+
+def _reach(memory: Memory, values: list[Value | None]) -> bool:
+    """Whether arrays that depend on the variables are in some memory."""
+    return any(v and v.memory and is_active(v) and v.memory.root() is memory for v in values)
 
 
 def compares(program: Program) -> bool:

@@ -17,12 +17,25 @@ from autodiff.structured.form.ir import (
     Value,
 )
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
-from autodiff.structured.writing.activity import WITHOUT_SWEEP, depends, is_active, is_left_alone
+from autodiff.structured.writing.activity import (
+    WITHOUT_SWEEP,
+    are_apart,
+    depends,
+    is_active,
+    is_left_alone,
+)
 from autodiff.structured.writing.bound_rules import hands_on, is_elementwise
-from autodiff.structured.writing.call_sweep import is_by_partials, sweep_call
+from autodiff.structured.writing.call_sweep import is_by_partials, is_product, sweep_call, term_of
 from autodiff.structured.writing.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.held_sums import HeldSums
-from autodiff.structured.writing.signs import added, is_operand, negative, total, without_sign
+from autodiff.structured.writing.signs import (
+    added,
+    changed,
+    is_operand,
+    negative,
+    total,
+    without_sign,
+)
 from autodiff.structured.writing.strided_parts import strided_part
 
 _LONGEST = 160  # characters of an expression that is not bound to a name
@@ -40,6 +53,7 @@ class BlockSweep:
         self.held = HeldSums(self.out)
         # Values whose cotangent is a part of a shadow, which may be set to zero when it was read.
         self.lent: dict[Value | None, list[tuple[Memory, str]]] = {}
+        self.passed: set[Op] = set()  # operations whose sweep is that of a write behind them
         self.is_complex = False  # an operation that reads or makes complex numbers is passed
 
     def run(self) -> None:
@@ -195,7 +209,7 @@ class BlockSweep:
     def operation(self, op: Op) -> None:
         """Pull the cotangent of what an operation makes back to what it reads."""
         self.e.current = op
-        if op.code in WITHOUT_VALUES:
+        if op.code in WITHOUT_VALUES or op in self.passed:
             return
         made = () if op.out is None else (op.out,)
         self.is_complex = any(v.is_complex for v in (*made, *op.args, *op.options.values()))
@@ -205,16 +219,18 @@ class BlockSweep:
         v = op.out
         if op.code in WITHOUT_SWEEP or not is_active(v):
             return
-        if op.code in ("list", "join"):
+        if op.code in ("list", "dict", "join"):
             self.held.settle_all()
-        if op.code == "list":
+        if op.code in ("list", "dict"):
             self.list_of(op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
         once = op.code == "load" or (len(active) == 1 and not is_made_of_parts(op))
-        g = self.bar(v, once, is_signed=op.code == "load" or is_by_partials(op))
+        is_signed = op.code == "load" or is_by_partials(op)
+        is_signed = is_signed or (is_product(op) and not self.e.for_machine)
+        g = self.bar(v, once, is_signed)
         if g is None:
             return
         if op.code == "load":
@@ -272,7 +288,7 @@ class BlockSweep:
         e = self.e
         base, value, *at = op.args
         memory = base.memory.root()  # type: ignore[union-attr] # an array has one
-        is_restored = e.must_restore(op)
+        is_restored = e.must_restore(op, self.block.ops)
         texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
         if is_restored:
@@ -289,6 +305,8 @@ class BlockSweep:
         if is_active(value) or not is_view:
             self.held.settle(memory)
         part = text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
+        if is_view and self.change_back(op, part):
+            return
         if is_view and self.lends(op):
             self.lent[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
@@ -303,6 +321,58 @@ class BlockSweep:
             self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
         if is_zeroed:
             self.set_to_zero(memory, part, is_view)
+
+    def change_back(self, op: Op, part: str) -> bool:
+        """Pull the cotangent of a part that an operator changes in place back, where it is.
+
+        ``x *= a`` multiplies the cotangent by `a`. False if it is another write.
+        """
+        value, made = op.args[1], op.args[1].op
+        old = self._changed_in_place(op)
+        if old is None:
+            return False
+        e, bound = self.e, made.rule
+        e.current = made
+        self.passed.add(made)
+        self.lent[value] = []  # other arguments get no view of the part
+        terms = [
+            (v, *term_of(self, made, bound, j, part))
+            for j, v in enumerate(bound.args)
+            if isinstance(v, Value) and is_active(v)
+        ]
+        for k, (v, text, _, factor) in enumerate(terms):
+            if v is not old and text:
+                self.out.add(f"p{k} = {text}" + (f" * {factor}" if factor else ""))
+        for k, (v, text, ndim, _) in enumerate(terms):
+            if v is not old and text:
+                self.add_fitting(v, f"p{k}", ndim, fits=True)
+        _, text, _, factor = next(term for term in terms if term[0] is old)
+        if not text:
+            self.out.add(f"{part}.fill(0.0)")
+        elif text != part or factor:
+            self.out.add(changed(part, f"{text} * {factor}" if factor else text))
+        e.current = op
+        return True
+
+    def _changed_in_place(self, op: Op) -> Value | None:
+        """Return what a write changes element by element, if it is what was there before."""
+        base, value, *at = op.args
+        e, made = self.e, value.op
+        if op.code != "store" or not is_active(value) or value.uses != 1:
+            return None
+        if value in e.shapes.lasting or self.is_complex or e.is_strong(made) or e.has_shadow(value):
+            return None
+        if made not in self.block.ops or made.code != "call" or not is_elementwise(made):
+            return None
+        memory = base.memory.root()  # type: ignore[union-attr] # an array has one
+        given = [a for a in made.rule.args if isinstance(a, Value) and a.memory is not None]
+        near = [a for a in given if a.memory.root() is memory]  # type: ignore[union-attr] # it has one
+        if len(near) != 1 or near[0].kind.ndim != value.kind.ndim:
+            return None
+        (old,) = near
+        is_same = old.op.code == "view" and old.op.data == op.data
+        is_same = is_same and old.op.args == [base, *at]
+        return old if is_same and are_apart(op, made, self.block.ops) else None
 
     def is_added_now(self, op: Op) -> bool:
         """Whether what a write gives to the value is added to something, not kept as it is."""
@@ -369,9 +439,11 @@ class BlockSweep:
             self.add_to(v, text, lasts, factor, waits)
 
     def list_of(self, op: Op, shadow: str) -> None:
-        """Hand the cotangents of the numbers in a list on to what they were made of."""
-        items = op.args[:-1] if op.data else op.args
-        for i, part in enumerate(items):
+        """Hand the cotangents of the numbers in a list or dict on to what they were made of."""
+        is_repeated = op.code == "list" and op.data
+        items = op.args[:-1] if is_repeated else op.args
+        keys = op.data if op.code == "dict" else range(len(items))
+        for key, part in zip(keys, items, strict=True):
             if is_active(part) and part.kind.is_scalar:
-                repeated = f"sum({shadow}[{i}::{len(items)}])"
-                self.add_to(part, repeated if op.data else f"{shadow}[{i}]")
+                repeated = f"sum({shadow}[{key}::{len(items)}])"
+                self.add_to(part, repeated if is_repeated else f"{shadow}[{key!r}]")

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.alike import ALIKE
 from chainrules_core import rrule
@@ -61,6 +62,8 @@ def hands_on(bound: Bound, j: int) -> bool:
 
 def _rule_of(op: Op) -> Any:
     """Return the rule for a call, bound; None where there is none."""
+    if type(op.f) is Itself:
+        return Bound(op.f, op.args, {})
     values = (*op.args, *op.options.values())
     if not any(v.kind.has_floats for v in values):
         return None

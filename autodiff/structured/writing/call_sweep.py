@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,8 @@ from autodiff.structured.writing.signs import negative, product, without_sign
 from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
+
+_QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
 
 def is_by_partials(op: Op) -> bool:
@@ -143,7 +146,9 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))
         return
     if op.f is np.linalg.det:
-        s.add_to(a, f"({g} * {e.need(y)}) * {e.constants.name(np.linalg.inv)}({e.need(a)}).T")
+        known = None if e.for_machine else _inverse_of(s, a)
+        inverse = e.need(known) if known else f"{e.constants.name(np.linalg.inv)}({e.need(a)})"
+        s.add_to(a, f"({g} * {e.need(y)}) * {inverse}.T")
         return
     b = op.args[1]
     s.out.add(f"p0 = {e.constants.name(np.linalg.solve)}({e.need(a)}.T, {g})")
@@ -155,12 +160,24 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(b, "p0")
 
 
+def _inverse_of(s: Any, a: Value) -> Value | None:
+    """Return the inverse of a matrix, if the block computes it and nobody writes into them."""
+    for op in s.block.ops:
+        if op.code == "call" and op.f is np.linalg.inv and op.args[0] is a:
+            is_changed = any(v.memory.root().is_written for v in (a, op.out))
+            return None if is_changed else op.out
+    return None
+
+
 def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     """Multiply by the partial derivatives."""
     e = s.e
     out: Any = op.out
     wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
-    terms = [(bound.args[j], *_term(s, op, bound, j, g)) for j in wanted]
+    if len(wanted) == 2 and _is_quotient(s, op, bound):
+        terms = _terms_of_quotient(s, op, bound, g)
+    else:
+        terms = [(bound.args[j], *term_of(s, op, bound, j, g)) for j in wanted]
     terms = [term for term in terms if term[1]]
     if len(terms) > 1 and e.has_shadow(out):
         # All are computed before any is added: a shadow may be what `g` is a view of.
@@ -184,7 +201,37 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
         s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor, waits)
 
 
-def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
+def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
+    """Whether an operation divides two numbers, or two arrays, and its rule is that of a quotient.
+
+    Machine code has a form for each partial derivative.
+    """
+    e, rule = s.e, bound.rule
+    if e.for_machine or s.is_complex or e.is_strong(op):
+        return False
+    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    if any(v.kind.is_array != bool(ndim) for v in bound.args):
+        return False
+    texts = [partial_source(p, lambda i: "yab"[i], 3, e.constants) for p in rule.partials[0]]
+    return texts == ["(1 / b)", "((-y) / b)"]
+
+
+def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
+    """Return what both arguments of a quotient y = a / b get: q = ȳ / b, and -q y."""
+    e, out = s.e, op.out
+    a, b = bound.args
+    ndim = out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    is_negative, x = without_sign(g)
+    q = e.fresh("q")
+    s.out.add(f"{q} = {x} / {e.need(b)}")
+    both = q, negative(f"{q} * {e.need(out)}")
+    return [
+        (v, negative(term) if is_negative else term, ndim, "")
+        for v, term in zip((a, b), both, strict=True)
+    ]
+
+
+def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
     """Return what an argument gets, its number of axes, and a factor if BLAS multiplies by it.
 
     The first is empty if the partial derivative is zero.
@@ -231,6 +278,15 @@ def _term(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
+    if (
+        is_number
+        and v is bound.args[-1]
+        and not (e.for_machine or s.is_complex)
+        and (quotient := _QUOTIENT.fullmatch(d))
+    ):  # by a number: it divides the sum
+        inner = e.blas("inner_product") if s.is_for_blas(out) else "inner"
+        term = f"({inner}({quotient[1]}, {x}) / {quotient[2]})"
+        return term if is_negative else negative(term), 0, ""
     if is_number:
         inner = e.blas("inner_product") if arrays and s.is_for_blas(out, *arrays) else "inner"
         term = f"{inner}({d}, {x})"
@@ -246,6 +302,9 @@ def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     rule = bound.rule
     if _product(s, bound, g):
         return
+    if not g.isidentifier():
+        s.out.add(f"g = {g}")
+        g = "g"
     terms = []
     for j, a in enumerate(bound.args):
         if not (isinstance(a, Value) and is_active(a)):
@@ -271,14 +330,26 @@ def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
         _gather(s, a, f"p{k}")
 
 
+def is_product(op: Op) -> bool:
+    """Whether the adjoints of an operation are written as products."""
+    rule = getattr(op.rule, "rule", None)
+    return isinstance(rule, LinearRule) and _subscripts(op.rule) is not None
+
+
+def _subscripts(bound: Bound) -> str | None:
+    """Return the subscripts of a product of arrays, if its rule gives them."""
+    if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
+        return None
+    return bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
+
+
 def _product(s: Any, bound: Bound, g: str) -> bool:
     """Write the adjoints of a product of vectors and matrices, if its rule says how."""
     e = s.e
-    if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
-        return False
-    subscripts = bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
+    subscripts = _subscripts(bound)
     if subscripts is None:
         return False
+    is_negative, x = without_sign(g)
     if e.notes_steep:
         values = [g, *[e.need(v) for v in bound.args]]
         s.out.add(f"note_steep({e.shapes.numbers[e.current]}, {', '.join(values)})")
@@ -304,7 +375,7 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
             if name is not None:
                 s.out.add(f"{name}.append({s.shadow_of(v)}, {other}, {g})")
                 continue
-        term = contractions.product(g, y, other, ys, mine)
+        term = contractions.product(x, y, other, ys, mine)
         if term is None:
             raise UnsupportedError("a product with these subscripts")
         terms.append((v, term))
@@ -312,7 +383,7 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         s.out.add(f"p{k} = {term}")
         terms[k] = terms[k][0], f"p{k}"
     for v, term in terms:
-        s.add_to(v, term)
+        s.add_to(v, negative(term) if is_negative else term)
     return True
 
 

@@ -69,7 +69,7 @@ class CheckpointedLoop:
         known = [s for s in program.slots if s in before and s is not getattr(node, "slot", None)]
         self.live = [s for s in known if not s.is_stable and s in read | bound]
         reached = [s.memory.root() for s in known if s.memory is not None]
-        reached += [memory.of_items.root() for memory in reached if memory.of_items is not None]
+        reached += [inner for memory in reached for inner in memory.within()]
         self.has_states = any(s in bound for s in self.live) or not written.isdisjoint(reached)
         self.arrays = [
             s for s in known if s.is_stable and s.memory is not None and s.memory.root() in written
@@ -82,7 +82,7 @@ class CheckpointedLoop:
         if not self.has_states:
             return
         filled = {op.args[0].memory.root() for op in ops if op.code in LIST_WRITES}  # type: ignore[union-attr]
-        lists = [s for s in known if s.kind is not None and s.kind.is_list]
+        lists = [s for s in known if s.kind is not None and s.kind.has_items]
         if any(not s.is_stable or s.memory.root() in filled for s in lists):  # type: ignore[union-attr]
             raise UnsupportedError("a list that a checkpointed loop fills")
         items = [op.out.memory.root() for op in ops if op.code == "item"]  # type: ignore[union-attr]

@@ -22,6 +22,7 @@ import numpy as np
 
 from autodiff.structured.form.dependence import spares
 from autodiff.structured.form.ir import (
+    WRITES,
     Block,
     For,
     If,
@@ -69,6 +70,7 @@ class Emitter(ForwardWriter):
     def _backward(self) -> list[str]:
         self._begin()
         self.viewed, self.memories = set(), {}
+        self.silent = set()
         source = self.out = Source()
         for s in filter(self.has_variable, self.program.slots):
             source.add(f"{s.name}_b = 0.0")
@@ -166,7 +168,16 @@ class Emitter(ForwardWriter):
                     self._backward_loop(node)
                     self.enclosing.pop()
                     self._add_sums(node, first)
+                self._leave_out(node, first)
             self.backward_spans[node] = first, len(out.lines)
+
+    def _leave_out(self, node: For | While | If, first: int) -> None:
+        """Drop the sweep of a branch or loop that does nothing; nobody pushes its way then."""
+        lines = [line.strip() for line in self.out.lines[first:]]
+        does_nothing = set(lines[1:]) <= {"pass", "else:"}
+        if does_nothing and not (self.for_machine or self.checkpointed):
+            del self.out.lines[first:]
+            self.silent.add(node)
 
     def _backward_if(self, node: If) -> None:
         self.out.add("if pop():")
@@ -328,8 +339,31 @@ class Emitter(ForwardWriter):
         if v.memory is not None and v.memory.root().is_written:
             v.memory.root().readers.add((self.current, v))
 
-    def must_restore(self, op: Op) -> bool:
-        """Whether what a write overwrites is read in the sweep after the write is passed."""
+    def must_restore(self, op: Op, ops: list[Op]) -> bool:
+        """Whether what a write overwrites is read in the sweep after the write is passed.
+
+        `ops` are the operations of its block. What an earlier write to the same part overwrites
+        is put back there, too: if nobody reads it before, the later write need not be undone.
+        """
+        if not self._is_read_again(op):
+            return False
+        earlier = None if self.checkpointed else self._write_before(op, ops)
+        return earlier is None or not self._is_read_again(earlier)
+
+    def _write_before(self, op: Op, ops: list[Op]) -> Op | None:
+        """Return the write to the same part before another, if no sweep reads the array between."""
+        memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+        readers = {reader for reader, _ in memory.readers}
+        for other in reversed(ops[: ops.index(op)]):
+            if other in readers:
+                return None
+            if other.code in WRITES and other.args[0].memory.root() is memory:  # type: ignore[union-attr] # it has one
+                is_same = other.data == op.data and other.args[2:] == op.args[2:]
+                return other if is_same and other.args[0] is op.args[0] else None
+        return None
+
+    def _is_read_again(self, op: Op) -> bool:
+        """Whether a sweep reads what a write overwrites."""
         memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
         again = [loop for loop in self.checkpointed.values() if memory in loop.reads]
         if any(self._changes(op, *reader) for reader in memory.readers) or any(

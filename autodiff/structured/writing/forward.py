@@ -22,7 +22,7 @@ from autodiff.structured.writing.calls_without_rules import is_display
 from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
 
-_NEW = ("call", "load", "list", "item", "join")  # each makes an array or list with a shadow
+_NEW = ("call", "load", "list", "dict", "item", "join")  # each makes what has a shadow
 
 
 class ForwardWriter(Writer):
@@ -46,7 +46,8 @@ class ForwardWriter(Writer):
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
         for a, b in self._what_may_be_shared():
-            body.add(f"if may_share({a}, {b}): raise Changed")
+            outermost = "" if self.program.itself is None else "is_outermost() and "
+            body.add(f"if {outermost}may_share({a}, {b}): raise Changed")
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
         shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
@@ -123,8 +124,8 @@ class ForwardWriter(Writer):
             elif isinstance(node, If):
                 test = self.text(node.test)
                 with self.sharing(None):
-                    self._turns(f"if {test}:", node.then, *self._push("True"))
-                    self._turns("else:", node.otherwise, *self._push("False"))
+                    self._turns(f"if {test}:", node.then, *self._push("True", node))
+                    self._turns("else:", node.otherwise, *self._push("False", node))
             elif node in self.checkpointed:
                 self.checkpointed[node].forward()
             else:
@@ -132,8 +133,9 @@ class ForwardWriter(Writer):
                     (self._forward_for if isinstance(node, For) else self._forward_while)(node)
             self.forward_spans[node] = first, len(self.out.lines)
 
-    def _push(self, text: str) -> list[str]:
-        return [] if self.is_test else [f"push({text})"]
+    def _push(self, text: str, node: For | While | If) -> list[str]:
+        """Return what pushes the way that a branch or loop took, if the sweep reads it."""
+        return [] if self.is_test or node in self.silent else [f"push({text})"]
 
     def _forward_for(self, node: For) -> None:
         bounds = ", ".join(self.text(b) for b in node.bounds)
@@ -143,7 +145,7 @@ class ForwardWriter(Writer):
         if node.broken is None:
             self._turns(f"for {node.slot.name} in {n}:", node.body)
             self._make_shared_views(first, n)
-            self.out.add_all(self._push(n))
+            self.out.add_all(self._push(n, node))
             return
         self.counters.append(f"{n}_")
         self.out.add(f"{node.broken} = False")
@@ -151,7 +153,7 @@ class ForwardWriter(Writer):
         last = [f"{n}_ += 1", f"if {node.broken}: break"]
         self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
         self._make_shared_views(first, n)
-        self.out.add_all(self._push(f"{n}[:{n}_]"))
+        self.out.add_all(self._push(f"{n}[:{n}_]", node))
 
     def _make_shared_views(self, at: int, turns: str) -> None:
         """Make the views that the turns of a loop share, before a line."""
@@ -174,7 +176,7 @@ class ForwardWriter(Writer):
         if node.broken is not None:
             self.out.add(f"if {node.broken}: break")
         self.out.depth -= 1
-        self.out.add_all(self._push(n))
+        self.out.add_all(self._push(n, node))
 
     def forward_test(self, node: While) -> None:
         """Write what makes the test of a loop."""
@@ -284,6 +286,8 @@ class ForwardWriter(Writer):
         if op.code == "item":
             base = self._shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
+        if op.code == "dict":
+            return self.dict_of(op, list(map(self._shadow_of_item, op.args)))
         if op.code != "list":
             return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
         if op.data:
@@ -403,7 +407,23 @@ class ForwardWriter(Writer):
             name = self.text(base)
             self.out.add(f"{name} {sign} {given}")
             return
-        self.out.add(f"{target} {sign} {given}")
+        self.out.add(self._changed(op, target) or f"{target} {sign} {given}")
+
+    def _changed(self, op: Op, target: str) -> str | None:
+        """Return the operator in place that changes a part of an array, if a write is one."""
+        base, value, *at = op.args
+        made = value.op
+        sign = SYMBOLS.get(made.f)
+        if op.code != "store" or value not in self.inlined or sign not in ("*", "/", "-", "+"):
+            return None
+        if self.for_machine or self.compares_all or value.kind.dtype != base.kind.dtype:
+            return None
+        old, other = made.args
+        is_same = old.op.code == "view" and old.op.data == op.data
+        if not is_same or old.op.args != [base, *at] or old.kind.ndim != value.kind.ndim:
+            return None
+        name = self.text(old)
+        return f"{name if name.isidentifier() else target} {sign}= {self.text_for(made)(other)}"
 
     def _forward_set(self, op: Op, target: str, old: str | None) -> None:
         """Write an item of a list; an array in it has its shadow in the shadow of the list."""
@@ -425,6 +445,12 @@ class ForwardWriter(Writer):
         return self.text(v) + (".shape" if part == "_shape" else part)
 
 
+def _is_whole_power(op: Op) -> bool:
+    """Whether a float is raised to a power that is an integer: the result is a float."""
+    x, exponent = op.args
+    return not (x.kind.is_integral or x.kind.is_complex) and exponent.kind.is_integral
+
+
 def _may_overlap(base: Value, value: Value) -> bool:
     """Whether a row or column is written that may share memory with what is written into it."""
     if value.memory is None or value.kind.ndim != 1:
@@ -439,7 +465,9 @@ def _is_checked(op: Op) -> bool:
     if op.code != "call" or isinstance(op.f, np.ufunc):
         return False
     if op.f is operator.pow:
-        return all(not a.kind.is_array for a in op.args)
+        return all(not a.kind.is_array for a in op.args) and not _is_whole_power(op)
+    if op.f in (abs, min, max) and not any(a.kind.is_array for a in op.args):
+        return False
     if getattr(op.f, "__module__", None) == "math" or is_display(op):
         return False  # its class depends on those of the arguments alone
     return op.f not in SYMBOLS and op.f not in PREFIXES

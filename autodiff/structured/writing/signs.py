@@ -44,8 +44,12 @@ def product(x: str, y: str) -> str:
     --------
     >>> product("(-x)", "y"), product("(-x)", "(-2.0)"), product("x", "(-2.0)")
     ('(-(x * y))', 'x * 2.0', 'x * (-2.0)')
+    >>> product("(-x)", "(1 / y)")
+    '(-(x / y))'
     """
     is_negative, a = without_sign(x)
+    if y.startswith("(1 / ") and is_operand(y[5:-1]):
+        return negative(f"{a} / {y[5:-1]}") if is_negative else f"{a} / {y[5:-1]}"
     other_is, b = without_sign(y)
     if is_negative and other_is:
         return f"{a} * {b}"
@@ -76,6 +80,21 @@ def added(place: str, text: str) -> str:
     """Return a statement that adds to a place, or subtracts what would be negated first."""
     is_negative, x = without_sign(text)
     return f"{place} -= {x}" if is_negative else f"{place} += {text}"
+
+
+def changed(place: str, text: str) -> str:
+    """Return a statement that computes an array anew from itself, in place.
+
+    Examples
+    --------
+    >>> changed("v", "v * 2.0"), changed("v", "v / (x + y)"), changed("v", "(-(v * x))")
+    ('v *= 2.0', 'v /= (x + y)', 'v[...] = (-(v * x))')
+    """
+    for sign in "*/":
+        start = f"{place} {sign} "
+        if text.startswith(start) and is_operand(text[len(start) :]):
+            return f"{place} {sign}= {text[len(start) :]}"
+    return f"{place}[...] = {text}"
 
 
 def _end(text: str) -> int:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import SIGNS, UFUNC_OF
-from autodiff.structured.form.ir import Block, For, Op, Program, Slot, Value, While, flat
+from autodiff.structured.form.ir import Block, For, If, Op, Program, Slot, Value, While, flat
 from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import written_parameters
@@ -98,6 +98,7 @@ class Writer:
         self.current: Any = None  # the operation whose sweep is written
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, Pushed]] = {}
+        self.silent: set[For | While | If] = set()  # nodes that the sweep need not know of
         self.loops: list[Slot] = []
         self.enclosing: list[For | While] = []  # loops, the outermost first
         self.shared: LoopViews | None = None  # of the loop whose body is written
@@ -181,6 +182,8 @@ class Writer:
         if op.code == "list":
             *items, times = args if op.data else [*args, ""]
             return f"[{', '.join(items)}]" + (f" * {times}" if op.data else "")
+        if op.code == "dict":
+            return self.dict_of(op, args)
         if op.code == "tuple":
             return "(" + "".join(f"{a}, " for a in args) + ")"
         if op.code == "part":
@@ -200,6 +203,11 @@ class Writer:
         if op.data == CALLED and op.f in DIAGONALS:
             return f"diagonal_of({base})"
         return self.operation(op, lambda a: base if a is op.args[0] else text(a))
+
+    def dict_of(self, op: Op, texts: list[str]) -> str:
+        """Return a dict with the keys of an operation that makes one, as it is written."""
+        pairs = zip(map(repr, op.data), texts, strict=True)
+        return "{" + ", ".join([f"{key}: {text}" for key, text in pairs]) + "}"
 
     def blas(self, name: str) -> str:
         """Return the name of a function of `blas_sums`, which is imported when it is needed."""

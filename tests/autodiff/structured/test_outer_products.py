@@ -196,6 +196,31 @@ def test_products_are_collected_in_any_order(axis: int, monkeypatch: pytest.Monk
     np.testing.assert_allclose(found, expected, rtol=1e-13)
 
 
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_small_matrices_are_collected_as_a_whole(order: Any) -> None:
+    """The first products are added at once, parts in between too."""
+    found, expected = np.zeros((3, 5), order=order), np.zeros((3, 5))
+    other, others = np.zeros((4, 4)), np.zeros((4, 4))
+    taken = blas_sums.OuterSum()
+    at_once = []
+    for k in range(200):
+        x, y = np.cos(np.arange(3.0) + k), np.sin(np.arange(5.0) * k)
+        taken.append(found, x, y)
+        at_once.append(not taken.count)
+        expected += np.outer(x, y)
+        x[:] = 9.0
+        if k % 70 == 69:
+            taken.append(found[1:, 2:], y[:2], y[2:])
+            taken.append(other, y[:4], y[:4])
+            expected[1:, 2:] += np.outer(y[:2], y[2:])
+            others += np.outer(y[:4], y[:4])
+        y[:] = 9.0
+    taken.add_all()
+    np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(other, others, rtol=1e-12, atol=1e-12)
+    assert order == "F" or not any(at_once[10:60])
+
+
 def test_products_of_vectors_that_do_not_fit() -> None:
     taken, matrix = blas_sums.ProductSum(1), np.ones((40, 40))
     with pytest.raises(ValueError, match="mismatch"):

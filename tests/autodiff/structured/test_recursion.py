@@ -1,0 +1,164 @@
+"""Functions that call themselves, as programs: compared with traces."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import gradient
+from autodiff.structured import calls
+
+X = np.array([0.3, -0.7, 0.5, 1.2, 0.1, -0.2, 0.9, 0.4])
+
+
+def transform(x: Any) -> Any:
+    n = len(x)
+    if n == 1:
+        return x
+    even, odd = transform(x[::2]), transform(x[1::2])
+    turned = np.exp(-2j * np.pi * np.arange(n // 2) / n) * odd
+    return np.concatenate([even + turned, even - turned])
+
+
+def spectrum(x: Any) -> Any:
+    return np.sum(np.abs(transform(x + 0j)) ** 2 * np.arange(len(x)))
+
+
+def polynomial(n: Any, t: Any) -> Any:
+    if n == 0:
+        return 1.0
+    if n == 1:
+        return t
+    return ((2 * n - 1) * t * polynomial(n - 1, t) - (n - 1) * polynomial(n - 2, t)) / n
+
+
+def legendre(x: Any) -> Any:
+    return polynomial(5, x[0]) * polynomial(3, x[1]) + x[2]
+
+
+def pairwise(x: Any, low: Any, high: Any, scale: Any = 0.5) -> Any:
+    if high - low < 3:
+        total = 0.0
+        for i in range(low, high):
+            total = total + np.sin(x[i]) * scale
+        return total
+    middle = (low + high) // 2
+    return pairwise(x, low, middle) + pairwise(x, middle, high) * scale
+
+
+def summed(x: Any) -> Any:
+    return pairwise(x, 0, len(x)) ** 2
+
+
+def power(a: Any, n: Any) -> Any:
+    if n == 1:
+        return a
+    half = power(a, n // 2)
+    return half @ half if n % 2 == 0 else half @ half @ a
+
+
+def matrix_power(x: Any) -> Any:
+    return np.sum(power(x.reshape(2, 4) @ x.reshape(4, 2), 11))
+
+
+def children(x: Any, node: Any) -> Any:
+    total = x[node]
+    for child in (2 * node + 1, 2 * node + 2):
+        if child < len(x):
+            total = total + 0.5 * children(x, child) * x[node]
+    return total
+
+
+def tree(x: Any) -> Any:
+    return children(x, 0)
+
+
+def clipped(x: Any, n: Any) -> Any:
+    y = x if n == 0 else clipped(np.where(x > 0.2, x * 0.5, x * x + 0.1), n - 1)
+    return y + 0.1 * x
+
+
+def nested(x: Any) -> Any:
+    return np.sum(clipped(x, 6) ** 2)
+
+
+@pytest.mark.parametrize(
+    "kernel, name",
+    [
+        (spectrum, "transform"), (legendre, "polynomial"), (summed, "pairwise"),
+        (matrix_power, "power"), (tree, "children"), (nested, "clipped"),
+    ],
+)  # fmt: skip
+def test_functions_that_call_themselves(
+    kernel: Callable, name: str, runs: list[str], traced: Callable
+) -> None:
+    np.testing.assert_allclose(gradient(kernel, X), traced(kernel, X), rtol=1e-12)
+    assert name in runs
+
+
+def halves(x: Any, n: Any) -> Any:
+    """Write into the argument of the outer call."""
+    if n > 0:
+        x *= 0.5
+        halves(x, n - 1)
+    return x
+
+
+def other_arguments(x: Any, y: Any, n: Any) -> Any:
+    """Give what depends on the variables to a parameter that does not."""
+    return np.sum(x * y) if n == 0 else other_arguments(y, x * 0.5, n - 1)
+
+
+def other_kinds(x: Any, n: Any) -> Any:
+    return np.sum(x) if n == 0 else other_kinds(x[0] * np.ones((2, 2)), n - 1)
+
+
+def search(t: Any, low: Any, high: Any, n: Any) -> Any:
+    middle = 0.5 * (low + high)
+    if n == 0:
+        return middle
+    return search(t, low, middle, n - 1) if t < middle else search(t, middle, high, n - 1)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(halves(x * 1.0, 3) ** 2),
+        lambda x: other_arguments(x, np.arange(8.0), 3),
+        lambda x: other_kinds(x, 2),
+    ],
+)
+def test_calls_that_no_program_makes(f: Callable, traced: Callable) -> None:
+    np.testing.assert_array_equal(gradient(f, X), traced(f, X))
+
+
+def test_a_search_is_found() -> None:
+    with pytest.warns(autodiff.NoPathWarning):
+        gradient(lambda t: search(t, 0.0, 4.0, 30), 1.147)
+
+
+def test_the_result_is_an_argument(runs: list[str]) -> None:
+    """The outermost call may return its argument: the caller then has one array, not two."""
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        z = transform(y)
+        z[0] = 3.0
+        return np.sum(y * z)
+
+    np.testing.assert_array_equal(gradient(f, np.array([2.0])), [0.0])
+
+
+def test_no_numbers_are_lost(traced: Callable) -> None:
+    """An error inside leaves the next calls as they are."""
+    with pytest.raises(IndexError):
+        gradient(lambda x: children(x[:2], 5), X)
+    np.testing.assert_allclose(gradient(tree, X), traced(tree, X), rtol=1e-12)
+    for of_code in [of_code for _, of_code in calls._programs.values()]:
+        for program in [p for made in of_code.values() for p in made.known.values() if p]:
+            itself = program.program.itself
+            assert itself is None or itself.is_outermost()
