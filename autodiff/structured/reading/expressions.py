@@ -15,7 +15,6 @@ from autodiff.structured.form.indices import has_arrays, kind_of_index
 from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
-    Kind,
     UnsupportedError,
     kind_of,
     samples,
@@ -435,17 +434,6 @@ class Expressions(Sequences):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
-        return NotImplemented
-
-    def _length_of(self, x: Any) -> Any:
-        if type(x) is Columns:
-            return self.length(x[0])
-        if isinstance(x, (tuple, Named)):
-            return self.const(len(x))
-        if x.kind.parts:
-            return self.const(len(x.kind.parts))
-        if x.kind.is_array and x.kind.ndim:
-            return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
         return NotImplemented
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
