@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import types
 from collections.abc import Callable
@@ -387,6 +388,8 @@ class Expressions(Sequences):
 
     def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
+        if f is math.fsum and args and type(args[0]) is Items:
+            args = [self.list_from(args[0]), *args[1:]]
         if args and type(args[0]) is Value and args[0].kind.is_list:
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
