@@ -80,8 +80,17 @@ def cumsum_back(g: np.ndarray) -> np.ndarray:
 
 
 def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a matrix by that of its Cholesky factor, in machine code alone."""
-    raise NotImplementedError
+    """Return the cotangent of a matrix by that of its Cholesky factor, around machine code."""
+    x = np.linalg.solve(y.T, _half_triangle(y.T @ g))
+    x = np.linalg.solve(y.T, x.T)
+    return _half_triangle(x + x.T)
+
+
+def _half_triangle(x: np.ndarray) -> np.ndarray:
+    """Return the lower triangle with the diagonal halved."""
+    x = np.tril(x)
+    x[np.diag_indices_from(x)] *= 0.5
+    return x
 
 
 def norm_back(

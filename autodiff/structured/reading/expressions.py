@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import operator
 import types
 from collections.abc import Callable
@@ -15,7 +16,6 @@ from autodiff.structured.form.indices import has_arrays, kind_of_index
 from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
-    Kind,
     UnsupportedError,
     kind_of,
     samples,
@@ -416,6 +416,8 @@ class Expressions(Sequences):
 
     def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
+        if f is math.fsum and args and type(args[0]) is Items:
+            args = [self.list_from(args[0]), *args[1:]]
         if args and type(args[0]) is Value and args[0].kind.is_list:
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
@@ -463,17 +465,6 @@ class Expressions(Sequences):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
-        return NotImplemented
-
-    def _length_of(self, x: Any) -> Any:
-        if type(x) is Columns:
-            return self.length(x[0])
-        if isinstance(x, (tuple, Named)):
-            return self.const(len(x))
-        if x.kind.parts:
-            return self.const(len(x.kind.parts))
-        if x.kind.is_array and x.kind.ndim:
-            return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
         return NotImplemented
 
     def _is_instance(self, x: Any, classes: Any) -> Value:

@@ -9,6 +9,7 @@ are known; what it has under each of them is of one kind.
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -31,6 +32,7 @@ _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
 _ARRAY = (np.array, np.asarray)
 _JOINS = frozenset({np.stack, np.vstack, np.hstack, np.concatenate, *_ARRAY})
+_SUMS = (sum, math.fsum)
 _STACK, _CONCATENATE, _SUM = "stack", "concatenate", "sum"
 
 # Functions that first make an array of a list.
@@ -155,8 +157,8 @@ class Lists(Objects):
         """Read a call with a list that may grow; NotImplemented if it is any other function's."""
         if f is len and len(args) == 1 and not options:
             return self.length(args[0])
-        if f is sum and len(args) == 1 and not options:
-            return self._sum_of(args[0])
+        if f in _SUMS and len(args) == 1 and not options:
+            return self._sum_of(f, args[0])
         if f in _JOINS and len(args) == 1:
             return self._joined(f, args[0], {k: self.one(v) for k, v in options.items()})
         return NotImplemented
@@ -186,11 +188,13 @@ class Lists(Objects):
             raise UnsupportedError("a list as an argument")
         return self._joined(np.asarray, x, {})
 
-    def _sum_of(self, xs: Value) -> Value:
+    def _sum_of(self, f: Callable, xs: Value) -> Value:
         kind = self._items_of(xs)
-        if kind.has_items:
-            raise UnsupportedError("a sum of lists")
-        if kind.is_array:
+        if kind.has_items or (f is not sum and (kind.is_complex or not kind.is_scalar)):
+            raise UnsupportedError("a sum of lists, or no sum of numbers")
+        if f is not sum:
+            made = Kind(frozenset([float]))
+        elif kind.is_array:
             made = kind_of(0 + samples(kind)[0])
         else:
             classes: set[type] = {int}
@@ -199,7 +203,7 @@ class Lists(Objects):
             made = Kind(frozenset(classes))
             if not made.is_scalar:
                 raise UnsupportedError("a sum of numbers of other classes")
-        return self.made(Op("join", [xs], f=sum, data=(_SUM, 0)), made)
+        return self.made(Op("join", [xs], f=f, data=(_SUM, 0)), made)
 
     def _joined(self, f: Callable, xs: Value, options: dict[str, Value]) -> Value:
         """Read a function that makes an array of the items of a list."""

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
-from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.lists import Lists, is_key
 
 
@@ -103,6 +103,17 @@ class Sequences(Lists):
         for column, part in zip(xs, x, strict=True):
             self.append(column, part)
         return self.const(None)
+
+    def _length_of(self, x: Any) -> Any:
+        if type(x) is Columns:
+            return self.length(x[0])
+        if isinstance(x, (tuple, Named)):
+            return self.const(len(x))
+        if x.kind.parts:
+            return self.const(len(x.kind.parts))
+        if x.kind.is_array and x.kind.ndim:
+            return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
+        return NotImplemented
 
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""

@@ -311,4 +311,4 @@ def test_a_tuple_in_a_list_stays_one(runs: list[str]) -> None:
         gradient(unpacked_as_two, X)
     with pytest.raises(TypeError, match="item assignment"):
         gradient(written_into_a_tuple, X)
-    assert set(runs) <= {"asked_for_its_class"}
+    assert set(runs) <= {"asked_for_its_class"}  # where each part of the tuples has a list

@@ -253,6 +253,13 @@ def springs(a: Any, b: Any) -> Any:
     return sum(p * q for p, q in path) * len(bonds) + bonds[2][2] + path[0][1]
 
 
+def exact_sums(a: Any, b: Any) -> Any:
+    errors = [0.0]
+    for x, y in zip(a, b, strict=True):
+        errors.append(math.fsum([x * errors[-1], y, 1e20, -1e20]))
+    return math.fsum(e * e for e in errors) / len(errors)
+
+
 def never_any(a: Any, b: Any) -> Any:
     none = []
     total = 0.0
@@ -304,7 +311,7 @@ def chosen_rows(a: Any, b: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [of_masks, diagonals, chosen_rows, springs])
+@pytest.mark.parametrize("f", [of_masks, diagonals, chosen_rows, springs, exact_sums])
 def test_arrays(f: Callable, traced: Callable, runs: list[str]) -> None:
     for _ in range(2):
         check(f, traced, A, B)
