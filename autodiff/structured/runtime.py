@@ -37,9 +37,9 @@ from autodiff.structured.writing.activity import (
     mark_active,
     remove_unread,
 )
-from autodiff.structured.writing.bound_rules import resolve_rules
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
+from autodiff.structured.writing.rules.bound_rules import resolve_rules
 from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3

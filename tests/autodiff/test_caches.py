@@ -262,7 +262,7 @@ NO_CACHES = {
     "autodiff.intercept.source.fusion_sites": "slots of expressions, emptied with their module",
     "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
     "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",
-    "autodiff.structured.native.machine._ready": "the machine, one entry",
+    "autodiff.structured.native.llvm.machine._ready": "the machine, one entry",
     "autodiff.structured.reading.scopes.OWN_CELLS": "a marker in guards, always empty",
     "autodiff.trace.checks.number_classes.INSTANCES": "a table that other modules complete",
     "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",

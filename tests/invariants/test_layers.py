@@ -84,7 +84,7 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         return path.name == "blas_sums.py"
     if package == "autodiff" and found.module == "scipy.linalg.cython_blas":
         # The addresses of these functions, for machine code.
-        return path.parent.name == "native"
+        return "native" in path.parts
     if package == "autodiff" and (path.stem, found.top) in READ_LATE:
         return found.late and path.parent.name == "distributed"
     if package == "autodiff" and found.top == "pandas":
@@ -95,7 +95,7 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         return found.late and "compiler" in path.parts
     if package == "autodiff" and found.top == "llvmlite":
         # So do the loops of structured programs: the room is loaded where llvmlite is installed.
-        return path.parent.name == "native"
+        return "native" in path.parts
     if package == "autodiff" and found.top in ADAPTERS.values():
         # Each adapter is loaded when it is asked for, and imports its own system alone.
         return path.parent.name == "interop" and ADAPTERS.get(path.stem) == found.top

@@ -11,8 +11,8 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import (
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.code import (
     I32,
     I64,
     MAY_WARN,
@@ -24,10 +24,10 @@ from autodiff.structured.native.code import (
     Code,
     element_of,
 )
-from autodiff.structured.native.machine import Compiled
-from autodiff.structured.native.memory import Tape
+from autodiff.structured.native.llvm.machine import Compiled
+from autodiff.structured.native.llvm.memory import Tape
 from autodiff.structured.native.names import Names
-from autodiff.structured.native.scalars import EXACT, tag_of
+from autodiff.structured.native.numbers.scalars import EXACT, tag_of
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import TAGS, Array, List, Number, has_tag, letter_of
 from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError

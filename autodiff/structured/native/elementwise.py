@@ -16,9 +16,9 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import blas, memory
-from autodiff.structured.native.code import I64, PTR, SHAPES_DIFFER, TYPES, Code, element_of
-from autodiff.structured.native.scalars import Scalars
+from autodiff.structured.native.llvm import blas, memory
+from autodiff.structured.native.llvm.code import I64, PTR, SHAPES_DIFFER, TYPES, Code, element_of
+from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
 _LEAST_SUMMED = 4  # products for a number: fewer are added faster in loops

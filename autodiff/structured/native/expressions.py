@@ -17,12 +17,12 @@ from autodiff.structured.form.known_functions import (
     length_of_slice,
     start_of_slice,
 )
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import Code
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing, parts_of
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
-from autodiff.structured.native.scalars import BINARY, STRONG, UNARY, Scalars, tag_of
+from autodiff.structured.native.numbers.scalars import BINARY, STRONG, UNARY, Scalars, tag_of
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
@@ -56,7 +56,7 @@ from autodiff.structured.runtime_calls import (
     total,
     zeros_along,
 )
-from autodiff.structured.writing.calls_without_rules import JOINS
+from autodiff.structured.writing.rules.calls_without_rules import JOINS
 
 _INT = Kind(frozenset([int]))
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.code import Code
+from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.values import Array
 
 

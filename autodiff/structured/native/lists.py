@@ -14,10 +14,10 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, PTR, TYPES, element_of
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.code import I64, PTR, TYPES, element_of
 from autodiff.structured.native.makers import Makers
-from autodiff.structured.native.scalars import tag_of
+from autodiff.structured.native.numbers.scalars import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,

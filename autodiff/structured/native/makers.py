@@ -8,14 +8,14 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import blas, memory
-from autodiff.structured.native.code import I32, I64, TYPES, Code
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing
-from autodiff.structured.native.scalars import Scalars
+from autodiff.structured.native.llvm import blas, memory
+from autodiff.structured.native.llvm.code import I32, I64, TYPES, Code
+from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
 from autodiff.structured.runtime_calls import zeros_like
-from autodiff.structured.writing.calls_without_rules import place_of_join
+from autodiff.structured.writing.rules.calls_without_rules import place_of_join
 
 DISPLAYS = frozenset({np.array, np.asarray})
 _DOUBLES = frozenset({float, np.float64})

@@ -14,9 +14,9 @@ from llvmlite import ir
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
-from autodiff.structured.native.code import Code
-from autodiff.structured.native.machine import Compiled
-from autodiff.structured.native.memory import define_functions
+from autodiff.structured.native.llvm.code import Code
+from autodiff.structured.native.llvm.machine import Compiled
+from autodiff.structured.native.llvm.memory import define_functions
 from autodiff.structured.native.names import Flow, Liveness, Names
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE

@@ -11,10 +11,10 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, PTR, TYPES
-from autodiff.structured.native.collected import Collected
 from autodiff.structured.native.elementwise import is_one
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.code import I64, PTR, TYPES
+from autodiff.structured.native.llvm.collected import Collected
 from autodiff.structured.native.names import (
     compared,
     is_check,
@@ -22,7 +22,7 @@ from autodiff.structured.native.names import (
     loaded,
     stored,
 )
-from autodiff.structured.native.scalars import BINARY
+from autodiff.structured.native.numbers.scalars import BINARY
 from autodiff.structured.native.values import (
     Array,
     List,

@@ -10,9 +10,9 @@ import numpy as np
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.native import blas, memory
 from autodiff.structured.native.elementwise import is_one
 from autodiff.structured.native.lists import Lists
+from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
 from autodiff.structured.native.values import Array, Number, Tree, dtype_of
 

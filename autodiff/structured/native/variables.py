@@ -8,11 +8,11 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native import memory
-from autodiff.structured.native.code import I64, PTR, TYPES, Code
 from autodiff.structured.native.expressions import Expressions
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.code import I64, PTR, TYPES, Code
 from autodiff.structured.native.names import Names, escaping
-from autodiff.structured.native.scalars import tag_of
+from autodiff.structured.native.numbers.scalars import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,

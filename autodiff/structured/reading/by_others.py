@@ -13,7 +13,7 @@ import numpy as np
 from autodiff.structured.form.ir import Value, known
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.writing.bound_rules import is_of_library
+from autodiff.structured.writing.rules.bound_rules import is_of_library
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
 

@@ -3,44 +3,29 @@
 from __future__ import annotations
 
 import ast
-import math
 import operator
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.indices import has_arrays, kind_of_index
 from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import (
-    UNKNOWN,
     UnsupportedError,
     kind_of,
     samples,
 )
 from autodiff.structured.form.known_functions import (
-    PURE,
-    RESHAPES,
-    is_pure,
     letter_of_text,
-    method_of_array,
-    method_of_number,
     part_of_text,
 )
-from autodiff.structured.reading.by_others import ALONG, JOINED, OF_VECTORS, made_of_others
+from autodiff.structured.reading.calls import Calls
 from autodiff.structured.reading.lists import is_key
 from autodiff.structured.reading.scopes import (
-    NO_VALUES,
     OBJECTS,
-    LocalFunction,
-    Method,
-    is_plain_class,
-    record_class,
 )
-from autodiff.structured.reading.sequences import Sequences, is_sequence
-from chainrules_core import rrule
+from autodiff.structured.reading.sequences import is_sequence
 
 BINARY: dict[type, Callable] = {
     ast.Add: operator.add,
@@ -73,16 +58,8 @@ _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 _PARTS = {"real": np.real, "imag": np.imag}
 
 
-class Expressions(Sequences):
+class Expressions(Calls):
     """Reads expressions."""
-
-    def filled(self, out: Value, made: Value) -> Value:
-        """Read the argument ``out`` of a ufunc, which its result is written into."""
-        raise NotImplementedError
-
-    def extremum(self, f: Callable, node: ast.Call) -> Any:
-        """Read ``max(items, key=...)`` or ``min(items)``."""
-        raise NotImplementedError
 
     # -- expressions -------------------------------------------------------------------------------
 
@@ -120,9 +97,10 @@ class Expressions(Sequences):
             if not right.kind.is_integral:
                 raise UnsupportedError("a list times what is no integer")
             return self.list_of(list(map(self.one, left)), right)
-        return self._binary(f, left, right)
+        return self.binary(f, left, right)
 
-    def _binary(self, f: Callable, a: Any, b: Any) -> Value:
+    def binary(self, f: Callable, a: Any, b: Any) -> Value:
+        """Read an operator of two values."""
         for v in (a, b):
             if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
                 raise UnsupportedError("an operator on what is no number, array or text")
@@ -164,7 +142,7 @@ class Expressions(Sequences):
             raise UnsupportedError(f"comparison {type(op).__name__}")
         if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
-        return self._binary(f, a, b)
+        return self.binary(f, a, b)
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
@@ -325,197 +303,6 @@ class Expressions(Sequences):
             return self.view(Op("view", [base, *values], data=template), kind)
         base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
         return self.made(Op("load", [base, *values], data=template), kind)
-
-    def on_call(self, node: ast.Call) -> Any:
-        """Read a call."""
-        if any(k.arg is None for k in node.keywords):
-            raise UnsupportedError("** in a call")
-        own: list[Value] = []
-        if isinstance(node.func, ast.Attribute):
-            owner = self.expression(node.func.value)
-            if type(owner) is Named:
-                return self._of_dict(owner, node)
-            if type(owner) in OBJECTS:
-                return self._of_object(self.attribute(owner, node.func.attr), node)
-            if isinstance(owner, Record):
-                return self._of_record(owner, node)
-            if type(owner) is Columns:
-                return self._append_to_columns(owner, self.expression(node.args[0]))
-            owner = self.one(owner)
-            if owner.kind.is_list:
-                return self._of_list(owner, node)
-            if owner.kind.is_array:
-                f = method_of_array(owner.kind, node.func.attr)
-                own = [owner]
-            elif owner.kind.is_scalar or owner.kind.is_text:
-                f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
-                own = [owner]
-            else:
-                f = self.attribute_of(owner, node.func.attr)
-        else:
-            f = self.expression(node.func)
-            if type(f) in NO_VALUES:
-                return self._of_object(f, node)
-            f = known(self.one(f))
-        if (
-            isinstance(f, type)
-            and rrule.entry(f) is None
-            and (is_plain_class(f) or record_class(f))
-        ):
-            return self.instance(f, self._displayed(node.args), self._named(node))
-        if f in RESHAPES:
-            return self._reshaped(f, own, node)
-        if (f is min or f is max) and len(node.args) == 1:
-            return self.extremum(f, node)
-        if f is UNKNOWN or not callable(f):
-            raise UnsupportedError("a call of what is not known")
-        args = [*own, *self._displayed(node.args)]
-        return self.called(f, args, self._named(node))
-
-    def _of_record(self, owner: Record, node: ast.Call) -> Any:
-        """Read a call of a method, or of a field, of a named tuple."""
-        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name == "_replace" and not node.args:
-            return self.replaced(owner, self._named(node))
-        return self._of_object(self.of_record(owner, name), node)
-
-    def _of_object(self, f: Any, node: ast.Call) -> Any:
-        """Read a call of a function inside, a method, or an object."""
-        if type(f) in OBJECTS:
-            f = self.method(f, "__call__")
-        args = self._displayed(node.args)
-        if type(f) is Method and rrule.entry(f.function) is not None:
-            raise UnsupportedError("a method with a rule")
-        if type(f) is Method:
-            return self.inline(f.function, [f.owner, *args], self._named(node))
-        if type(f) is LocalFunction:
-            return self.inline(f, args, self._named(node))
-        return self.called(known(self.one(f)), args, self._named(node))
-
-    def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
-        """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
-        args = [*own, *self._displayed(node.args)]
-        x = args[0] if args and not node.keywords else None
-        if type(x) is not Value or not x.kind.is_array:
-            raise UnsupportedError("this change of a shape")
-        sizes = args[1:] if RESHAPES[f] else [self.const(-1), *args[1:]]
-        if len(sizes) == 1 and (isinstance(sizes[0], tuple) or sizes[0].kind.parts):
-            sizes = self._parts_of(sizes[0])
-        if not all(type(n) is Value and n.kind.is_integral for n in sizes):
-            raise UnsupportedError("this change of a shape")
-        return self.reshaped(x, self.one(tuple(sizes)), len(sizes))
-
-    def _of_list(self, xs: Value, node: ast.Call) -> Value:
-        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name != "append" or len(node.args) != 1 or node.keywords:
-            raise UnsupportedError(f"method {name} of a list")
-        return self.append(xs, self.expression(node.args[0]))
-
-    def _named(self, node: ast.Call) -> dict[str, Any]:
-        return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
-
-    def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
-        """Read a call of a known function."""
-        if f is math.fsum and args and type(args[0]) is Items:
-            args = [self.list_from(args[0]), *args[1:]]
-        if args and type(args[0]) is Value and args[0].kind.is_list:
-            found = self.of_list(f, args, options)
-            if found is not NotImplemented:
-                return found
-        if not options:
-            found = self._of_python(f, args)
-            if found is not NotImplemented:
-                return found
-        if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
-            if (f.__module__ or "").partition(".")[0] == "numpy":
-                raise UnsupportedError(f"{f.__name__} has no rule")
-            return self.inline(f, args, options)
-        if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):
-            raise UnsupportedError("a list as an argument")
-        if f in JOINED and args and isinstance(args[0], tuple):
-            args = [self.joined_parts(args[0]), *args[1:]]
-        if f in OF_VECTORS:
-            args = list(map(self.vector_of, args))
-        args = [self.as_array(f, a) for a in args]
-        others = made_of_others(f, args, options)
-        if others is not None:
-            self.made_of_others.add(f)
-            return self.inline(others, args, options if others in ALONG else {})
-        values = [self.one(a, given=True) for a in args]
-        named = {k: self.one(v) for k, v in options.items()}
-        if not is_pure(f):
-            raise UnsupportedError(f"{f} is not known to be pure")
-        if isinstance(f, np.ufunc) and len(values) == f.nin + 1 and f.nout == 1:
-            named["out"] = values.pop()
-        out = named.pop("out", None) if isinstance(f, np.ufunc) else None
-        if "out" in named or "where" in named:
-            raise UnsupportedError("an argument out or where")
-        made = self.call(f, values, named)
-        return made if out is None or known(out) is None else self.filled(out, made)
-
-    def _of_python(self, f: Callable, args: list[Any]) -> Any:
-        """Read a call of a function of Python's; NotImplemented for others."""
-        if f is len and len(args) == 1:
-            return self._length_of(*args)
-        if f is isinstance and len(args) == 2:
-            return self._is_instance(*args)
-        if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
-            return self._least(operator.lt if f is min else operator.gt, args)
-        if f in (list, tuple) and len(args) == 1 and (is_sequence(args[0]) or _has_rows(args[0])):
-            return self._copied(f, args[0])
-        if f is sum and args and isinstance(args[0], tuple):
-            return self._sum(*args)
-        return NotImplemented
-
-    def _is_instance(self, x: Any, classes: Any) -> Value:
-        asked = known(self.one(classes))
-        if isinstance(x, Record):
-            answers = {issubclass(x.user_class(), asked)}
-        elif isinstance(x, (tuple, Named)):
-            answers = {
-                isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
-            }
-        elif x.kind.is_list:
-            raise UnsupportedError("the class of a list, which may be a tuple in a list")
-        elif x.kind.is_known:
-            answers = {isinstance(x.kind.value, asked)}
-        else:
-            answers = {issubclass(c, asked) for c in x.kind.classes}
-        if len(answers) != 1:
-            raise UnsupportedError("a question that depends on the class of a value")
-        return self.const(answers.pop())
-
-    def _sum(self, items: tuple, start: Any = None) -> Value:
-        total = self.const(0) if start is None else start
-        for x in items:
-            if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
-                raise UnsupportedError("a sum of floats")
-            total = self._binary(operator.add, total, x)
-        return total
-
-    def _chosen(self, test: Value, then: Value, otherwise: Value) -> Any:
-        return self.choose(test, lambda: then, lambda: otherwise)
-
-    def _least(self, precedes: Callable, args: list[Value]) -> Value:
-        """Read ``min`` or ``max`` of numbers: the first of those that no other precedes."""
-        least = args[0]
-        for x in args[1:]:
-            least = self._chosen(self.call(precedes, [x, least]), x, least)
-        return least
-
-
-def _has_rows(x: Any) -> bool:
-    return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
-
-
-def _is_number(x: Any) -> bool:
-    return not isinstance(x, tuple) and x.kind.is_scalar
-
-
-def _takes_lists(f: Any) -> bool:
-    """Whether a list of numbers or arrays is to a function what a tuple is."""
-    module = (getattr(f, "__module__", None) or "").partition(".")[0]
-    return module in ("numpy", "math")
 
 
 def _is_told(v: Any) -> bool:

@@ -206,7 +206,7 @@ class Statements(Loops):
         if name is not None:
             is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
             if not (is_list or old.kind.is_array):
-                bind(self._binary(f, old, self.value(node.value)))
+                bind(self.binary(f, old, self.value(node.value)))
                 return
             # It is changed in place, and bound to the variable once more.
             was_bound = _times_bound(slots, name)
@@ -244,7 +244,7 @@ class Statements(Loops):
             self._check_in_place(f, region, value)
             wrote = self.block is not block or any(op.code in WRITES for op in block.ops[n:])
             if old is not None and wrote:
-                self.store(base, self._binary(f, old, value), values, template)
+                self.store(base, self.binary(f, old, value), values, template)
                 return
             if old is not None:
                 self.drop(old)
@@ -253,7 +253,7 @@ class Statements(Loops):
         old = self.indexed(base, values, template)
         value = self.value(node)
         self._check_in_place(f, region, value)
-        self.store(base, self._binary(f, old, value), values, template)
+        self.store(base, self.binary(f, old, value), values, template)
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]``, for a list that may grow."""
@@ -269,7 +269,7 @@ class Statements(Loops):
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if not old.kind.is_array:
-            self.set_item(xs, at, self._binary(f, old, value))
+            self.set_item(xs, at, self.binary(f, old, value))
             return
         if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
             raise UnsupportedError("a list that changes while one of its items does")
@@ -278,7 +278,7 @@ class Statements(Loops):
         if f in (operator.add, operator.sub):
             self.store(old, value, [], whole, "add" if f is operator.add else "sub")
         else:
-            self.store(old, self._binary(f, old, value), [], whole)
+            self.store(old, self.binary(f, old, value), [], whole)
 
     def filled(self, out: Value, made: Value) -> Value:
         """Read the argument ``out`` of a ufunc, which its result is written into."""

@@ -24,10 +24,10 @@ from autodiff.structured.writing.activity import (
     is_active,
     is_left_alone,
 )
-from autodiff.structured.writing.bound_rules import hands_on, is_elementwise
 from autodiff.structured.writing.call_sweep import is_by_partials, is_product, sweep_call, term_of
-from autodiff.structured.writing.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.held_sums import HeldSums
+from autodiff.structured.writing.rules.bound_rules import hands_on, is_elementwise
+from autodiff.structured.writing.rules.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.signs import (
     added,
     changed,

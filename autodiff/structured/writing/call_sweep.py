@@ -11,10 +11,10 @@ from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import cholesky_back, cumsum_back
-from autodiff.structured.writing import contractions
 from autodiff.structured.writing.activity import is_active
-from autodiff.structured.writing.bound_rules import Bound, is_elementwise
-from autodiff.structured.writing.calls_without_rules import (
+from autodiff.structured.writing.rules import contractions
+from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
+from autodiff.structured.writing.rules.calls_without_rules import (
     is_copy,
     is_cumulative,
     is_display,
@@ -23,7 +23,7 @@ from autodiff.structured.writing.calls_without_rules import (
     reduced,
     summed_axes,
 )
-from autodiff.structured.writing.partial_source import partial_source
+from autodiff.structured.writing.rules.partial_source import partial_source
 from autodiff.structured.writing.signs import negative, product, without_sign
 from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule

@@ -18,7 +18,7 @@ from autodiff.structured.writing.activity import (
     parameters_held,
     parameters_of,
 )
-from autodiff.structured.writing.calls_without_rules import is_display
+from autodiff.structured.writing.rules.calls_without_rules import is_display
 from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
 

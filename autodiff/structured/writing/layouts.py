@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.ir import Block, If, Memory, Op, Program, While
 from autodiff.structured.form.known_functions import makes_new
-from autodiff.structured.writing.bound_rules import Bound
+from autodiff.structured.writing.rules.bound_rules import Bound
 
 _DEEPER = 8.0  # how often a loop is taken to turn
 _CLEARLY = 2.0  # how much more often another axis must be cut along

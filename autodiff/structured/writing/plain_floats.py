@@ -42,7 +42,7 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import Kind
-from autodiff.structured.writing.calls_without_rules import is_display
+from autodiff.structured.writing.rules.calls_without_rules import is_display
 
 _LOOSE = frozenset([np.float64, np.bool_])  # the classes that a loose number stands for
 _REAL = frozenset([bool, int, float, np.float64, np.int64])

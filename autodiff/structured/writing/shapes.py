@@ -13,7 +13,7 @@ from typing import Any
 from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.ir import Op, Value, blocks_of
 from autodiff.structured.writing.activity import is_active
-from autodiff.structured.writing.bound_rules import is_elementwise
+from autodiff.structured.writing.rules.bound_rules import is_elementwise
 
 
 class Shapes:

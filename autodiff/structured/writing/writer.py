@@ -17,8 +17,8 @@ from autodiff.structured.writing.activity import written_parameters
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.layouts import layouts
 from autodiff.structured.writing.loop_views import LoopViews
-from autodiff.structured.writing.partial_source import Constants
 from autodiff.structured.writing.plain_floats import PlainFloats
+from autodiff.structured.writing.rules.partial_source import Constants
 from autodiff.structured.writing.shapes import Shapes
 
 SYMBOLS: dict[Any, str] = {

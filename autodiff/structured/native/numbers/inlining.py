@@ -11,7 +11,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.code import Code
+from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.values import Known, Number
 from chainrules_core.interpreter.parsing import tree_of
 

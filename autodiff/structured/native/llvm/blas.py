@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.native.code import I8, I32, I64, PTR, TYPES, Code
+from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code
 
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""

@@ -8,7 +8,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.code import I64, Code
+from autodiff.structured.native.llvm.code import I64, Code
 
 
 class Integers:

@@ -15,7 +15,7 @@ from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import extremum_back, norm_back
-from autodiff.structured.writing.bound_rules import is_of_library
+from autodiff.structured.writing.rules.bound_rules import is_of_library
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)

@@ -9,9 +9,9 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.native import memory
-from autodiff.structured.native.blas import LEAST, MOST, Caller, char, is_along
-from autodiff.structured.native.code import I32, I64, PTR, TYPES, Code
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.blas import LEAST, MOST, Caller, char, is_along
+from autodiff.structured.native.llvm.code import I32, I64, PTR, TYPES, Code
 
 _MOST_TOGETHER = 32  # products that are computed at once
 _WIDEST = 4  # how many times larger than a part the rectangle around all parts may be

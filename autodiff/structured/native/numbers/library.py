@@ -10,8 +10,8 @@ from llvmlite import ir
 
 from autodiff import vector_functions
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.code import I64, TYPES, has_fused
-from autodiff.structured.native.inlining import Inlining
+from autodiff.structured.native.llvm.code import I64, TYPES, has_fused
+from autodiff.structured.native.numbers.inlining import Inlining
 from autodiff.structured.native.values import Number
 from chainrules_core.interpreter.parsing import tree_of
 

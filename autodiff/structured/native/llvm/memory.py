@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from llvmlite import ir
 
-from autodiff.structured.native.code import I1, I64, PTR, Code
+from autodiff.structured.native.llvm.code import I1, I64, PTR, Code
 
 WORDS, USED, ROOM = 0, 1, 2  # the stack
 SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size

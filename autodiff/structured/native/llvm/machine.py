@@ -9,8 +9,8 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from autodiff.structured.native import blas, memory
-from autodiff.structured.native.code import text_of
+from autodiff.structured.native.llvm import blas, memory
+from autodiff.structured.native.llvm.code import text_of
 
 _lock = threading.Lock()
 _ready: list[Any] = []  # the machine that code is written for, once it is known

@@ -20,10 +20,10 @@ from llvmlite import ir
 
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.native.code import I64, TYPES, Code, element_of
-from autodiff.structured.native.inlining import MOST_DEPTH, dtype_of_number
-from autodiff.structured.native.integers import Integers
-from autodiff.structured.native.library import BY_BITS, OF_BITS, Library
+from autodiff.structured.native.llvm.code import I64, TYPES, Code, element_of
+from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
+from autodiff.structured.native.numbers.integers import Integers
+from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS, Library
 from autodiff.structured.native.values import (
     TAGS,
     Known,

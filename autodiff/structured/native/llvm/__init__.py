@@ -1,0 +1,1 @@
+"""LLVM: instructions, the memory of a run, and calls of BLAS."""

@@ -1,0 +1,1 @@
+"""The derivative of each call, as source."""
