@@ -35,7 +35,7 @@ from autodiff.compiler.recording.recorder import MOST, Recording
 from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
 from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Patience
-from autodiff.compiler.tiering.promotion import Candidate, settle, take, watch
+from autodiff.compiler.tiering.promotion import Candidate, contest, settle, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.compiler.tiling.tiling import in_tiles
@@ -73,9 +73,13 @@ class Variant:
         The function as it is written, for such arguments; for others it returns `MISMATCH`.
     is_slower : bool
         Whether that was found to be faster than the program.
+    with_loops : callable, optional
+        Makes a variant that runs loops as machine code where this one has all their turns.
     """
 
-    __slots__ = ("filename", "is_slower", "loops", "program", "run", "source", "written")
+    __slots__ = (
+        "filename", "is_slower", "loops", "program", "run", "source", "with_loops", "written",
+    )  # fmt: skip
 
     def __init__(
         self, run: Callable, source: str, program: Program, filename: str, loops: list
@@ -87,6 +91,7 @@ class Variant:
         self.filename = filename
         self.written: Callable | None = None
         self.is_slower = False
+        self.with_loops: Callable | None = None
 
     def forget(self) -> None:
         """Drop the source that tracebacks show."""
@@ -202,13 +207,37 @@ class Compiled:
         patience.note(variant)
         if not (kwargs or states):
             variant.written = _for_alike(self._as_written, args)
+            variant.with_loops = self._maker_with_loops(variant)
             if self._backend == "python" or not array_kernels.is_installed():
                 settle(variant, variant.run)
+            else:
+                contest(variant, variant.run)
         variants = [variant, *self._variants.get(form, ())]
         for old in variants[self._maxsize :]:
             old.forget()
         self._variants[form] = variants[: self._maxsize]
         return value
+
+    def _maker_with_loops(self, variant: Variant) -> Callable | None:
+        """Return what makes a variant with loops in the place of one that has all their turns."""
+        has_turns = any(is_unrolled for _, is_unrolled in variant.loops)
+        steps, is_exact = variant.program.steps, variant.program.exact
+        has_effects = any(s.f is effect for s in steps)
+        if self._backend == "python" or not array_kernels.is_installed():
+            return None
+        if not has_turns or is_exact or has_effects:
+            return None
+
+        def make(args: tuple) -> Variant | None:
+            before = mark()
+            try:
+                made, _ = recorded(self._f, args, {}, self._backend, self._also, by_programs=True)
+            except Exception:
+                restore(before)
+                return None
+            return None if all(is_unrolled for _, is_unrolled in made.loops) else made
+
+        return make
 
     @property
     def variants(self) -> int:
@@ -310,11 +339,13 @@ def recorded(
     exact: bool = False,
     most: tuple[int, int] = MOST,
     numbers: Mapping[Place, str] = types.MappingProxyType({}),
+    by_programs: bool = False,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
-    `exact` says that the function is known to branch on last bits; `numbers` which variables must
-    be numbers at which lines.
+    `by_programs` has loops run as machine code, where a recording would have all turns. `exact`
+    says that the function is known to branch on last bits; `numbers` which variables must be
+    numbers at which lines.
     """
     outside: list[Dependency] = []
     places: set[Place] = set()
@@ -328,7 +359,6 @@ def recorded(
         inside = [d.inside for d in read if d.inside is not None]
         if not all(held.is_small if k else held.is_whole for held in inside):
             raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    by_programs = False
     watch = Watch(places, numbers)
 
     def attempt(strict: bool = False) -> tuple:
@@ -340,7 +370,8 @@ def recorded(
     except Exception as error:
         for d in outside:
             d.undo()
-        if not isinstance(error, UnrolledError) or _states(tuple(given)) or numbers:
+        is_final = by_programs or _states(tuple(given)) or numbers
+        if not isinstance(error, UnrolledError) or is_final:
             raise  # a program would run lines that nobody looks at
         by_programs = True
         found = attempt()

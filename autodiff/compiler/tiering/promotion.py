@@ -4,7 +4,8 @@ To compile takes seconds, which calls of a microsecond never bring back. Program
 repeat gain so much that theirs is made after a few calls, or when they have run for a twentieth of
 the time that it will take; others have to have run for a fifth. Where NumPy may well be as fast
 (its exponentials on large arrays, say), both take turns for some calls, and the faster one stays.
-So do a program on large arrays and the function as it is written, whose overhead is small there.
+So do a program on large arrays and the function as it is written, whose overhead is small there,
+and a program that has all turns of loops with one that runs them as machine code.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ machine code is sure to be faster."""
 LARGE = 2e-5
 """Seconds by step that a program takes at the least where its arrays are large."""
 _FIRST_LOOK = 0.1
+WITH_LOOPS = 0.3
+"""Seconds that a program with all turns of loops runs before one is made that has loops."""
 TRIALS = 5
 _MOST_CALLS = 4096
 
@@ -60,7 +63,7 @@ def _use(variant: Any, made: tuple[Callable, str, str], before: Callable) -> Non
         y = quick(*args)
         return before(*args) if y is MISMATCH else y
 
-    variant.run = either
+    contest(variant, either)
 
 
 def watch(
@@ -168,7 +171,10 @@ def settle(variant: Any, run: Callable) -> None:
         start = clock()
         y = run(*args)
         is_large = clock() - start >= LARGE * len(variant.program.steps)
-        variant.run = _trial(written, run, use, keep) if is_large else run
+        if is_large:
+            variant.run = _trial(written, run, use, keep)
+        else:
+            keep()
         return y
 
     def use() -> None:
@@ -179,9 +185,44 @@ def settle(variant: Any, run: Callable) -> None:
         variant.run, variant.is_slower = either, True
 
     def keep() -> None:
-        variant.run = run
+        contest(variant, run)
 
     if written is not None:
+        variant.run = counted
+    else:
+        keep()
+
+
+def contest(variant: Any, run: Callable) -> None:
+    """Run a variant; after a while, let a program that has loops take turns with it."""
+    variant.run, with_loops = run, variant.with_loops
+    left, period, spent = FEW_CALLS, FEW_CALLS, 0.0
+
+    def counted(*args: Any) -> Any:
+        nonlocal left, period, spent
+        left -= 1
+        if left > 0:
+            return run(*args)
+        start = clock()
+        y = run(*args)
+        seconds = clock() - start
+        spent += period * seconds
+        period = left = min(_MOST_CALLS, 1 + int((WITH_LOOPS - spent) / max(seconds, 1e-7)))
+        if spent >= WITH_LOOPS:
+            variant.run, variant.with_loops = run, None
+            other = with_loops(args)
+            if other is not None:
+                quick = _or_as_before(variant, lambda *args: other.run(*args), run)
+                variant.run = _trial(
+                    quick, run, lambda: use(quick, other), lambda: contest(variant, run)
+                )
+        return y
+
+    def use(quick: Callable, other: Any) -> None:
+        _use(variant, (quick, other.filename, other.source), run)
+        variant.loops = other.loops
+
+    if with_loops is not None:
         variant.run = counted
 
 

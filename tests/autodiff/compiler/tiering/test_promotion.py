@@ -29,7 +29,7 @@ class Clock:
 
 class Stub:
     filename = source = "before"
-    written = None
+    written = with_loops = None
     is_slower = False
 
     def __init__(self, run):
@@ -159,3 +159,51 @@ def test_a_compiled_function_that_may_step_aside_gives_the_same(monkeypatch, bac
         x = np.linspace(0.1, 1.0, n)
         np.testing.assert_allclose(compiled(x), np.cos(x) * x + np.sin(x), rtol=1e-14)
     assert compiled.variants == 2
+
+
+@pytest.mark.parametrize("seconds, is_kept", [(1e-4, True), (1e-2, False)])
+def test_a_program_with_loops_takes_turns_after_a_while(clock, seconds, is_kept):
+    variant = Stub(clock.taking(1e-3, "turns"))
+    other = Stub(clock.taking(seconds, "loops"))
+    other.loops, asked = ["machine code"], []
+    variant.with_loops = lambda args: asked.append(args) or other
+    promotion.contest(variant, variant.run)
+    while not asked:
+        assert variant.run(1.0) == "turns"
+    assert promotion.WITH_LOOPS <= clock.now <= promotion.WITH_LOOPS + 0.1
+    for _ in range(2 * TRIALS):
+        variant.run(1.0)
+    assert {variant.run(1.0) for _ in range(100)} == {"loops" if is_kept else "turns"}
+    assert getattr(variant, "loops", None) == (other.loops if is_kept else None)
+    assert asked == [(1.0,)]
+
+
+def test_a_program_with_loops_that_fails_gives_way(clock):
+    def fails(*args):
+        raise RuntimeError
+
+    variant, other = Stub(clock.taking(1e-3, "turns")), Stub(fails)
+    variant.with_loops = lambda args: other
+    promotion.contest(variant, variant.run)
+    assert {variant.run(1.0) for _ in range(1000)} == {"turns"}
+
+
+def smoothed(x, n):
+    s = 0.0
+    for _ in range(n):
+        x = np.tanh(x[::-1] * 0.9 + np.roll(x, 1) * 0.3)
+        s = s + np.max(x) * x[0]
+    return np.sum(x * x) + s
+
+
+def test_turns_become_a_loop(monkeypatch):
+    pytest.importorskip("numba")
+    monkeypatch.setattr(promotion, "WITH_LOOPS", 0.0)
+    monkeypatch.setattr(promotion, "_trial", lambda quick, run, use, keep: use() or quick)
+    compiled = compile(lambda x: gradient(lambda z: smoothed(z * 1.0, 8), x))
+    for k in range(12):
+        x = np.cos(np.arange(300.0) + k)
+        expected = gradient(lambda z: smoothed(z * 1.0, 8), x)
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-12, atol=1e-13)
+    assert [loop.state for loop in compiled.report().loops] == ["machine code"]
+    assert compiled.eager_because is None
