@@ -336,7 +336,7 @@ class Programs:
             if type(a) is int:
                 found = max(found, a)
             elif type(a) is np.ndarray:
-                found = max(found, *a.shape)
+                found = max([found, *a.shape])
         return found
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:

@@ -113,22 +113,24 @@ def _verified(tree: ast.Module, code: types.CodeType, at_its_line: bool) -> Foun
 
 def _candidates(tree: ast.Module, code: types.CodeType) -> Iterator[Found]:
     """Yield the definitions that have the name of some code."""
-    is_lambda = code.co_name == "<lambda>"
-
-    def visit(node: ast.AST, class_name: str | None, statement: ast.stmt) -> Iterator[Found]:
-        if isinstance(node, ast.Lambda):
-            if is_lambda:
-                yield Found(node, class_name, statement, tree)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            if node.name == code.co_name:
-                yield Found(node, class_name, statement, tree)
-        elif isinstance(node, ast.ClassDef):
-            class_name = node.name
-        for child in ast.iter_child_nodes(node):
-            yield from visit(child, class_name, statement)
-
     for statement in tree.body:
-        yield from visit(statement, None, statement)
+        for node, class_name in _with_classes(statement, None):
+            is_definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
+            if isinstance(node, ast.Lambda):
+                is_it = code.co_name == "<lambda>"
+            else:
+                is_it = is_definition and node.name == code.co_name
+            if is_it:
+                yield Found(node, class_name, statement, tree)
+
+
+def _with_classes(node: ast.AST, class_name: str | None) -> Iterator[tuple[Any, str | None]]:
+    """Yield a node and all in it, each with the class that it stands in."""
+    yield node, class_name
+    if isinstance(node, ast.ClassDef):
+        class_name = node.name
+    for child in ast.iter_child_nodes(node):
+        yield from _with_classes(child, class_name)
 
 
 def _contexts(found: Found) -> Iterator[tuple[str, ...]]:

@@ -7,6 +7,7 @@ import string
 import warnings
 import weakref
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -412,3 +413,34 @@ def test_a_column_written_into_a_row_is_traced(runs: list[str], traced: Callable
     m = np.cos(0.7 * np.arange(25.0)).reshape(5, 5)
     np.testing.assert_allclose(gradient(loss, m), traced(loss, m))
     assert not runs
+
+
+@pytest.mark.parametrize("x", [np.array(0.7), 0.7, np.float64(0.7), np.zeros((0,))])
+def test_arguments_without_axes_or_elements(x: Any) -> None:
+    def f(x: Any, n: int) -> Any:
+        s = 0.0
+        for _ in range(n):
+            s = s + np.sum(np.sin(x)) * 0.5
+        return s
+
+    for n in (1, 4, 3001):
+        expected = np.cos(x) * 0.5 * n
+        np.testing.assert_allclose(gradient(f, x, n, argnums=0), expected, rtol=1e-12)
+
+
+def test_long_loops_are_read_at_the_first_call(runs: list[str], monkeypatch: Any) -> None:
+    monkeypatch.setattr(calls.Settings, "worth", 0.03)
+    monkeypatch.setattr(calls.Settings, "least", 0.0005)
+
+    def pairs(x: Any) -> Any:
+        s = 0.0
+        for i in range(len(x)):
+            for j in range(i):
+                s += x[i] * x[j]
+        return s
+
+    x = np.cos(np.arange(70.0))
+    np.testing.assert_allclose(gradient(pairs, x), np.sum(x) - x, rtol=1e-12)
+    assert len(runs) == 1
+    gradient(lambda x: pairs(x[:5]), x)
+    assert len(runs) == 2  # it has been read
