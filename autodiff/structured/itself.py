@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -31,8 +32,6 @@ class Itself:
         The two functions of the program, once they are compiled.
     returned : Value
         What the program returns.
-    depth : int
-        How many calls of it in itself run now.
     """
 
     def __init__(self, name: str, kind: Kind) -> None:
@@ -40,20 +39,20 @@ class Itself:
         self.kind = kind
         self.code: tuple[Callable, Callable]
         self.returned: Any = None
-        self.depth = 0
+        self._running = threading.local()  # how many calls of it in itself this thread makes
 
     def is_outermost(self) -> bool:
         """Whether the caller is not the function itself."""
-        return self.depth == 0
+        return getattr(self._running, "depth", 0) == 0
 
     def __call__(self, *args: Any) -> Any:
         """Return what the function returns."""
-        return self._run(args)[0][0]
+        return self._run(self.code[0], args)[0][0]
 
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
         """Return what the function returns, and the pullback of the arguments that are wanted."""
-        backward = self.code[1]
-        outs, frame, tape = self._run(args)
+        forward, backward = self.code
+        outs, frame, tape = self._run(forward, args)
 
         def pullback(g: Any) -> list:
             found = backward(frame, tape, outs, (g,))
@@ -61,9 +60,10 @@ class Itself:
 
         return outs[0], pullback
 
-    def _run(self, args: tuple) -> tuple:
-        self.depth += 1
+    def _run(self, forward: Callable, args: tuple) -> tuple:
+        running = self._running
+        running.depth = getattr(running, "depth", 0) + 1
         try:
-            return self.code[0](*args)
+            return forward(*args)
         finally:
-            self.depth -= 1
+            running.depth -= 1

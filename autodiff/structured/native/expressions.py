@@ -57,6 +57,7 @@ from autodiff.structured.runtime_calls import (
     zeros_along,
 )
 from autodiff.structured.writing.rules.calls_without_rules import JOINS
+from chainrules_core.rules import name_of
 
 _INT = Kind(frozenset([int]))
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
@@ -342,7 +343,7 @@ class Expressions(SweepCalls):
             return self.sum_of(xs)
         if f in DISPLAYS or f is np.stack:
             return self.array_of(xs, options)
-        raise UnsupportedError(f"{f.__name__} of a list in machine code")
+        raise UnsupportedError(f"{name_of(f)} of a list in machine code")
 
     def call(self, f: Any, args: list) -> Any:
         """Return what a function makes of numbers and arrays."""
@@ -369,11 +370,11 @@ class Expressions(SweepCalls):
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
-            raise UnsupportedError(f"{f.__name__} in machine code")
+            raise UnsupportedError(f"{name_of(f)} in machine code")
         if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f) or f in STRONG):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
-                raise UnsupportedError(f"{f.__name__} of arrays in machine code")
+                raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
     def _along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
@@ -382,7 +383,7 @@ class Expressions(SweepCalls):
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
         if given or len(args) > 2 or not isinstance(x, (Array, Tree)):
-            raise UnsupportedError(f"this call of {f.__name__} in machine code")
+            raise UnsupportedError(f"this call of {name_of(f)} in machine code")
         parts = axis.parts if isinstance(axis, Several) else [axis]
         if not all(isinstance(p, Known) for p in (*parts, keeps)):
             raise UnsupportedError("an axis that is not known")

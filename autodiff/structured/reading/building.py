@@ -370,7 +370,12 @@ class Builder:
         return value
 
     def view(self, op: Op, kind: Kind) -> Value:
-        """Add an operation that makes a view of its first argument."""
+        """Add an operation that makes a view of its first argument.
+
+        Elsewhere what has no axes is a number, which nobody writes into.
+        """
+        if not kind.ndim:
+            raise UnsupportedError("a view without axes")
         memory: Any = op.args[0].memory
         value = self.made(op, kind)
         memory.root().is_indexed = True

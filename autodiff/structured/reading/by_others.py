@@ -103,8 +103,10 @@ def diag(v: Any) -> Any:
 
 def _by_axis(last: Callable, first: Callable, of_all: Callable | None) -> Callable:
     def chosen(ndim: int, axis: Any = None) -> Callable | None:
+        if ndim == 1:
+            return first if axis in (None, 0, -1) else None
         if axis is None:
-            return last if ndim == 1 else of_all if ndim == 2 else None
+            return of_all if ndim == 2 else None
         if type(axis) is not int:
             return None
         return last if axis in (-1, ndim - 1) else first if axis in (0, -ndim) else None

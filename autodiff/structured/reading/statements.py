@@ -176,6 +176,8 @@ class Statements(Loops):
         if value.kind.is_complex and base.kind.letter != "c":
             raise UnsupportedError("complex numbers written into an array of floats")
         region = kind_of_index(base.kind, [v.kind for v in values], template)
+        if region.is_array and not region.ndim:
+            raise UnsupportedError("a view without axes")
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of more axes")
         self.done(Op(code, [base, value, *values], data=template))

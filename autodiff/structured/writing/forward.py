@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import has_arrays, region_of
-from autodiff.structured.form.ir import Block, For, If, Op, Slot, Value, While
+from autodiff.structured.form.ir import Block, For, If, Op, Slot, Value, While, blocks_of
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import (
     is_active,
@@ -45,9 +45,9 @@ class ForwardWriter(Writer):
         self.forward_nodes(self.program.body)
         outs = [self._returned(v) for v in self.outputs]
         written = [self._written(s) for s in self.written_parameters]
+        where = "is_outermost() and " if self._hides_views_of_calls() else ""
         for a, b in self._what_may_be_shared():
-            outermost = "" if self.program.itself is None else "is_outermost() and "
-            body.add(f"if {outermost}may_share({a}, {b}): raise Changed")
+            body.add(f"if {where}may_share({a}, {b}): raise Changed")
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
         shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
@@ -72,6 +72,21 @@ class ForwardWriter(Writer):
                 if self._may_be_a_view(v) or v.memory.root() is other.memory.root():  # type: ignore[union-attr]
                     yield self.text(v), self.text(other)
             seen.append(v)
+
+    def _hides_views_of_calls(self) -> bool:
+        """Whether nobody can tell if the calls of a function in itself return views of arguments.
+
+        They return copies. So neither what they return nor what they are given is written into,
+        and the function returns arrays of its own.
+        """
+        if self.program.itself is None:
+            return False
+        made = {op.out for block in blocks_of(self.program.body) for op in block.ops
+                if op.f is self.program.itself}  # fmt: skip
+        roots = {v.memory.root() for v in made if v is not None and v.memory is not None}
+        given = {s.memory.root() for s in self.program.parameters if s.memory is not None}
+        returned = {v.memory.root() for v in self.outputs if v.memory is not None}
+        return roots.isdisjoint(returned) and not any(m.is_written for m in roots | given)
 
     def _may_be_a_view(self, v: Value) -> bool:
         views = {memory.root() for memory in self.program.may_be_views}

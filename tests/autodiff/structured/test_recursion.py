@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from autodiff.structured import calls
 
 X = np.array([0.3, -0.7, 0.5, 1.2, 0.1, -0.2, 0.9, 0.4])
@@ -162,3 +162,37 @@ def test_no_numbers_are_lost(traced: Callable) -> None:
         for program in [p for made in of_code.values() for p in made.known.values() if p]:
             itself = program.program.itself
             assert itself is None or itself.is_outermost()
+
+
+def shortened(x: Any) -> Any:
+    if len(x) <= 2:
+        return x
+    return shortened(x[:-1])
+
+
+def written_through(x: Any) -> Any:
+    a, s = x * 1.0, 0.0
+    for _ in range(3):
+        v = shortened(a)
+        v[0] = v[0] * 2.0
+        s = s + a[0]
+    return s
+
+
+def seen_through(x: Any) -> Any:
+    a = x * 1.0
+    v = shortened(a)
+    a[0] = a[0] * 3.0
+    return np.sum(v)
+
+
+@pytest.mark.parametrize("kernel", [written_through, seen_through])
+@pytest.mark.parametrize("n", [2, 3, 20])
+def test_a_result_that_is_a_view_of_an_argument(kernel: Callable, n: int, traced: Callable) -> None:
+    """The inmost call returns a part of what the outermost is given."""
+    x = np.linspace(1.0, 2.0, n)
+    expected = traced(kernel, x)
+    for _ in range(6):
+        value, found = value_and_gradient(kernel, x)
+        np.testing.assert_allclose(value, kernel(x), rtol=1e-14)
+        np.testing.assert_allclose(found, expected, rtol=1e-14)
