@@ -352,7 +352,7 @@ class Builder:
             backwards = (("slice", None, None, 0),) * kind.ndim  # the step is the first part
             return self.view(Op("view", [args[0], self.const(-1)], data=backwards), kind)
         of_matrix = f in DIAGONALS and len(everything) == 1 and args[0].kind.ndim == 2
-        if (f in VIEWS and args[0].kind.is_array) or of_matrix:
+        if (f in VIEWS and args[0].kind.is_array and kind.ndim) or of_matrix:
             return self.view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.made(Op("call", args, f=f, options=options), kind)
         is_own = makes_new(f) or (f is np.diff and len(args) == 1 and "n" not in options)
