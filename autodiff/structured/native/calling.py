@@ -231,7 +231,8 @@ class Loop:
         backward: Part,
         is_new: Callable[[dict], bool],
     ) -> None:
-        self._compiled = compiled
+        self._compile = compiled
+        self.compiled: Compiled | None = None  # it is there as long as this object
         self._parts = forward, backward
         self._is_new = is_new
         self.forward: Callable = self._first
@@ -244,7 +245,7 @@ class Loop:
         if self._is_new(ones):
             raise UnequalError(ones)
         try:
-            compiled = self._compiled()
+            compiled = self.compiled = self._compile()
         except Exception as error:
             raise SteppedAsideError(f"it could not be compiled: {error}") from error
         self.backward = _caller(backward, compiled, False)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ast
-import functools
 import textwrap
+import threading
 from collections.abc import Callable, Container, Iterator
 from typing import Any
 
@@ -77,13 +77,21 @@ class Native:
             self._nodes(body)
         if not self.parts:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
-        compiled = functools.cache(lambda: Compiled(self.module))
+        self._compiling = threading.Lock()
+        self._machine: Compiled | None = None
         self.scope = dict(emitter.constants.scope)
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
-            self.scope[f"{forward.name}_loop"] = Loop(compiled, forward, backward, is_new)
+            self.scope[f"{forward.name}_loop"] = Loop(self._compiled, forward, backward, is_new)
         self.source = self._source()
+
+    def _compiled(self) -> Compiled:
+        """Return the functions as machine code, which is made once for all threads."""
+        with self._compiling:
+            if self._machine is None:
+                self._machine = Compiled(self.module)
+            return self._machine
 
     def _functions(self) -> Iterator[tuple[list[str], list[str]]]:
         e = self.emitter
