@@ -232,7 +232,7 @@ class Compiled:
             before = mark()
             try:
                 made, _ = recorded(self._f, args, {}, self._backend, self._also, by_programs=True)
-            except Exception:
+            except Exception:  # the variant that there is stays
                 restore(before)
                 return None
             return None if all(is_unrolled for _, is_unrolled in made.loops) else made

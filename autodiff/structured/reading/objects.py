@@ -113,12 +113,8 @@ class Objects(Builder):
         raise UnsupportedError(f"attribute {name} of a named tuple")
 
     def _of_record_class(self, cls: type, name: str) -> Any:
-        for base in cls.__mro__[:-2]:
-            found = vars(base).get(name, UNKNOWN)
-            self._watch(OwnAttributes, base, name, found)
-            if found is not UNKNOWN:
-                return found
-        return UNKNOWN
+        """Return what the class of a named tuple has under a name, but for those of tuples."""
+        return self._of_first(cls.__mro__[:-2], name)
 
     def new_record(
         self, record: type[Record], args: list[Any], named: dict[str, Any]
@@ -153,7 +149,11 @@ class Objects(Builder):
         if name.startswith("__") and not name.endswith("__"):
             raise UnsupportedError("an attribute whose name depends on the class")
         self._watch(BasesOf, cls, "", cls.__mro__)
-        for base in cls.__mro__[:-1]:
+        return self._of_first(cls.__mro__[:-1], name)
+
+    def _of_first(self, classes: tuple[type, ...], name: str) -> Any:
+        """Return what the first of some classes that has it has under a name, or `UNKNOWN`."""
+        for base in classes:
             found = vars(base).get(name, UNKNOWN)
             self._watch(OwnAttributes, base, name, found)
             if found is not UNKNOWN:

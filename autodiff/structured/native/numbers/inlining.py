@@ -24,6 +24,11 @@ class Inlining:
 
     code: Code
 
+    @property
+    def b(self) -> Any:
+        """The builder."""
+        return self.code.b
+
     def evaluated(
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
     ) -> Any:

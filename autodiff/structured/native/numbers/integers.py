@@ -8,19 +8,14 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.llvm.code import I64, Code
+from autodiff.structured.native.llvm.code import I64
+from autodiff.structured.native.numbers.inlining import Inlining
 
 
-class Integers:
+class Integers(Inlining):
     """Writes functions of integers."""
 
-    code: Code
     raises: bool
-
-    @property
-    def b(self) -> Any:
-        """The builder."""
-        return self.code.b
 
     def of_integers(self, f: Any, args: list[Any]) -> Any:
         """Return what a function makes of integers."""

@@ -52,11 +52,6 @@ class Library(Inlining):
     outside: Any = None
     flags: tuple[str, ...] = ()  # of arithmetic
 
-    @property
-    def b(self) -> Any:
-        """The builder."""
-        return self.code.b
-
     @staticmethod
     def has(name: str) -> bool:
         """Whether there is a function of this name."""
