@@ -473,8 +473,10 @@ class _Writing:
         if faster is None:
             return None
         kernels = [s.f for s in faster.steps if type(s.f) is Kernel]
-        seconds = _SECONDS + _SECONDS_BY_LINE * sum(k.source.count("\n") for k in kernels)
-        if forced and seconds > _MOST_SECONDS and self.backend != "numba":
+        seconds = _SECONDS + sum(
+            t * k.source.count(part) for k in kernels for part, t in _SECONDS_BY_PART.items()
+        )
+        if seconds > _MOST_SECONDS and self.backend != "numba":
             return None
         is_asked_for = self.backend == "numba" and not self._has_chains
         is_small = max(k.largest for k in kernels) <= _SMALL
@@ -549,8 +551,9 @@ class _Sharing:
         return not self.owners[self.outputs[j]].isdisjoint(self.owners[self.outputs[k]])
 
 
-# How long numba takes: to begin with, and for each line; and may take.
-_SECONDS, _SECONDS_BY_LINE, _MOST_SECONDS = 0.2, 0.007, 15.0
+# How long numba takes: to begin with, and for each line, loop and branch; and may take.
+_SECONDS, _MOST_SECONDS = 0.2, 10.0
+_SECONDS_BY_PART = {"\n": 0.005, "for ": 0.055, "if ": 0.02}
 _FEWEST_STEPS = 6
 _SMALL = 8192
 

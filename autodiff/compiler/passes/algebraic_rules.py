@@ -98,8 +98,19 @@ class Algebra:
         return None
 
     def _write(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """Drop ``x[i] = x[i]``, which remains of ``x[i] += y``."""
+        """Drop ``x[i] = x[i]``, which remains of ``x[i] += y``.
+
+        A number where a mask is true, and a constant elsewhere, is a choice between them, which
+        goes into the loops of elementwise operations.
+        """
         before, index, value = args
+        mask = self.meta(index) if type(index) is Ref else None
+        if mask is not None and mask.dtype == bool and mask.shape == meta.shape:
+            is_constant = type(before) is np.ndarray and meta.dtype == FLOAT64
+            if is_constant and self.meta(value).is_scalar:
+                other = before if before.any() else 0.0
+                return self.call(np.where, (index, value, other), {}, meta)
+            return None
         origin = self._origin_of(value)
         if origin is None or origin.f is not operator.getitem:
             return None

@@ -2,7 +2,7 @@
 
 To compile takes seconds, which calls of a microsecond never bring back. Programs of many steps that
 repeat gain so much that theirs is made after a few calls, or when they have run for a twentieth of
-the time that it will take; others have to have run for a fifth. Where NumPy may well be as fast
+the time that it will take; others have to have run for half of it. Where NumPy may well be as fast
 (its exponentials on large arrays, say), both take turns for some calls, and the faster one stays.
 So do a program on large arrays and the function as it is written, whose overhead is small there,
 and a program that has all turns of loops with one that runs them as machine code.
@@ -20,7 +20,7 @@ from chainrules_core.define.partial import ARITHMETIC
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
 SHORT = 2.0
 """Up to how many seconds machine code that is sure to be faster may take at once."""
-SURE, SHARE = 0.05, 0.2
+SURE, SHARE = 0.05, 0.5
 """Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
 machine code is sure to be faster."""
 LARGE = 2e-5

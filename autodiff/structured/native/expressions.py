@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -163,11 +164,13 @@ class Expressions(SweepCalls):
         return self.call(f, [self.expression(node.left), self.expression(node.right)])
 
     def on_compare(self, node: ast.Compare) -> Any:
-        """Read a comparison."""
-        f = BINARY.get(type(node.ops[0]))
-        if f is None or len(node.ops) > 1:
+        """Read a comparison, or several that stand in a row."""
+        signs = [BINARY.get(type(op)) for op in node.ops]
+        if None in signs:
             raise UnsupportedError("a comparison in machine code")
-        return self.call(f, [self.expression(node.left), self.expression(node.comparators[0])])
+        sides = [self.expression(side) for side in (node.left, *node.comparators)]
+        truths = [self.call(f, sides[k : k + 2]) for k, f in enumerate(signs)]
+        return functools.reduce(lambda a, b: self.call(operator.and_, [a, b]), truths)
 
     def on_unaryop(self, node: ast.UnaryOp) -> Any:
         """Read a sign."""

@@ -23,6 +23,8 @@ from autodiff.structured.runtime_calls import SCOPE
 from autodiff.structured.writing.emission import Emitter
 from chainrules_core.interpreter.parsing import tree_of
 
+_MOST_INSTRUCTIONS = 12_000
+"""What LLVM compiles in about two seconds; longer functions take it more for each instruction."""
 _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 
 
@@ -191,6 +193,8 @@ class Native:
         for x in open_sums:
             statements.bound[x].add_all()
         leave(code, part, statements)
+        if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
+            raise UnsupportedError("so much in one loop in machine code")
         return part
 
     def _note_unbound(self, nodes: list, part: Part, binds: set[str]) -> None:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import operator
 from typing import Any
 
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.llvm.code import I64
+from autodiff.structured.native.llvm.code import I64, TYPES
 from autodiff.structured.native.numbers.inlining import Inlining
+
+_OF_FLOATS: dict[Any, str] = {
+    int: "", math.trunc: "", math.floor: "floor", math.ceil: "ceil", round: "rint",
+}  # fmt: skip
+"""Functions that make an integer of a float → how it is rounded, before it is cut off."""
 
 
 class Integers(Inlining):
@@ -49,14 +56,25 @@ class Integers(Inlining):
                 code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
             )
         if f is min or f is max:
-            a, c = args
-            least, most = (a, c) if f is min else (c, a)
-            return b.select(code.less(a, c), least, most)
+            return functools.reduce(
+                lambda a, c: b.select(code.less(a, c), *((a, c) if f is min else (c, a))), args
+            )
         if f is operator.pow:
             return self._whole_power(*args)
         if f in (operator.and_, operator.or_, operator.xor):
             return {operator.and_: b.and_, operator.or_: b.or_, operator.xor: b.xor}[f](*args)
         raise UnsupportedError(f"{f} of integers")
+
+    def whole_of_float(self, f: Any, x: Any) -> Any:
+        """Return the integer that a function makes of a float; leave where 64 bits hold none."""
+        if f not in _OF_FLOATS:
+            raise UnsupportedError("a float in the place of an integer")
+        double = TYPES["d"]
+        if _OF_FLOATS[f]:
+            x = self.code.call(f"llvm.{_OF_FLOATS[f]}.f64", double, [x])
+        size = self.code.call("llvm.fabs.f64", double, [x])
+        self.code.exit_if(self.b.fcmp_unordered(">=", size, ir.Constant(double, 2.0**62)))
+        return self.b.fptosi(x, I64)
 
     def _whole_power(self, x: Any, n: Any) -> Any:
         """Return a power of an integer, which is one itself; leave where it is none, or large."""

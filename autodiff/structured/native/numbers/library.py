@@ -19,7 +19,7 @@ _LIBRARY = {
     "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arctan2": "atan2", "arcsinh": "asinh",
     "arccosh": "acosh", "arctanh": "atanh", "pow": "pow",
 }  # fmt: skip
-_INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "fabs", "copysign"}
+_INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign"}
 _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow",

@@ -137,6 +137,8 @@ class Scalars(Integers, Library):
         if letter == "i":
             if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
                 raise UnsupportedError("integers of less than 64 bits")
+            if len(args) == 1 and args[0].letter in "ds":
+                return Number(kind, "i", self.whole_of_float(f, self.converted(args[0], "d")))
             return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
         if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
             raise UnsupportedError(f"{f.__name__} of floats")

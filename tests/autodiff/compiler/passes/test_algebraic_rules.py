@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import compile
+from autodiff import compile, gradient
 
 OPTIONS = {
     "sum-of-number": lambda a, b: np.sum(np.sum(a), initial=1.0),
@@ -30,3 +30,16 @@ def test_options_that_change_the_value(f):
     with np.errstate(all="ignore"):
         for a, b in [(x, y), (y, x), (x + 1.0, y + 1.0), (-x, -y)]:
             np.testing.assert_allclose(compiled(a, b), f(a, b), rtol=1e-15)
+
+
+@pytest.mark.parametrize("values", [[1.0, 3.0, 3.0], [2.0, -1.0, 0.0]])
+def test_a_number_where_a_mask_is_true_is_a_choice(values):
+    """Extrema of small arrays set the elements that tie; machine code takes this as a choice."""
+    compiled = compile(lambda x: gradient(lambda x: np.max(x) * np.sum(x * x), x))
+    x = np.array(values)
+    ties = x == x.max()
+    for _ in range(3):
+        found = compiled(x)
+    expected = 2.0 * x * x.max() + ties * np.sum(x * x) / ties.sum()
+    np.testing.assert_allclose(found, expected, rtol=1e-15)
+    assert "where(" in compiled.source

@@ -148,6 +148,16 @@ def angles(x, w):
     return total
 
 
+def rounded(x, w):
+    total = np.sum(x) * 0.0
+    for a, b in x[:4, :2]:
+        i, j = int(np.floor(a * 3.0)), math.floor(b * 4.0)
+        k = round(a * 4.0) + math.ceil(b) + math.trunc(a * 7.0) + int(b * 9.0) + max(i, j, 2)
+        near = a - np.rint(a) + b * np.ceil(b * 2.0) + np.trunc(a * 5.0)
+        total = total + w[abs(i) % 5] * w[abs(j) % 5] * k + near * near
+    return total
+
+
 IN_DOUBLE = [
     of_exponentials,
     of_numbers,
@@ -164,6 +174,7 @@ IN_DOUBLE = [
     turned,
     bound_in_turns,
     angles,
+    rounded,
 ]
 IN_SINGLE = [of_numbers, of_ties, rolled]
 
@@ -288,3 +299,27 @@ def test_angles_of_what_is_large_or_zero(traced: Callable) -> None:
     for _ in range(2):
         for x, y in zip(gradient(f, *given), traced(f, *given), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+WHOLE = [0.5, 1.5, 2.5, -0.5, -1.5, -2.5, -0.0, 0.49999999999999994, 4503599627370495.5, 2.0**61]
+
+
+def whole(x, c):
+    total = 0.0
+    for v in c:
+        down, up = math.floor(v) % 1000, math.ceil(v) % 1000
+        total = total + x * (int(v) % 1000 + 3 * down + 5 * up + 7 * (math.trunc(v) % 1000))
+        total = total + x * 11 * (round(v) % 1000)
+    return total
+
+
+def test_integers_of_floats(made: list[Structured]) -> None:
+    for c in [*WHOLE, 1e300]:
+        given = np.array([c])
+        expected = whole(1.0, given)
+        for _ in range(2):
+            assert gradient(whole, 1.0, given, argnums=0) == expected
+    assert made[0].native is not None, made[0].why
+    for c in (math.inf, math.nan):
+        with pytest.raises((OverflowError, ValueError)):
+            gradient(whole, 1.0, np.array([c]), argnums=0)
