@@ -32,7 +32,8 @@ from autodiff.structured.reading.scopes import NO_VALUES
 
 _INT = frozenset([int])
 _MOST_ROUNDS = 6
-_MOST_UNROLLED = 64
+_MANY, _MOST_UNROLLED = 32, 64
+"""Of so many items a loop goes over a list of numbers; of others it is read so many times."""
 
 
 class _Turns:
@@ -197,8 +198,29 @@ class Loops(Expressions):
         return _Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
 
     def _over(self, items: list) -> _Turns:
+        columns = self._columns_of(items) if len(items) > _MANY else None
+        if columns is not None:
+            return self._over_any(columns)
         n = self.const(len(items))
         return _Turns(lambda: n, lambda i: items[known(i)], known=len(items))
+
+    def _columns_of(self, items: list) -> Columns | Value | None:
+        """Return a list of what is known, or a list for each part of tuples: a loop goes over it.
+
+        None if they are not all integers, all floats, or tuples of such.
+        """
+        rows = [self._parts_of(x) if _is_tuple(x) else [x] for x in items]
+        if len(set(map(len, rows))) > 1 or not rows[0]:
+            return None
+        columns = list(zip(*rows, strict=True))
+        for column in columns:
+            classes = {type(known(x)) if type(x) is Value else None for x in column}
+            if len(classes) > 1 or not classes <= {int, float}:
+                return None
+        made = [self.list_from(Items(column)) for column in columns]
+        if not any(map(_is_tuple, items)):
+            return made[0]
+        return Columns(made) if all(map(_is_tuple, items)) else None
 
     def on_range(self, nodes: list[ast.expr]) -> _Turns:
         """Read a range as a loop goes over it."""
@@ -439,6 +461,13 @@ class Loops(Expressions):
         self._add_loop(While(parts[1], parts[0], body, flag), node, readable)
         if self._keeps(node, bound):
             self.leave_unless(self.read(had_turn))
+
+
+def _is_tuple(x: Any) -> bool:
+    """Whether it is a tuple that is known part by part, or one that is a constant."""
+    if type(x) is Value:
+        return type(known(x)) is tuple
+    return type(x) is tuple
 
 
 _ITERATORS: dict[Any, Callable] = {

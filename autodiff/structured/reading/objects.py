@@ -62,7 +62,8 @@ class Objects(Builder):
         record = record_class(cls)
         if len(found) > _MOST_PARTS or not (cls in (list, dict, tuple) or record):
             raise UnsupportedError(f"a value of class {cls.__name__} from outside")
-        contents = Contents(found)
+        is_of_constants = cls is list and all(map(is_constant, found))
+        contents = Contents(found, list(found) if is_of_constants else None)
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
         if cls is dict:
@@ -76,7 +77,8 @@ class Objects(Builder):
 
     def _part_from_outside(self, contents: Contents, key: Any) -> Any:
         found = contents.get(key)
-        self.guards.append((contents, key, found))
+        if contents.constants is None:
+            self.guards.append((contents, key, found))
         return self.from_outside(found)
 
     # -- attributes --------------------------------------------------------------------------------
@@ -240,7 +242,7 @@ class Objects(Builder):
 
 
 _POST_INIT = "__post_init__"
-_MOST_PARTS = 256  # of lists, tuples and dicts from outside
+_MOST_PARTS = 1024  # of lists, tuples and dicts from outside
 
 
 def _arguments(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 from collections import namedtuple
 from collections.abc import Callable, Iterator
@@ -11,6 +12,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
+from autodiff.structured.runtime import Structured
 
 A, B = np.cos(np.arange(1.0, 13.0)), np.sin(np.arange(1.0, 13.0))
 
@@ -316,3 +318,44 @@ def test_arrays(f: Callable, traced: Callable, runs: list[str]) -> None:
     for _ in range(2):
         check(f, traced, A, B)
     assert runs.count(f.__name__) == 2
+
+
+EDGES = [(i % 12, (i * 5 + 1) % 12) for i in range(80)]
+WEIGHTED = tuple((i % 12, 0.5 * i) for i in range(40))
+WEIGHTS = [0.1 * i for i in range(70)]
+
+
+def over_long_tables(a: Any, b: Any) -> Any:
+    total = 0.0
+    for k, (i, j) in enumerate(EDGES):
+        total += math.sqrt(1.0 + a[i] ** 2 + b[j] ** 2) * k
+    for i, w in WEIGHTED:
+        total += a[i] ** 2 * w
+    for w, v in zip(WEIGHTS, reversed(WEIGHTS), strict=True):
+        total += w * v * b[3]
+    for (i, j), w in zip(EDGES, WEIGHTS, strict=False):
+        total += w * a[j] * b[i]
+    return total + sum(w * a[1] for w in WEIGHTS) * max(WEIGHTS) + EDGES[7][1] * b[0]
+
+
+@pytest.fixture
+def _restored_edges() -> Iterator[None]:
+    before = list(EDGES)
+    yield
+    EDGES[:] = before
+
+
+@pytest.mark.usefixtures("_restored_edges")
+def test_loops_over_long_tables(traced: Callable, runs: list[str]) -> None:
+    check(over_long_tables, traced, A, B)
+    assert runs
+    programs = [
+        x for x in gc.get_objects() if type(x) is Structured and x.name == "over_long_tables"
+    ]
+    assert programs
+    assert all(p.source.count("sqrt") < 10 for p in programs)  # no copy of the body for each item
+    for k, edge in ((79, (0, 1)), (3, (11, 11))):
+        EDGES[k] = edge
+        check(over_long_tables, traced, A, B)
+    EDGES.append((2, 3))
+    check(over_long_tables, traced, A, B)
