@@ -17,7 +17,16 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import blas, memory
-from autodiff.structured.native.llvm.code import I64, PTR, SHAPES_DIFFER, TYPES, Code, element_of
+from autodiff.structured.native.llvm.code import (
+    I64,
+    PARTS,
+    PTR,
+    SHAPES_DIFFER,
+    TYPES,
+    Code,
+    constant,
+    element_of,
+)
 from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
@@ -265,7 +274,7 @@ class Elementwise:
         dtype, letter = dtype_of(x), _letter_of_floats(x)
         kind = TYPES[letter]
         place = self.code.variable(kind)
-        self.b.store(ir.Constant(kind, first), place)
+        self.b.store(constant(kind, first), place)
         sources = leaves(x)
         self.each(x.shape, sources, self._folding(x, sources, place, fold))
         return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
@@ -306,7 +315,7 @@ class Elementwise:
         made = self.made(dtype_of(x), shape, store)
         kind, b = TYPES[letter], self.b
         own = Kind(frozenset([made.dtype.type]))
-        self.write(made, Number(own, letter, ir.Constant(kind, first)))
+        self.write(made, Number(own, letter, constant(kind, first)))
         self.check_fits(shape, x.shape)
         sources = leaves(x)
         if not shape or is_one(shape[-1]):  # each of them is a variable while it grows
@@ -384,7 +393,7 @@ class Elementwise:
 
     def _zero(self, made: Array) -> Number:
         kind, letter = element_of(made.dtype)
-        return Number(Kind(frozenset([made.dtype.type])), letter, ir.Constant(kind, 0.0))
+        return Number(Kind(frozenset([made.dtype.type])), letter, constant(kind, 0.0))
 
     def _by_vector(self, x: Array, y: Array, made: Array) -> None:
         """Multiply a matrix with a vector, along the axis in which elements lie side by side."""
@@ -441,7 +450,7 @@ class Elementwise:
 
 def _letter_of_floats(x: Array | Tree) -> str:
     letter = element_of(dtype_of(x))[1]
-    if letter not in "ds":
+    if letter not in "ds" and letter not in PARTS:
         raise UnsupportedError("a sum or extremum of what is no float")
     return letter
 

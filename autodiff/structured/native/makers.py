@@ -19,6 +19,7 @@ from autodiff.structured.writing.rules.calls_without_rules import place_of_join
 
 DISPLAYS = frozenset({np.array, np.asarray})
 _DOUBLES = frozenset({float, np.float64})
+_COMPLEX = frozenset({complex, np.complex128})
 _UNIT = frozenset({np.eye, np.identity})
 MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
@@ -139,13 +140,16 @@ class Makers:
             shape += lengths
             numbers = [x for p in numbers for x in p.parts]
         numbers = [self.scalars.number(x) for x in numbers]
-        is_one = all(isinstance(x, Number) and x.letter in "id" for x in numbers)
-        if not is_one or not any(x.kind.classes <= _DOUBLES for x in numbers):
+        is_one = all(isinstance(x, Number) and x.letter in "idz" for x in numbers)
+        which = _COMPLEX if any(x.letter == "z" for x in numbers if is_one) else _DOUBLES
+        if not is_one or not any(x.kind.classes <= which for x in numbers):
             raise UnsupportedError("an array of these numbers in machine code")
+        dtype = np.dtype(complex if which is _COMPLEX else float)
         e = self.elementwise
-        made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())
+        made = e.made(dtype, [self.code.whole(n) for n in shape], self.store_of_new())
         for k, x in enumerate(numbers):
-            e.put(made.dtype, x, self.code.at(made.address, self.code.whole(8 * k)))
+            place = self.code.at(made.address, self.code.whole(dtype.itemsize * k))
+            e.put(made.dtype, x, place)
         return made
 
     # -- joined, and triangles ---------------------------------------------------------------------

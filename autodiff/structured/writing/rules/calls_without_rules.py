@@ -30,6 +30,7 @@ _OF_MATRICES: dict[Any, list[list[int]]] = {
     np.linalg.cholesky: [[2]], np.linalg.inv: [[2]], np.linalg.det: [[2]],
     np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
+_PLAIN, _NORMED = (np.float64,), (np.float64, np.complex128)
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
@@ -52,7 +53,10 @@ def _are_known_numbers(x: tuple) -> bool:
 
 
 def is_copy(op: Op) -> bool:
-    """Whether an operation copies an array."""
+    """Whether an operation copies an array, or makes a complex one of it."""
+    if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
+        given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
+        return made == np.complex128 and given in _NORMED
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
@@ -117,7 +121,8 @@ def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
     the user's.
     """
     back = _REDUCED.get(function_of(op.f)) if op.code == "call" and op.args else None
-    if back is None or not _is_plain(op):
+    dtypes = _NORMED if back is norm_back else _PLAIN
+    if back is None or not _is_plain(op, dtypes):
         return None
     axes = _axes_of(op)
     if axes is None or (back is norm_back and not _is_of_vectors(op, *axes)):
@@ -144,9 +149,9 @@ def of_matrices(op: Op) -> Any:
     return op.f if ranks in _OF_MATRICES[op.f] else None
 
 
-def _is_plain(op: Op) -> bool:
-    """Whether a call has arrays of floats alone, and the rule is the library's."""
+def _is_plain(op: Op, dtypes: tuple[Any, ...] = _PLAIN) -> bool:
+    """Whether a call has arrays of these dtypes alone, and the rule is the library's."""
     arrays = [a for a in op.args if not a.kind.is_known]
-    if op.rule is None or any(a.kind.dtype != np.float64 for a in arrays):
+    if op.rule is None or any(a.kind.dtype not in dtypes for a in arrays):
         return False
     return is_of_library(getattr(op.rule, "rule", None))
