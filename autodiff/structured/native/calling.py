@@ -156,12 +156,15 @@ def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
         code.exit_if(b.not_(code.equal(sizes[k], code.whole(1))), SHAPES_DIFFER)
         sizes[k] = code.whole(1)
     steps = [code.word(strides, k) for k in range(kind.ndim)]
-    # Elements lie where numbers of their size do, or their parts.
-    together = b.ptrtoint(address, I64)
+    # Elements, or their parts, lie where numbers of their size do.
+    assert kind.dtype is not None
+    together: Any = code.whole(0)
     for s in steps:
         together = b.or_(together, s)
-    assert kind.dtype is not None
-    odd = b.and_(together, code.whole(kind.dtype.alignment - 1))
+    odd = b.or_(
+        b.and_(b.ptrtoint(address, I64), code.whole(kind.dtype.alignment - 1)),
+        b.and_(together, code.whole(kind.dtype.itemsize - 1)),
+    )
     code.exit_if(b.icmp_signed("!=", odd, code.whole(0)))
     axis = names.dense.get(name)
     if axis is not None:

@@ -19,7 +19,6 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.llvm.code import (
     I64,
-    PARTS,
     PTR,
     SHAPES_DIFFER,
     TYPES,
@@ -361,7 +360,7 @@ class Elementwise:
         made = self.made(kind.dtype, [x.shape[0], *y.shape[1:]], store)
         letter = element_of(made.dtype)[1]
         in_loops = self._by_columns if len(y.shape) == 2 else self._by_vector
-        if not x.dtype == y.dtype == made.dtype or letter not in "ds":
+        if not x.dtype == y.dtype == made.dtype or letter not in "dszc":
             in_loops(x, y, made)
             return made
         size = b.mul(
@@ -450,7 +449,7 @@ class Elementwise:
 
 def _letter_of_floats(x: Array | Tree) -> str:
     letter = element_of(dtype_of(x))[1]
-    if letter not in "ds" and letter not in PARTS:
+    if letter not in "dszc":
         raise UnsupportedError("a sum or extremum of what is no float")
     return letter
 

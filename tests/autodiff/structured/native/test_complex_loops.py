@@ -235,3 +235,28 @@ def _outcome(gradient: Callable, f: Callable, arguments: tuple) -> object:
             return gradient(f, *judge.fresh(arguments))
     except Exception as error:
         return type(error)
+
+
+def layers(m: Any, v: Any) -> Any:
+    """Products of large matrices in all layouts, with vectors and numbers, real ones among them."""
+    x = m * 1.0
+    for i in range(3):
+        x = 0.1 * (x @ m + x.T @ m[::-1] + m.conj().T @ x.real)
+        x[: i + 1] += 0.1 * x[: i + 1] @ m.T
+        v = 0.1 * (x @ v + v @ m[:, ::-1] + x[:, ::2] @ v[::2])
+    return np.abs(x) + v
+
+
+def test_large_products(made: list[Structured], traced: Callable, by_numpy: Callable) -> None:
+    rng = np.random.default_rng(5)
+    m = rng.normal(size=(40, 40)) + 1j * rng.normal(size=(40, 40))
+    v = rng.normal(size=40) + 1j * rng.normal(size=40)
+    loss = loss_of(layers)
+    found = autodiff.gradient(loss, m, v)
+    (program,) = made
+    assert program.native is not None
+    assert "zgemm" in program.native.module.globals
+    assert (program.native.why, program.asides, program.failure) == ({}, 0, None)
+    for way in (by_numpy, traced):
+        for x, y in zip(found, way(loss, m, v), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
