@@ -12,7 +12,7 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.elementwise import is_one
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PTR, TYPES
+from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
 from autodiff.structured.native.llvm.collected import Collected
 from autodiff.structured.native.names import (
     compared,
@@ -243,6 +243,8 @@ class Statements(Variables):
         letter = letter_of(kind)
         if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):
             raise UnsupportedError(f"{name} of another kind in machine code")
+        if number.tag is not None and letter not in PARTS:  # a variable that is complex elsewhere
+            number = self.scalars.part_of(number, "real")
         return self.code.as_words(self.scalars.converted(number, letter))
 
     def _note_ones(self, name: str, shape: list) -> None:
