@@ -62,9 +62,9 @@ class Elementwise:
         address = memory.allocated(self.code, self.state, store, size)
         return Array(dtype, address, list(shape), strides, Fresh())
 
-    def computed(self, x: Array | Tree, store: int) -> Array:
-        """Return a new array with the elements of another one."""
-        made = self.made(dtype_of(x), x.shape, store)
+    def computed(self, x: Array | Tree, store: int, dtype: np.dtype | None = None) -> Array:
+        """Return a new array with the elements of another one, which may be converted."""
+        made = self.made(dtype_of(x) if dtype is None else dtype, x.shape, store)
         self.write(made, x)
         return made
 

@@ -379,9 +379,7 @@ class Expressions(SweepCalls):
         if f in COPIES:
             return self._new(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
-            made = self.elementwise.made(np.dtype(args[1].x), args[0].shape, self.store_of_new())
-            self.elementwise.write(made, args[0])
-            return made
+            return self.elementwise.computed(args[0], self.store_of_new(), np.dtype(args[1].x))
         args = [self.scalars.number(a) for a in args]
         if not all(isinstance(a, (Number, Array, Tree)) for a in args):
             raise UnsupportedError("a tuple in machine code")

@@ -28,6 +28,7 @@ MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.eye: (0.0, False), np.identity: (0.0, False),
 }  # fmt: skip
 """What a function fills an array with, and whether it takes shape and dtype of another one."""
+_SOLVED = {np.dtype(float): "d", np.dtype(complex): "z"}
 TRIANGLES = frozenset({np.triu, np.tril})
 """Functions that keep one side of a diagonal."""
 
@@ -218,29 +219,31 @@ class Makers:
 
     # -- linear systems ----------------------------------------------------------------------------
 
-    def _of_matrix(self, x: Any) -> tuple[Array, Any, Any]:
+    def _of_matrix(self, x: Any, dtype: np.dtype) -> tuple[Array, Any, Any]:
         """Return a copy of a square matrix, column by column, its size, and room for pivots."""
         e = self.elementwise
-        if len(x.shape) != 2 or dtype_of(x) != np.float64:
+        if len(x.shape) != 2:
             raise UnsupportedError("a system of another kind in machine code")
         e.check_shape(x.shape[:1], x.shape[1:])
-        copy = e.computed(e.transposed(x), memory.SCRATCH)
+        copy = e.computed(e.transposed(x), memory.SCRATCH, dtype)
         n = x.shape[0]
         return copy, n, e.made(np.dtype(np.int32), [n], memory.SCRATCH).address
 
     def solved(self, a: Any, y: Any) -> Array:
         """Return the solution of a linear system."""
         e = self.elementwise
-        if dtype_of(y) != np.float64 or len(y.shape) > 2:
+        dtype = np.result_type(dtype_of(a), dtype_of(y))
+        if dtype not in _SOLVED or len(y.shape) > 2:
             raise UnsupportedError("a system of another kind in machine code")
-        a, n, pivots = self._of_matrix(a)
+        letter = _SOLVED[dtype]
+        a, n, pivots = self._of_matrix(a, dtype)
         e.check_shape([n], y.shape[:1])
         if len(y.shape) == 1:
-            made = e.computed(y, self.store_of_new())
-            blas.solve(self.code, a.address, made.address, n, self.code.whole(1), pivots)
+            made = e.computed(y, self.store_of_new(), dtype)
+            blas.solve(self.code, letter, a.address, made.address, n, self.code.whole(1), pivots)
             return made
-        columns = e.computed(e.transposed(y), memory.SCRATCH)
-        blas.solve(self.code, a.address, columns.address, n, y.shape[1], pivots)
+        columns = e.computed(e.transposed(y), memory.SCRATCH, dtype)
+        blas.solve(self.code, letter, a.address, columns.address, n, y.shape[1], pivots)
         return e.computed(e.transposed(columns), self.store_of_new())
 
     def running_sums(self, x: Any, *others: Any, **options: Any) -> Array:
@@ -279,7 +282,9 @@ class Makers:
     def determinant(self, a: Any) -> Number:
         """Return the determinant of a matrix, by way of its logarithm, as NumPy does."""
         code, b, s = self.code, self.b, self.scalars
-        a, n, pivots = self._of_matrix(a)
+        if dtype_of(a) != np.float64:
+            raise UnsupportedError("a determinant of another kind in machine code")
+        a, n, pivots = self._of_matrix(a, dtype_of(a))
         blas.factor(code, a.address, n, pivots)
         kind = TYPES["d"]
         sign, size = code.variable(kind), code.variable(kind)

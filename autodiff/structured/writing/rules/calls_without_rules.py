@@ -21,7 +21,6 @@ _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
 JOINS = (np.concatenate, np.hstack, np.vstack, np.stack)
 """Functions that join arrays."""
-_DISPLAYED = (np.float64, np.complex128)
 _REDUCED: dict[Any, Callable] = {
     np.max: extremum_back, np.amax: extremum_back, np.min: extremum_back, np.amin: extremum_back,
     np.linalg.norm: norm_back,
@@ -30,14 +29,15 @@ _OF_MATRICES: dict[Any, list[list[int]]] = {
     np.linalg.cholesky: [[2]], np.linalg.inv: [[2]], np.linalg.det: [[2]],
     np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
-_PLAIN, _NORMED = (np.float64,), (np.float64, np.complex128)
+_OF_COMPLEX = frozenset({np.linalg.norm, np.linalg.inv, np.linalg.solve})
+_FLOATS = (np.float64, np.complex128)
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
 def is_display(op: Op) -> bool:
     """Whether an operation makes an array of numbers that are written one by one."""
     out: Any = op.out
-    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _DISPLAYED:
+    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _FLOATS:
         return False
     return _are_numbers(op.args[0])
 
@@ -56,7 +56,7 @@ def is_copy(op: Op) -> bool:
     """Whether an operation copies an array, or makes a complex one of it."""
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
         given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
-        return made == np.complex128 and given in _NORMED
+        return made == np.complex128 and given in _FLOATS
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
@@ -121,8 +121,7 @@ def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
     the user's.
     """
     back = _REDUCED.get(function_of(op.f)) if op.code == "call" and op.args else None
-    dtypes = _NORMED if back is norm_back else _PLAIN
-    if back is None or not _is_plain(op, dtypes):
+    if back is None or not _is_plain(op):
         return None
     axes = _axes_of(op)
     if axes is None or (back is norm_back and not _is_of_vectors(op, *axes)):
@@ -149,8 +148,9 @@ def of_matrices(op: Op) -> Any:
     return op.f if ranks in _OF_MATRICES[op.f] else None
 
 
-def _is_plain(op: Op, dtypes: tuple[Any, ...] = _PLAIN) -> bool:
-    """Whether a call has arrays of these dtypes alone, and the rule is the library's."""
+def _is_plain(op: Op) -> bool:
+    """Whether a call has arrays alone of which the adjoint is written, and the library's rule."""
+    dtypes = _FLOATS if function_of(op.f) in _OF_COMPLEX else (np.float64,)
     arrays = [a for a in op.args if not a.kind.is_known]
     if op.rule is None or any(a.kind.dtype not in dtypes for a in arrays):
         return False
