@@ -17,6 +17,7 @@ from autodiff.structured.native.llvm.code import (
     I64,
     MAY_WARN,
     NOT_READ,
+    PARTS,
     PTR,
     SHAPES_DIFFER,
     STEPS_ASIDE,
@@ -27,9 +28,18 @@ from autodiff.structured.native.llvm.code import (
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import Tape
 from autodiff.structured.native.names import Names
-from autodiff.structured.native.numbers.scalars import EXACT, tag_of
+from autodiff.structured.native.numbers.comparisons import tag_of
+from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.statements import Statements
-from autodiff.structured.native.values import TAGS, Array, List, Number, has_tag, letter_of
+from autodiff.structured.native.values import (
+    COMPLEX_TAG,
+    TAGS,
+    Array,
+    List,
+    Number,
+    has_tag,
+    letter_of,
+)
 from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 from chainrules_core.interpreter.places import MADE_HERE
 
@@ -44,7 +54,10 @@ _WHY = {
 }
 WITH_LIST = "a list handed to machine code"
 _LARGE = 2**62
-_C_TYPES = {"d": ctypes.c_double, "s": ctypes.c_double, "i": ctypes.c_int64, "b": ctypes.c_int64}
+_C_TYPES: dict[str, tuple[Any, ...]] = {
+    **dict.fromkeys("ds", (ctypes.c_double,)), **dict.fromkeys("ib", (ctypes.c_int64,)),
+    **dict.fromkeys(PARTS, (ctypes.c_double,) * 2),
+}  # fmt: skip
 
 
 class Part:
@@ -95,7 +108,7 @@ class Part:
             if kind.is_list:
                 types.append(ctypes.c_int64)
                 continue
-            types.append(ctypes.py_object if kind.is_array else _C_TYPES[letter_of(kind)])
+            types += (ctypes.py_object,) if kind.is_array else _C_TYPES[letter_of(kind)]
             if not kind.is_array and has_tag(kind):
                 types.append(ctypes.c_int64)
         return types
@@ -115,17 +128,13 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
     memory.begin(code, statements.state, statements.forward)
     for name in part.given:
         kind = part.kinds[name]
-        x = next(rest)
         if kind.is_list:
-            value: Any = List(statements.names.lists[name], b.inttoptr(x, PTR))
+            value: Any = List(statements.names.lists[name], b.inttoptr(next(rest), PTR))
         elif kind.is_array:
-            value = _array(code, x, kind, statements.names, name)
+            value = _array(code, next(rest), kind, statements.names, name)
         else:
             letter = letter_of(kind)
-            if letter == "s":
-                x = b.fptrunc(x, TYPES["s"])
-            elif letter == "b":
-                x = b.trunc(x, TYPES["b"])
+            x = code.of_words(letter, rest)
             value = Number(kind, letter, x, next(rest) if has_tag(kind) else None)
         if name in statements.names.variables:
             statements._set(name, value)
@@ -147,12 +156,15 @@ def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
         code.exit_if(b.not_(code.equal(sizes[k], code.whole(1))), SHAPES_DIFFER)
         sizes[k] = code.whole(1)
     steps = [code.word(strides, k) for k in range(kind.ndim)]
-    # Elements lie where numbers of their size do.
-    together = b.ptrtoint(address, I64)
+    # Elements, or their parts, lie where numbers of their size do.
+    assert kind.dtype is not None
+    together: Any = code.whole(0)
     for s in steps:
         together = b.or_(together, s)
-    assert kind.dtype is not None
-    odd = b.and_(together, code.whole(kind.dtype.itemsize - 1))
+    odd = b.or_(
+        b.and_(b.ptrtoint(address, I64), code.whole(kind.dtype.alignment - 1)),
+        b.and_(together, code.whole(kind.dtype.itemsize - 1)),
+    )
     code.exit_if(b.icmp_signed("!=", odd, code.whole(0)))
     axis = names.dense.get(name)
     if axis is not None:
@@ -167,30 +179,19 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     """Write what hands the results back, and leaves where NumPy might have warned."""
     b = code.b
     out = code.function.args[1]
-    k = 0
+    words: list[Any] = []
     for name in part.results:
-        x = statements.read(name)
-        if part.kinds[name].is_list:
-            code.set_word(out, k, b.ptrtoint(x.address, I64))
-            k += 1
-            continue
-        if part.kinds[name].is_array:
-            for word in (b.ptrtoint(x.address, I64), *x.shape, *x.strides):
-                code.set_word(out, k, word)
-                k += 1
-            continue
-        number = statements.scalars.number(x)
-        letter = letter_of(part.kinds[name])
-        value = statements.scalars.converted(number, "d" if letter == "s" else letter)
-        if letter in "ds":
-            value = b.bitcast(value, I64)
-        elif letter == "b":
-            value = b.zext(value, I64)
-        code.set_word(out, k, value)
-        k += 1
-        if has_tag(part.kinds[name]):
-            code.set_word(out, k, tag_of(code, number))
-            k += 1
+        x, kind = statements.read(name), part.kinds[name]
+        if kind.is_list:
+            words.append(b.ptrtoint(x.address, I64))
+        elif kind.is_array:
+            words += [b.ptrtoint(x.address, I64), *x.shape, *x.strides]
+        else:
+            number = statements.scalars.number(x)
+            words += code.as_words(statements.scalars.converted(number, letter_of(kind)))
+            words += [tag_of(code, number)] if has_tag(kind) else []
+    for k, word in enumerate(words):
+        code.set_word(out, k, word)
     if statements.forward:
         found = code.call("fetestexcept", I32, [ir.Constant(I32, _exceptions())])
         code.exit_if(b.icmp_signed("!=", found, ir.Constant(I32, 0)), MAY_WARN)
@@ -310,7 +311,11 @@ def _given(
         lines.append(
             f"if type({x}) is int and not {-EXACT} < {x} < {EXACT}: raise Aside('a large integer')"
         )
-    return lines, [f"float({x})", *([f"tags[type({x})]"] if has_tag(kind) else [])]
+    value = [f"{x}.real", f"{x}.imag"] if letter_of(kind) in PARTS else [x]
+    return lines, [
+        *map("float({})".format, value),
+        *([f"tags[type({x})]"] if has_tag(kind) else []),
+    ]
 
 
 def _failed(status: int, names: list[str], args: tuple) -> None:
@@ -346,7 +351,7 @@ class _Results:
         self.are_arrays = any(kind.is_array for kind in kinds)
         self.fields: list[tuple[str, Any]] = []
         self.texts: list[str] = []
-        self.scope: dict[str, Any] = {"array_at": _array_at, "classes": _CLASSES}
+        self.scope: dict[str, Any] = {"array_at": _array_at, "number_of": _number_of}
         for kind in kinds:
             self._add(kind)
 
@@ -369,13 +374,14 @@ class _Results:
             )
             self.texts.append(f"array_at({own}, {address}, ({shape}), ({strides}), (tape, held))")
             return
-        is_double = letter_of(kind) in "ds"
-        text = self._word(ctypes.c_double if is_double else ctypes.c_int64)
+        types = _C_TYPES[letter_of(kind)]
+        text = ", ".join(map(self._word, types))
         if has_tag(kind):
-            text = f"classes[{self._word(ctypes.c_int64)}]({text})"
+            text = f"number_of({self._word(ctypes.c_int64)}, {text})"
         else:
             (cls,) = kind.classes
-            if cls not in (int, float):
+            text = f"complex({text})" if len(types) > 1 else text
+            if cls not in (int, float, complex):
                 self.scope[own] = cls
                 text = f"{own}({text})"
         self.texts.append(text)
@@ -383,6 +389,11 @@ class _Results:
     def _word(self, kind: Any) -> str:
         self.fields.append((f"r{len(self.fields)}", kind))
         return f"out.{self.fields[-1][0]}"
+
+
+def _number_of(tag: int, *parts: float) -> Any:
+    """Return a number of the class that a tag says."""
+    return _CLASSES[tag](complex(*parts) if tag & COMPLEX_TAG else parts[0])
 
 
 class _Memory:

@@ -17,7 +17,15 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import blas, memory
-from autodiff.structured.native.llvm.code import I64, PTR, SHAPES_DIFFER, TYPES, Code, element_of
+from autodiff.structured.native.llvm.code import (
+    I64,
+    PTR,
+    SHAPES_DIFFER,
+    TYPES,
+    Code,
+    constant,
+    element_of,
+)
 from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
@@ -54,9 +62,9 @@ class Elementwise:
         address = memory.allocated(self.code, self.state, store, size)
         return Array(dtype, address, list(shape), strides, Fresh())
 
-    def computed(self, x: Array | Tree, store: int) -> Array:
-        """Return a new array with the elements of another one."""
-        made = self.made(dtype_of(x), x.shape, store)
+    def computed(self, x: Array | Tree, store: int, dtype: np.dtype | None = None) -> Array:
+        """Return a new array with the elements of another one, which may be converted."""
+        made = self.made(dtype_of(x) if dtype is None else dtype, x.shape, store)
         self.write(made, x)
         return made
 
@@ -265,7 +273,7 @@ class Elementwise:
         dtype, letter = dtype_of(x), _letter_of_floats(x)
         kind = TYPES[letter]
         place = self.code.variable(kind)
-        self.b.store(ir.Constant(kind, first), place)
+        self.b.store(constant(kind, first), place)
         sources = leaves(x)
         self.each(x.shape, sources, self._folding(x, sources, place, fold))
         return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
@@ -306,7 +314,7 @@ class Elementwise:
         made = self.made(dtype_of(x), shape, store)
         kind, b = TYPES[letter], self.b
         own = Kind(frozenset([made.dtype.type]))
-        self.write(made, Number(own, letter, ir.Constant(kind, first)))
+        self.write(made, Number(own, letter, constant(kind, first)))
         self.check_fits(shape, x.shape)
         sources = leaves(x)
         if not shape or is_one(shape[-1]):  # each of them is a variable while it grows
@@ -352,7 +360,7 @@ class Elementwise:
         made = self.made(kind.dtype, [x.shape[0], *y.shape[1:]], store)
         letter = element_of(made.dtype)[1]
         in_loops = self._by_columns if len(y.shape) == 2 else self._by_vector
-        if not x.dtype == y.dtype == made.dtype or letter not in "ds":
+        if not x.dtype == y.dtype == made.dtype or letter not in "dszc":
             in_loops(x, y, made)
             return made
         size = b.mul(
@@ -384,7 +392,7 @@ class Elementwise:
 
     def _zero(self, made: Array) -> Number:
         kind, letter = element_of(made.dtype)
-        return Number(Kind(frozenset([made.dtype.type])), letter, ir.Constant(kind, 0.0))
+        return Number(Kind(frozenset([made.dtype.type])), letter, constant(kind, 0.0))
 
     def _by_vector(self, x: Array, y: Array, made: Array) -> None:
         """Multiply a matrix with a vector, along the axis in which elements lie side by side."""
@@ -441,7 +449,7 @@ class Elementwise:
 
 def _letter_of_floats(x: Array | Tree) -> str:
     letter = element_of(dtype_of(x))[1]
-    if letter not in "ds":
+    if letter not in "dszc":
         raise UnsupportedError("a sum or extremum of what is no float")
     return letter
 

@@ -23,7 +23,15 @@ from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
-from autodiff.structured.native.numbers.scalars import BINARY, STRONG, UNARY, Scalars, tag_of
+from autodiff.structured.native.numbers.scalars import (
+    BINARY,
+    MAY_BE_REAL,
+    STRONG,
+    UNARY,
+    Scalars,
+    tag_of,
+)
+from autodiff.structured.native.reductions import REDUCTIONS
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
@@ -50,6 +58,7 @@ from autodiff.structured.runtime_calls import (
     inner,
     norm_back,
     number,
+    real_part,
     settled,
     spread,
     stack_back,
@@ -61,8 +70,6 @@ from autodiff.structured.writing.rules.calls_without_rules import JOINS
 from chainrules_core.rules import name_of
 
 _INT = Kind(frozenset([int]))
-_EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
-_REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA})
 _FLIPS: dict[Any, Callable[[int], range]] = {
     np.flip: lambda n: range(n),
     np.flipud: lambda n: range(1),
@@ -177,8 +184,10 @@ class Expressions(SweepCalls):
         return self.call(UNARY[type(node.op)], [self.expression(node.operand)])
 
     def on_attribute(self, node: ast.Attribute) -> Any:
-        """Read the shape or size of an array, or its transpose."""
+        """Read the shape or size of an array, its transpose, or a part of what may be complex."""
         owner = self.expression(node.value)
+        if node.attr in ("real", "imag"):
+            return self._part_of_complex(owner, node)
         if isinstance(owner, Tree):
             owner = self.elementwise.at_hand(owner)
         if not isinstance(owner, Array):
@@ -194,6 +203,18 @@ class Expressions(SweepCalls):
                 size = self.b.mul(size, n)
             return self.whole(size)
         raise UnsupportedError(f"attribute {node.attr} in machine code")
+
+    def _part_of_complex(self, owner: Any, node: ast.Attribute) -> Any:
+        """Read ``x.real`` or ``x.imag``: of an array in memory, a view."""
+        if isinstance(owner, Known):
+            return Known(getattr(owner.x, node.attr))
+        if not isinstance(owner, Array) or owner.dtype.kind != "c":
+            return self.call(getattr(np, node.attr), [owner])
+        part = owner.dtype.type(0).real.dtype
+        address = owner.address
+        if node.attr == "imag":
+            address = self.code.at(address, self.code.whole(part.itemsize))
+        return Array(part, address, owner.shape, owner.strides, owner.group, ast.unparse(node))
 
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read a part of an array or tuple."""
@@ -322,8 +343,8 @@ class Expressions(SweepCalls):
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
-        if function_of(f.x) in _REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
-            return self._along(function_of(f.x), args, options)
+        if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
+            return self.along(function_of(f.x), args, options)
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
@@ -332,6 +353,8 @@ class Expressions(SweepCalls):
         """Read a call of a method."""
         if name == "copy":
             return self._new(owner)
+        if name in ("conj", "conjugate") and not args:
+            return self.conjugate(owner)
         if isinstance(owner, List) and name == "append":
             return self.append(owner, self.expression(args[0]))
         if isinstance(owner, List) and name == "pop" and not args:
@@ -352,70 +375,36 @@ class Expressions(SweepCalls):
         """Return what a function makes of numbers and arrays."""
         if all(isinstance(a, Known) for a in args) and f is not len:
             made = f(*[a.x for a in args])
-            if type(made) in (int, float, bool):
+            if type(made) in (int, float, complex, bool):
                 return Known(made)
         if f is len and isinstance(args[0], (Array, Tree)):
             return self.whole(args[0].shape[0])
         if f in COPIES:
             return self._new(args[0])
+        if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
+            return self.elementwise.computed(args[0], self.store_of_new(), np.dtype(args[1].x))
         args = [self.scalars.number(a) for a in args]
         if not all(isinstance(a, (Number, Array, Tree)) for a in args):
             raise UnsupportedError("a tuple in machine code")
+        if f is np.real and not args[0].kind.is_complex:
+            return args[0]
         kind = kind_of_result(f, [a.kind for a in args])
         if _is_partial(f):  # of another dtype where no elements tie
             kind = _as_float(kind, [a.kind for a in args])
         if all(isinstance(a, Number) for a in args):
             return self.scalars.function(f, args, kind)
         if facts_of(function_of(f)).kind == PRODUCT:
-            if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
-                raise UnsupportedError("a product in machine code")
-            return self.elementwise.product(args[0], args[1], kind, self.store_of_new())
+            return self.product(f, args, kind)
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
             raise UnsupportedError(f"{name_of(f)} in machine code")
-        if not (isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f) or f in STRONG):
+        is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
+        if not (is_written or f in STRONG | MAY_BE_REAL):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
-
-    def _along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
-        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
-        given = dict(zip(("a", "axis"), args, strict=False)) | options
-        keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
-        x = given.pop("a", None)
-        if given or len(args) > 2 or not isinstance(x, (Array, Tree)):
-            raise UnsupportedError(f"this call of {name_of(f)} in machine code")
-        parts = axis.parts if isinstance(axis, Several) else [axis]
-        if not all(isinstance(p, Known) for p in (*parts, keeps)):
-            raise UnsupportedError("an axis that is not known")
-        n = len(x.shape)
-        known = [p.x for p in parts if p.x is not None]
-        axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
-        if f is np.linalg.norm:
-            if len(args) > 1 or isinstance(axis, Several):
-                raise UnsupportedError("a norm of matrices in machine code")
-            return self.call(
-                np.sqrt, [self._reduced(f, self.call(operator.mul, [x, x]), axes, keeps.x)]
-            )
-        return self._reduced(f, x, axes, keeps.x)
-
-    def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
-        """Reduce an array along some axes."""
-        e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
-        if sign is not None:
-            if is_part:
-                return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
-            return e.extremum(x, sign)
-        made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
-        if f is not np.mean:
-            return made
-        count: Any = self.code.whole(1)
-        for k in axes:
-            count = self.b.mul(count, x.shape[k])
-        self.code.exit_if(self.code.equal(count, self.code.whole(0)))
-        return self.call(operator.truediv, [made, self.whole(count)])
 
     def _add_at(self, node: ast.Call) -> None:
         """``add_at(shadow, s_[places], x)``: add at an array of places."""
@@ -483,7 +472,8 @@ def _is_partial(f: Any) -> bool:
 
 _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
-    settled: Expressions.on_fitted, number: Expressions.on_number, gather: Expressions.on_gather,
+    settled: Expressions.on_fitted, real_part: Expressions.on_real_part,
+    number: Expressions.on_number, gather: Expressions.on_gather,
     stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,

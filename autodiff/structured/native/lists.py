@@ -11,14 +11,14 @@ import operator
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PTR, TYPES, element_of
+from autodiff.structured.native.llvm.code import I64, PTR, TYPES, constant, element_of
 from autodiff.structured.native.makers import Makers
-from autodiff.structured.native.numbers.scalars import tag_of
+from autodiff.structured.native.numbers.comparisons import joined_tags, tag_of
 from autodiff.structured.native.values import (
+    COMPLEX_TAG,
     TAGS,
     Array,
     Chosen,
@@ -30,11 +30,12 @@ from autodiff.structured.native.values import (
     Tree,
     has_tag,
     letter_of,
+    width_of,
 )
 
 _DATA, _LENGTH, _ROOM = 0, 1, 2
 _FIRST_ROOM = 8
-_FLOAT64 = np.dtype(float)
+_FLOATS = {"d": np.dtype(float), "z": np.dtype(complex)}
 
 
 class Lists(Makers):
@@ -66,12 +67,10 @@ class Lists(Makers):
         is_whole = isinstance(number, Number) and number.letter in "ib"
         if not isinstance(number, Number) or (letter in "ib" and not is_whole):
             raise UnsupportedError("a list of several kinds of numbers in machine code")
-        if letter in "ib":
-            return [self.scalars.converted(number, "i")]
-        if is_whole and (int not in kind.classes or number.letter == "b"):
+        if letter not in "ib" and is_whole and (int not in kind.classes or number.letter == "b"):
             raise UnsupportedError("a list of several kinds of numbers in machine code")
-        word = b.bitcast(self.scalars.converted(number, "d"), I64)
-        return [word, tag_of(self.code, number)] if has_tag(kind) else [word]
+        words = self.code.as_words(self.scalars.converted(number, letter))
+        return [*words, tag_of(self.code, number)] if has_tag(kind) else words
 
     def of_words(self, items: Items, words: list) -> Any:
         """Return an item that is given as words."""
@@ -83,13 +82,9 @@ class Lists(Makers):
             assert dtype is not None
             strides = [*words[1 + n : 2 * n], self.code.whole(dtype.itemsize)]
             return Array(dtype, b.inttoptr(words[0], PTR), words[1 : 1 + n], strides, items.group)
-        letter, word = letter_of(kind), words[0]
-        if letter == "b":
-            word = b.trunc(word, TYPES["b"])
-        elif letter in "ds":
-            word = b.bitcast(word, TYPES["d"])
-            word = b.fptrunc(word, TYPES["s"]) if letter == "s" else word
-        return Number(kind, letter, word, words[1] if has_tag(kind) else None)
+        letter = letter_of(kind)
+        value = self.code.of_words(letter, iter(words))
+        return Number(kind, letter, value, words[-1] if has_tag(kind) else None)
 
     def _place(self, xs: List, k: Any) -> Any:
         """Return where an item is."""
@@ -193,13 +188,13 @@ class Lists(Makers):
             raise UnsupportedError("an array of a list like this in machine code")
         if xs.items.inner is not None:
             return self._array_of_rows(xs, dtype)
-        own = kind.dtype if kind.is_array else _FLOAT64
+        own = kind.dtype if kind.is_array else _FLOATS.get(letter_of(kind))
         wanted = dtype.x if isinstance(dtype, Known) else None
         if not isinstance(dtype, Known) or (wanted is not None and np.dtype(wanted) != own):
             raise UnsupportedError("an array of another dtype in machine code")
         n = self.length(xs)
-        assert own is not None
         if kind.is_array:
+            assert own is not None
             code.exit_if(code.equal(n, code.whole(0)))
             first = self._item_at(xs, code.whole(0))
             made = e.made(own, [n, *first.shape], self.store_of_new())
@@ -208,12 +203,12 @@ class Lists(Makers):
                 e.check_shape(x.shape, first.shape)
                 e.write(self.elementwise.row(made, i), x)
             return made
-        if letter_of(kind) != "d" or kind.classes == {int}:
+        if own is None or kind.classes == {int}:
             raise UnsupportedError("an array of such numbers in machine code")
         if has_tag(kind) and wanted is None:
-            highest = self._highest_tag(xs)
-            code.exit_if(b.and_(code.equal(highest, code.whole(TAGS[int])),
-                                code.less(code.whole(0), n)))  # fmt: skip
+            is_other = b.icmp_signed("<", self._highest_tag(xs), code.whole(
+                COMPLEX_TAG if kind.is_complex else TAGS[float]))  # fmt: skip
+            code.exit_if(b.and_(is_other, code.less(code.whole(0), n)))
         made = e.made(own, [n], self.store_of_new())
         with code.counted(n) as i:
             e.put(own, self._item_at(xs, i), code.at(made.address, b.mul(i, made.strides[0])))
@@ -239,7 +234,7 @@ class Lists(Makers):
         b.store(code.whole(TAGS[int]), place)
         with code.counted(self.length(xs)) as i:
             tag, highest = self._item_at(xs, i).tag, b.load(place, typ=I64)
-            b.store(b.select(code.less(highest, tag), tag, highest), place)
+            b.store(joined_tags(code, highest, tag), place)
         return b.load(place, typ=I64)
 
     def _sum_of_arrays(self, xs: List) -> Array:
@@ -259,17 +254,19 @@ class Lists(Makers):
     def sum_of(self, xs: List) -> Number | Array:
         """Return the sum of numbers or arrays, one after the other."""
         code, b, kind = self.code, self.b, xs.items.kind
-        if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "ds":
+        if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "dszc":
             return self._sum_of_arrays(xs)
-        if kind.is_array or xs.items.inner is not None or letter_of(kind) != "d":
+        if kind.is_array or xs.items.inner is not None or letter_of(kind) not in _FLOATS:
             raise UnsupportedError("a sum of such items in machine code")
-        place = code.variable(TYPES["d"])
-        b.store(ir.Constant(TYPES["d"], 0.0), place)
+        letter = letter_of(kind)
+        held = TYPES[letter]
+        place = code.variable(held)
+        b.store(constant(held, 0.0), place)
         with code.counted(self.length(xs)) as i:
-            b.store(b.fadd(b.load(place, typ=TYPES["d"]), self._item_at(xs, i).value), place)
-        made = Number(Kind(kind.classes | {int}), "d", b.load(place, typ=TYPES["d"]))
+            b.store(b.fadd(b.load(place, typ=held), self._item_at(xs, i).value), place)
+        made = Number(Kind(kind.classes | {int}), letter, b.load(place, typ=held))
         # That of nothing is an integer.
-        own = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, "d", None))
+        own = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, letter, None))
         is_empty = code.equal(self.length(xs), code.whole(0))
         made.tag = b.select(is_empty, code.whole(TAGS[int]), own)
         return made
@@ -305,5 +302,4 @@ def _width(items: Items) -> int:
     """Return how many words an item has."""
     if items.inner is not None:
         return 1
-    kind: Kind = items.kind
-    return 1 + 2 * kind.ndim if kind.is_array else 1 + has_tag(kind)
+    return width_of(items.kind) + has_tag(items.kind)

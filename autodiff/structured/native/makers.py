@@ -19,6 +19,7 @@ from autodiff.structured.writing.rules.calls_without_rules import place_of_join
 
 DISPLAYS = frozenset({np.array, np.asarray})
 _DOUBLES = frozenset({float, np.float64})
+_COMPLEX = frozenset({complex, np.complex128})
 _UNIT = frozenset({np.eye, np.identity})
 MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
@@ -27,6 +28,7 @@ MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.eye: (0.0, False), np.identity: (0.0, False),
 }  # fmt: skip
 """What a function fills an array with, and whether it takes shape and dtype of another one."""
+_SOLVED = {np.dtype(float): "d", np.dtype(complex): "z"}
 TRIANGLES = frozenset({np.triu, np.tril})
 """Functions that keep one side of a diagonal."""
 
@@ -139,13 +141,16 @@ class Makers:
             shape += lengths
             numbers = [x for p in numbers for x in p.parts]
         numbers = [self.scalars.number(x) for x in numbers]
-        is_one = all(isinstance(x, Number) and x.letter in "id" for x in numbers)
-        if not is_one or not any(x.kind.classes <= _DOUBLES for x in numbers):
+        is_one = all(isinstance(x, Number) and x.letter in "idz" for x in numbers)
+        which = _COMPLEX if any(x.letter == "z" for x in numbers if is_one) else _DOUBLES
+        if not is_one or not any(x.kind.classes <= which for x in numbers):
             raise UnsupportedError("an array of these numbers in machine code")
+        dtype = np.dtype(complex if which is _COMPLEX else float)
         e = self.elementwise
-        made = e.made(np.dtype(float), [self.code.whole(n) for n in shape], self.store_of_new())
+        made = e.made(dtype, [self.code.whole(n) for n in shape], self.store_of_new())
         for k, x in enumerate(numbers):
-            e.put(made.dtype, x, self.code.at(made.address, self.code.whole(8 * k)))
+            place = self.code.at(made.address, self.code.whole(dtype.itemsize * k))
+            e.put(made.dtype, x, place)
         return made
 
     # -- joined, and triangles ---------------------------------------------------------------------
@@ -214,29 +219,31 @@ class Makers:
 
     # -- linear systems ----------------------------------------------------------------------------
 
-    def _of_matrix(self, x: Any) -> tuple[Array, Any, Any]:
+    def _of_matrix(self, x: Any, dtype: np.dtype) -> tuple[Array, Any, Any]:
         """Return a copy of a square matrix, column by column, its size, and room for pivots."""
         e = self.elementwise
-        if len(x.shape) != 2 or dtype_of(x) != np.float64:
+        if len(x.shape) != 2:
             raise UnsupportedError("a system of another kind in machine code")
         e.check_shape(x.shape[:1], x.shape[1:])
-        copy = e.computed(e.transposed(x), memory.SCRATCH)
+        copy = e.computed(e.transposed(x), memory.SCRATCH, dtype)
         n = x.shape[0]
         return copy, n, e.made(np.dtype(np.int32), [n], memory.SCRATCH).address
 
     def solved(self, a: Any, y: Any) -> Array:
         """Return the solution of a linear system."""
         e = self.elementwise
-        if dtype_of(y) != np.float64 or len(y.shape) > 2:
+        dtype = np.result_type(dtype_of(a), dtype_of(y))
+        if dtype not in _SOLVED or len(y.shape) > 2:
             raise UnsupportedError("a system of another kind in machine code")
-        a, n, pivots = self._of_matrix(a)
+        letter = _SOLVED[dtype]
+        a, n, pivots = self._of_matrix(a, dtype)
         e.check_shape([n], y.shape[:1])
         if len(y.shape) == 1:
-            made = e.computed(y, self.store_of_new())
-            blas.solve(self.code, a.address, made.address, n, self.code.whole(1), pivots)
+            made = e.computed(y, self.store_of_new(), dtype)
+            blas.solve(self.code, letter, a.address, made.address, n, self.code.whole(1), pivots)
             return made
-        columns = e.computed(e.transposed(y), memory.SCRATCH)
-        blas.solve(self.code, a.address, columns.address, n, y.shape[1], pivots)
+        columns = e.computed(e.transposed(y), memory.SCRATCH, dtype)
+        blas.solve(self.code, letter, a.address, columns.address, n, y.shape[1], pivots)
         return e.computed(e.transposed(columns), self.store_of_new())
 
     def running_sums(self, x: Any, *others: Any, **options: Any) -> Array:
@@ -275,7 +282,9 @@ class Makers:
     def determinant(self, a: Any) -> Number:
         """Return the determinant of a matrix, by way of its logarithm, as NumPy does."""
         code, b, s = self.code, self.b, self.scalars
-        a, n, pivots = self._of_matrix(a)
+        if dtype_of(a) != np.float64:
+            raise UnsupportedError("a determinant of another kind in machine code")
+        a, n, pivots = self._of_matrix(a, dtype_of(a))
         blas.factor(code, a.address, n, pivots)
         kind = TYPES["d"]
         sign, size = code.variable(kind), code.variable(kind)

@@ -23,6 +23,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import ANYTHING, Kind
 from autodiff.structured.native.values import Items
 
+_SINGLE = frozenset([np.float32, np.complex64])
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
 
@@ -189,7 +190,9 @@ def _is_dense(v: Value, odd: set[Slot]) -> bool:
 
 def _cotangent(kind: Kind) -> Kind:
     """Return the kind of the cotangent of a number."""
-    return Kind(frozenset([np.float32 if kind.classes == {np.float32} else np.float64]))
+    if len(kind.classes) == 1 and kind.classes <= _SINGLE:
+        return kind
+    return Kind(frozenset([np.complex128 if kind.is_complex else np.float64]))
 
 
 class Flow:

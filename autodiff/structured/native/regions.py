@@ -199,7 +199,9 @@ class Native:
 
     def _note_unbound(self, nodes: list, part: Part, binds: set[str]) -> None:
         """Find variables that loops alone bind: machine code is given something for them."""
-        first = next(_outermost(nodes))
+        first = next(_outermost(nodes), None)
+        if first is None:
+            raise UnsupportedError("lists without loops in machine code")
         slots = {s.name: s for s in self.emitter.program.slots if s not in first.readable}
         for x in part.given:
             slot = slots.get(x.removesuffix("_b"))

@@ -7,13 +7,12 @@ import operator
 from collections import defaultdict
 from typing import Any
 
-import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.elementwise import is_one
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PTR, TYPES
+from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
 from autodiff.structured.native.llvm.collected import Collected
 from autodiff.structured.native.names import (
     compared,
@@ -31,6 +30,7 @@ from autodiff.structured.native.values import (
     Tree,
     Turns,
     letter_of,
+    width_of,
 )
 from autodiff.structured.native.variables import Variables
 
@@ -243,9 +243,9 @@ class Statements(Variables):
         letter = letter_of(kind)
         if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):
             raise UnsupportedError(f"{name} of another kind in machine code")
-        if letter in "ib":
-            return [self.scalars.converted(number, "i")]
-        return [self.b.bitcast(self.scalars.converted(number, "d"), I64)]
+        if number.tag is not None and letter not in PARTS:  # a variable that is complex elsewhere
+            number = self.scalars.part_of(number, "real")
+        return self.code.as_words(self.scalars.converted(number, letter))
 
     def _note_ones(self, name: str, shape: list) -> None:
         ones = {k for k, n in enumerate(shape) if is_one(n)}
@@ -256,7 +256,7 @@ class Statements(Variables):
         kinds = [self.names.kinds.get(name) for name in names]
         shapes = self.names.shapes
         sizes = [
-            shapes[name] if name in shapes else 1 + 2 * k.ndim if k and k.is_array else 1
+            shapes[name] if name in shapes else width_of(k)
             for name, k in zip(names, kinds, strict=True)
         ]
         words = iter(memory.popped(self.code, self.state, [I64] * sum(sizes)))
@@ -285,14 +285,9 @@ class Statements(Variables):
                                    self.names.groups.get(name), name)  # fmt: skip
             else:
                 letter = letter_of(kind)
-                word = next(words)
-                if letter in "ds":
-                    word = self.b.bitcast(word, TYPES["d"])
-                    word = self.b.fptrunc(word, TYPES["s"]) if letter == "s" else word
-                elif letter == "b":
-                    word = self.b.trunc(word, TYPES["b"])
-                is_double = letter == "d"  # in the sweep its class does not count
-                value = Number(Kind(frozenset([np.float64])) if is_double else kind, letter, word)
+                value = self.scalars.plain(letter, self.code.of_words(letter, words))
+                if letter in "ib":  # of floats, the class does not count in the sweep
+                    value.kind = kind
             self.bound[name] = value
 
     # -- loops and branches ------------------------------------------------------------------------

@@ -11,21 +11,17 @@ from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.native.elementwise import is_one
-from autodiff.structured.native.lists import Lists
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
+from autodiff.structured.native.reductions import Reductions
 from autodiff.structured.native.values import Array, Number, Tree, dtype_of
 
 COPIES = frozenset({np.copy, np.ndarray.copy})
 """Functions that copy an array."""
 
 
-class SweepCalls(Lists):
+class SweepCalls(Reductions):
     """Writes adjoints of products and copies, and sums of cotangents."""
-
-    def call(self, f: Any, args: list) -> Any:
-        """Return what a function makes of numbers and arrays."""
-        raise NotImplementedError
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
         """Write into an array, as if what is written had been computed before."""
@@ -36,6 +32,8 @@ class SweepCalls(Lists):
         g, *rest = args
         if f in COPIES:
             return g
+        if function_of(f) in (np.real, np.imag, np.conjugate):
+            return self._of_parts(f, g, rest[0])
         if f in TRIANGLES and not options:
             return self.triangle(f, g, *rest[1:])
         if f is np.where and len(rest) == 3 and not options:
@@ -52,6 +50,10 @@ class SweepCalls(Lists):
         e, store = self.elementwise, self.store_of_new()
         kind = rest[j].kind
         ranks = (len(x.shape), len(y.shape))
+        if f is np.vdot and ranks == (1, 1):
+            return self.call(operator.mul, [self.conjugate(g) if j == 0 else g, rest[1 - j]])
+        if f is np.vdot or any(a.kind.is_complex for a in args):
+            raise UnsupportedError("the adjoint of this product in machine code")
         if ranks == (1, 1):
             return e.tree(operator.mul, kind, [g, rest[1 - j]])
         if ranks == (2, 1):
@@ -64,13 +66,27 @@ class SweepCalls(Lists):
             return e.product(x, y, kind, store)
         raise UnsupportedError("a product of matrices")
 
+    def _of_parts(self, f: Any, g: Any, x: Any) -> Any:
+        """Apply the adjoint of a real or imaginary part, or of a conjugate."""
+        if f not in (np.real, np.imag):
+            return self.conjugate(g)
+        g = self.on_real_part(g)
+        if f is np.real:
+            return g
+        factor = self.scalars.known(1j if x.kind.is_complex else 0.0)
+        return self.call(operator.mul, [factor, g])
+
     def on_total(self, x: Any) -> Any:
         """``total(x)``: the sum of all elements."""
         return x if isinstance(x, Number) else self.elementwise.total(x)
 
     def on_inner(self, d: Any, g: Any) -> Any:
-        """``inner(d, g)``: the sum of the products of elements."""
-        return self.on_total(self.call(operator.mul, [d, g]))
+        """``inner(d, g)``: the sum of the products of elements, one of them conjugated."""
+        return self.on_total(self.call(operator.mul, [self.conjugate(d), g]))
+
+    def on_real_part(self, x: Any) -> Any:
+        """``real_part(x)``: the cotangent of what is real."""
+        return self.call(np.real, [x])
 
     def on_extremum_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
         """``extremum_back(g, y, x, axes)``: shared among the elements that are the extremum.

@@ -14,16 +14,23 @@ _DOUBLES = frozenset({int, float, np.float64})
 _SINGLES = frozenset({int, float, np.float32})
 _TRUTHS = frozenset({bool, np.bool_})
 _OTHER_INTEGERS = frozenset({np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32})
+_COMPLEX = _DOUBLES | {complex, np.complex128}
 
-TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3}
-"""What says of which class a number is, where it may be of several: the higher one wins.
+COMPLEX_TAG = 4
+"""The bit that the tag of a complex class has, beside those of its parts."""
+TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3, complex: 1 + COMPLEX_TAG,
+                         np.complex128: 2 + COMPLEX_TAG}  # fmt: skip
+"""What says of which class a number is, where it may be of several: see `joined_tags`.
 
-None may be of both of NumPy's classes.
+None may be of both of NumPy's real classes.
 """
 
 
 def letter_of(kind: Kind) -> str:
-    """Return how a number of a kind is held: d, s, i or b, the keys of `code.TYPES`."""
+    """Return how a number of a kind is held: one of the keys of `code.TYPES`.
+
+    One that may be complex is held as if it was.
+    """
     classes = kind.classes
     if kind.is_array or not classes:
         raise UnsupportedError("an array in the place of a number")
@@ -35,6 +42,10 @@ def letter_of(kind: Kind) -> str:
         return "b"
     if classes <= _SINGLES:
         return "s" if len(classes) == 1 else "d"
+    if classes <= _COMPLEX:
+        return "z"
+    if classes == {np.complex64}:
+        return "c"
     raise UnsupportedError(f"a number of class {sorted(c.__name__ for c in classes)}")
 
 
@@ -44,13 +55,20 @@ def is_whole(kind: Kind) -> bool:
 
 
 def has_tag(kind: Kind) -> bool:
-    """Whether a number may be of several classes that count."""
-    return len(kind.classes) > 1 and letter_of(kind) == "d"
+    """Whether it is a number that may be of several classes that count."""
+    return kind.is_scalar and len(kind.classes) > 1 and letter_of(kind) in "dz"
 
 
 def may_be_single(kind: Kind) -> bool:
     """Whether a number may be one of float32 or one of Python's, and is held as a double."""
     return not kind.is_array and len(kind.classes) > 1 and np.float32 in kind.classes
+
+
+def width_of(kind: Kind | None) -> int:
+    """Return how many words a number (without its tag) or an array has; a list has one."""
+    if kind is None or not (kind.is_array or kind.is_scalar):
+        return 1
+    return 1 + 2 * kind.ndim if kind.is_array else 1 + (letter_of(kind) in "zc")
 
 
 @dataclass

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
@@ -10,9 +11,9 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.expressions import Expressions
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PTR, TYPES, Code
+from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES, Code
 from autodiff.structured.native.names import Names, escaping
-from autodiff.structured.native.numbers.scalars import tag_of
+from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
@@ -163,7 +164,10 @@ class Variables(Expressions):
         for cls in classes:
             expected = self.b.or_(expected, self.code.equal(value.tag, self.code.whole(TAGS[cls])))
         self.code.exit_if(self.b.not_(expected))
-        return Number(Kind(classes), value.letter, value.value, value.tag)
+        known = Kind(classes)
+        if value.letter in PARTS and letter_of(known) not in PARTS:
+            value = replace(self.scalars.part_of(value, "real"), tag=value.tag)
+        return replace(value, kind=known)
 
     def _set(self, name: str, value: Any) -> None:
         place, b = self.place(name), self.b

@@ -39,6 +39,8 @@ BINARY: dict[type, Callable] = {
     ast.BitAnd: operator.and_,
     ast.BitOr: operator.or_,
     ast.BitXor: operator.xor,
+    ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
 }
 _UNARY: dict[type, Callable] = {
     ast.USub: operator.neg,

@@ -141,8 +141,9 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
     if op.f is np.linalg.cholesky:
         s.add_to(a, f"{e.constants.name(cholesky_back)}({g}, {e.need(y)})")
         return
+    conjugate = ".conj()" if s.is_complex else ""
     if op.f is np.linalg.inv:
-        turned = f"{e.need(y)}.T"
+        turned = f"{e.need(y)}{conjugate}.T"
         s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))
         return
     if op.f is np.linalg.det:
@@ -151,10 +152,10 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(a, f"({g} * {e.need(y)}) * {inverse}.T")
         return
     b = op.args[1]
-    s.out.add(f"p0 = {e.constants.name(np.linalg.solve)}({e.need(a)}.T, {g})")
+    s.out.add(f"p0 = {e.constants.name(np.linalg.solve)}({e.need(a)}{conjugate}.T, {g})")
     if is_active(a):
         is_vector = b.kind.ndim == 1
-        x = e.need(y)
+        x = f"{e.need(y)}{conjugate}"
         s.add_to(a, negative(f"(p0[:, None] * {x})" if is_vector else f"(p0 @ {x}.T)"))
     if is_active(b):
         s.add_to(b, "p0")

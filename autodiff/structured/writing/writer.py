@@ -30,6 +30,8 @@ SYMBOLS: dict[Any, str] = {
     operator.and_: "&",
     operator.or_: "|",
     operator.xor: "^",
+    operator.lshift: "<<",
+    operator.rshift: ">>",
 }
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
 _ATTRIBUTE_VIEWS = ("T", "real", "imag")

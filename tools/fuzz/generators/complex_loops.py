@@ -141,6 +141,12 @@ class _Writer:
                 "np.mean(w)",
                 "damp(u, 0.5)",
                 "np.fft.fft(u)[1] * 0.2",
+                f"(0.3 * {v}) ** {self.pick('2', '3', '0', '-2' if depth == 1 else '4')}",
+                f"(2.0 + 0.3j * np.tanh({x})) ** {self.pick('-1', '2.5', '(0.5 + 0.2j)', x)}",
+                f"np.log(3.0 + np.tanh({x}) + 0.1j * {self.real(0)})",
+                f"cmath.sqrt(2.0 - 0.5j * np.tanh({x}))",
+                f"np.cosh(0.2j * {x} + 0.1)",
+                f"({v} / abs(2.0 + {v} * np.conj({v})))",
                 f"({v} if {x} > 0.2 else {self.number(0)})",
                 "sum(zs) * 0.2",
             )
@@ -170,6 +176,12 @@ class _Writer:
             "a.astype(complex)",
             f"np.where(np.abs(u) > {self.real(0)}, u, 0.5 * w)",
             "w * 0.5",
+            "(0.5 * u) ** 2 / (1.0 + 0.1j * w * np.conj(w))",
+            "np.exp(0.2j * u.real - 0.1 * np.abs(w))",
+            "np.sqrt(1.5 + 0.1 * np.abs(u) + 0.2j * x)",
+            "np.array([z, q, s, 1j][:n] + [0.5] * (n - 4))",
+            f"np.outer(u, w)[{self.at()}] * 0.3",
+            "u * (np.abs(w) > 0.3)",
         )
 
     def statement(self) -> None:
@@ -205,6 +217,10 @@ class _Writer:
                     "x += np.abs(u)",
                     "x *= u.real",
                     "w.real[1:] += x[1:]",
+                    "u[np.abs(u) > 0.8] *= 0.5",
+                    "x = u.imag * w.real",
+                    "w[::-1].real = x" if self.rng.random() < 0.2 else "w[::2] += np.conj(u[::2])",
+                    f"s = s + 0.1 if {self.number(0)} == {self.number(0)} else s - 0.1",
                     "u.imag[0] = s",
                     "s = 0",
                     "s += z",
@@ -225,6 +241,7 @@ class _Writer:
                 self.pick(
                     "z = z / (1.0 + abs(z))",
                     "q = np.sin(0.5 * q)",
+                    "z = 0.5 * z if abs(z) > 1.0 else z * z",
                     "u = u / (1.0 + np.abs(u))",
                     "w *= 0.5",
                     "c[:] = c / (1.0 + np.abs(c))",

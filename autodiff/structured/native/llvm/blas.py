@@ -13,12 +13,12 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code
+from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code, constant
 
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
-_FUNCTIONS = {"cython_blas": ("dgemv", "dgemm", "sgemv", "sgemm"),
-              "cython_lapack": ("dgesv", "dgetrf", "dpotrf", "dtrtrs")}  # fmt: skip
+_FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
+              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs")}  # fmt: skip
 MOST = 2**31
 """BLAS takes fewer elements along an axis."""
 
@@ -68,13 +68,13 @@ def multiply(code: Code, letter: str, x: Any, y: Any, made: Any) -> None:
     code.b.call(_multiply(code.module, letter, columns is None), args)
 
 
-def solve(code: Code, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
+def solve(code: Code, letter: str, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
     """Put the solution of a system with m right sides in their place; leave if there is none.
 
     Both are dense, column by column, and overwritten.
     """
     _by_lapack(code, "gesv", n, lambda c, size: [
-        size, c.whole(m), a, size, pivots, x, size])  # fmt: skip
+        size, c.whole(m), a, size, pivots, x, size], letter)  # fmt: skip
 
 
 def factor(code: Code, a: Any, n: Any, pivots: Any) -> None:
@@ -99,8 +99,8 @@ def solve_transposed(code: Code, lower: Any, x: Any, n: Any) -> None:
         *map(c.letter, map(char, "UNN")), size, size, lower, size, x, size])  # fmt: skip
 
 
-def _by_lapack(code: Code, name: str, n: Any, args: Callable) -> None:
-    caller, info = Caller(code, "d"), code.variable(I32)
+def _by_lapack(code: Code, name: str, n: Any, args: Callable, letter: str = "d") -> None:
+    caller, info = Caller(code, letter), code.variable(I32)
     fits = code.b.and_(code.less(code.whole(0), n), code.less(n, code.whole(MOST)))
     code.exit_if(code.b.not_(fits))
     caller.call(name, [*args(caller, caller.whole(n)), info])
@@ -117,7 +117,7 @@ def _multiply(module: ir.Module, letter: str, by_vector: bool) -> Any:
     b = code.b
     m, k, n, x, x0, x1, y, y0, y1, made = code.function.args
     caller = Caller(code, letter)
-    size = code.whole(8 if letter == "d" else 4)
+    size = code.whole({"d": 8, "s": 4, "z": 16, "c": 8}[letter])
 
     def vector(a: Any, rows: Any, length: Any, a0: Any, a1: Any, v: Any, step: Any) -> None:
         """Write `made = a @ v`."""
@@ -169,7 +169,7 @@ class Caller:
     code : Code
         Where the calls are written.
     letter : str
-        Of the dtype: "d" or "s".
+        Of the dtype: see `code.TYPES`.
     """
 
     def __init__(self, code: Code, letter: str) -> None:
@@ -192,7 +192,7 @@ class Caller:
 
     def number(self, x: float) -> Any:
         """Return the address of a number."""
-        return self._place(self.type, ir.Constant(self.type, x))
+        return self._place(self.type, constant(self.type, x))
 
     def call(self, name: str, args: list) -> None:
         """Call a function for numbers of this dtype."""

@@ -17,8 +17,14 @@ I64, I32, I8, I1 = ir.IntType(64), ir.IntType(32), ir.IntType(8), ir.IntType(1)
 F64, F32 = ir.DoubleType(), ir.FloatType()
 PTR = ir.PointerType()
 
-TYPES: dict[str, Any] = {"d": F64, "s": F32, "i": I64, "b": I1}
-"""Of numbers in machine code: doubles, single precision, integers and truth values."""
+TYPES: dict[str, Any] = {
+    "d": F64, "s": F32, "i": I64, "b": I1,
+    "z": ir.LiteralStructType([F64, F64]), "c": ir.LiteralStructType([F32, F32]),
+}  # fmt: skip
+"""Of numbers in machine code: doubles, single precision, integers, truth values, and complex
+numbers of doubles and of single precision."""
+PARTS = {"z": "d", "c": "s"}
+"""As which the parts of a complex number are held."""
 
 ELEMENTS: dict[Any, tuple[Any, str]] = {
     np.dtype(np.float64): (F64, "d"),
@@ -31,6 +37,8 @@ ELEMENTS: dict[Any, tuple[Any, str]] = {
     np.dtype(np.uint16): (ir.IntType(16), "i"),
     np.dtype(np.uint8): (I8, "i"),
     np.dtype(np.bool_): (I8, "b"),
+    np.dtype(np.complex128): (TYPES["z"], "z"),
+    np.dtype(np.complex64): (TYPES["c"], "c"),
 }
 """How elements of arrays lie in memory, and which numbers they are."""
 
@@ -56,6 +64,86 @@ def has_fused() -> bool:
     return bool(found.get("fma") or found.get("neon"))
 
 
+def is_pair(kind: Any) -> bool:
+    """Whether values of a type are complex numbers."""
+    return isinstance(kind, ir.LiteralStructType) and kind in (TYPES["z"], TYPES["c"])
+
+
+def constant(kind: Any, x: complex) -> Any:
+    """Return a float or a complex number that is known."""
+    return ir.Constant(kind, [x.real, x.imag] if is_pair(kind) else x)
+
+
+class Builder(ir.IRBuilder):
+    """Writes instructions; those of complex numbers, which are pairs, part by part.
+
+    So who reads, writes, chooses or adds numbers need not ask of which kind they are, and LLVM
+    sees floats alone.
+    """
+
+    def pair(self, x: Any, y: Any) -> Any:
+        """Return a complex number."""
+        kind = TYPES["z" if x.type == F64 else "c"]
+        if isinstance(x, ir.Constant) and isinstance(y, ir.Constant):
+            return ir.Constant(kind, [x.constant, y.constant])
+        made = self.insert_value(ir.Constant(kind, ir.Undefined), x, 0)
+        made = self.insert_value(made, y, 1)
+        made.parts = x, y
+        return made
+
+    def parts(self, z: Any) -> tuple[Any, Any]:
+        """Return the real and imaginary part of a complex number."""
+        if isinstance(z, ir.Constant):
+            kind = z.type.elements[0]
+            x, y = (c.constant if isinstance(c, ir.Constant) else c for c in z.constant)
+            return ir.Constant(kind, x), ir.Constant(kind, y)
+        found = getattr(z, "parts", None)
+        return found or (self.extract_value(z, 0), self.extract_value(z, 1))
+
+    def load(self, ptr: Any, name: str = "", align: Any = None, typ: Any = None) -> Any:
+        """Read from memory."""
+        if not is_pair(typ):
+            return super().load(ptr, name, align, typ)
+        return self.pair(*[self.load(p, typ=typ.elements[0]) for p in self._places(ptr, typ)])
+
+    def store(self, value: Any, ptr: Any, align: Any = None) -> Any:
+        """Write into memory."""
+        if not is_pair(value.type):
+            return super().store(value, ptr, align)
+        places = self._places(ptr, value.type)
+        both = tuple(map(self.store, self.parts(value), places))
+        both[1].parts = both
+        return both[1]
+
+    def _places(self, ptr: Any, kind: Any) -> list[Any]:
+        part = kind.elements[0]
+        return [self.gep(ptr, [ir.Constant(I64, k)], source_etype=part) for k in (0, 1)]
+
+    def _by_parts(self, method: str, *values: Any, flags: Any = ()) -> Any:
+        write = getattr(super(), method)
+        options = {"flags": flags} if flags else {}
+        if not is_pair(values[-1].type):
+            return write(*values, **options)
+        each = zip(*[self.parts(v) if is_pair(v.type) else (v, v) for v in values], strict=True)
+        return self.pair(*[write(*parts, **options) for parts in each])
+
+    def select(self, cond: Any, lhs: Any, rhs: Any) -> Any:
+        """Choose one of two."""
+        return self._by_parts("select", cond, lhs, rhs)
+
+    def fadd(self, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
+        """Add floats or complex numbers."""
+        return self._by_parts("fadd", lhs, rhs, flags=flags)
+
+    def fsub(self, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
+        """Subtract floats or complex numbers."""
+        return self._by_parts("fsub", lhs, rhs, flags=flags)
+
+    def fneg(self, arg: Any, flags: Any = ()) -> Any:
+        """Return the negative of a float or complex number."""
+        return self._by_parts("fneg", arg, flags=flags)
+
+
 class Code:
     """Writes the instructions of one function.
 
@@ -74,7 +162,7 @@ class Code:
         self.function = ir.Function(module, ir.FunctionType(I32, types), name)
         entry = self.function.append_basic_block("entry")
         self.head = ir.IRBuilder(entry)  # variables
-        self.b = ir.IRBuilder(self.function.append_basic_block("body"))
+        self.b = Builder(self.function.append_basic_block("body"))
         self._first = self.b.block
         self.exits: dict[int, Any] = {}
         self.behind: list[Any] = []  # the blocks behind the loops that are open
@@ -94,7 +182,10 @@ class Code:
 
     def variable(self, kind: Any) -> Any:
         """Return the place of a variable."""
-        return self.head.alloca(kind)
+        place = self.head.alloca(kind)
+        if is_pair(kind):
+            place.type = PTR  # its parts are read and written one by one
+        return place
 
     def words(self, n: int) -> Any:
         """Return the address of some integers, which are 0."""
@@ -181,7 +272,9 @@ class Code:
 
     def accessed(self, instruction: Any) -> Any:
         """Mark what is read or written in a loop whose turns are on their own."""
-        instruction.set_metadata("llvm.access.group", self.module.add_metadata(["accesses"]))
+        group = self.module.add_metadata(["accesses"])
+        for part in getattr(instruction, "parts", (instruction,)):
+            part.set_metadata("llvm.access.group", group)
         return instruction
 
     def endless(self, body: Callable[[Any], None]) -> None:
@@ -212,6 +305,26 @@ class Code:
     def set_word(self, pointer: Any, k: int, value: Any) -> None:
         """Write the k-th word of a struct."""
         self.b.store(value, self.at(pointer, self.whole(8 * k)))
+
+    def as_words(self, x: Any) -> list[Any]:
+        """Return a number as words of memory: floats as doubles, a complex number as two."""
+        b = self.b
+        if is_pair(x.type):
+            return [word for part in b.parts(x) for word in self.as_words(part)]
+        if x.type in (I64, I1):
+            return [x if x.type == I64 else b.zext(x, I64)]
+        return [b.bitcast(b.fpext(x, F64) if x.type == F32 else x, I64)]
+
+    def of_words(self, letter: str, words: Any) -> Any:
+        """Return the number that is next in an iterator of words, or of doubles."""
+        b = self.b
+        if letter in PARTS:
+            return b.pair(*[self.of_words(PARTS[letter], words) for _ in range(2)])
+        x = next(words)
+        if letter in "ib":
+            return b.trunc(x, I1) if letter == "b" else x
+        x = b.bitcast(x, F64) if x.type == I64 else x
+        return b.fptrunc(x, F32) if letter == "s" else x
 
 
 def text_of(module: ir.Module) -> str:

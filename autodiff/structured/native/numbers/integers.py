@@ -63,6 +63,8 @@ class Integers(Inlining):
             return self._whole_power(*args)
         if f in (operator.and_, operator.or_, operator.xor):
             return {operator.and_: b.and_, operator.or_: b.or_, operator.xor: b.xor}[f](*args)
+        if f in (operator.lshift, operator.rshift):
+            return self._shifted(f, *args)
         raise UnsupportedError(f"{f} of integers")
 
     def whole_of_float(self, f: Any, x: Any) -> Any:
@@ -75,6 +77,16 @@ class Integers(Inlining):
         size = self.code.call("llvm.fabs.f64", double, [x])
         self.code.exit_if(self.b.fcmp_unordered(">=", size, ir.Constant(double, 2.0**62)))
         return self.b.fptosi(x, I64)
+
+    def _shifted(self, f: Any, x: Any, n: Any) -> Any:
+        """Return an integer whose bits are moved; leave where that is an error, or it is large."""
+        b, code = self.b, self.code
+        code.exit_if(b.icmp_unsigned("<=", code.whole(62), n))
+        if f is operator.rshift:
+            return b.ashr(x, n)
+        made = b.shl(x, n)
+        code.exit_if(b.not_(code.equal(b.ashr(made, n), x)))
+        return made
 
     def _whole_power(self, x: Any, n: Any) -> Any:
         """Return a power of an integer, which is one itself; leave where it is none, or large."""

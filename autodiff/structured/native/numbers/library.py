@@ -104,13 +104,16 @@ class Library(Inlining):
         self.flags = before
         if _IN_VECTORS[name]:
             condition = tree_of(_IN_VECTORS[name], mode="eval").body
-            test = self.evaluated(condition, {"x": given}, {}, "b", 0)
-            if self.outside is None:
-                self.outside = self.code.variable(TYPES["b"])
-                self.code.head.store(ir.Constant(TYPES["b"], 0), self.outside)
-            found = self.b.or_(self.b.load(self.outside, typ=TYPES["b"]), test.value)
-            self.b.store(found, self.outside)
+            self.leave_behind(self.evaluated(condition, {"x": given}, {}, "b", 0).value)
         return made.value
+
+    def leave_behind(self, test: Any) -> None:
+        """Note that a number is outside of what a function in this loop is written for."""
+        if self.outside is None:
+            self.outside = self.code.variable(TYPES["b"])
+            self.code.head.store(ir.Constant(TYPES["b"], 0), self.outside)
+        found = self.b.or_(self.b.load(self.outside, typ=TYPES["b"]), test)
+        self.b.store(found, self.outside)
 
     def of_bits(self, f: Any, args: list[Any]) -> Number:
         """Return what `vector_functions` does with the bits of a float."""

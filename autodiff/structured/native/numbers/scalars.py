@@ -20,11 +20,27 @@ from llvmlite import ir
 
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.native.llvm.code import I64, TYPES, Code, element_of
+from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.native.llvm.code import (
+    I64,
+    PARTS,
+    TYPES,
+    Code,
+    constant,
+    element_of,
+)
+from autodiff.structured.native.numbers.comparisons import (
+    SIGNS,
+    Comparisons,
+    joined_tags,
+    tag_of,
+)
+from autodiff.structured.native.numbers.complexes import is_complex, whole_of
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS, Library
+from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
 from autodiff.structured.native.values import (
+    COMPLEX_TAG,
     TAGS,
     Known,
     Number,
@@ -33,6 +49,7 @@ from autodiff.structured.native.values import (
     may_be_single,
 )
 from chainrules_core.authoring import is_foreign
+from chainrules_core.define.partial import Partial
 from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
@@ -44,23 +61,25 @@ _OF_TRUTHS: dict[Any, str] = {
     **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
 }
 # Of integers they make integers.
-_OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, abs}
+_OF_PARTS = {abs, np.real, np.imag, np.conj}
+MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
+"""Functions of complex numbers that are written for real ones, too."""
+_OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
 _ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
     ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor, ast.RShift: operator.rshift,
+    ast.BitXor: operator.xor, ast.LShift: operator.lshift,
+    ast.RShift: operator.rshift,
 }  # fmt: skip
 _COMPARISONS = {
     ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
     ast.Eq: operator.eq, ast.NotEq: operator.ne,
 }  # fmt: skip
-_SIGNS = {
-    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
-    operator.ne: "!=",
-}  # fmt: skip
+_CLASSES: dict[str, type] = {"d": np.float64, "s": np.float32, "i": int, "b": bool,
+                             "z": np.complex128, "c": np.complex64}  # fmt: skip
 BINARY: dict[Any, Any] = {**_ARITHMETIC, **_COMPARISONS}
 """The function of each operator in source."""
 STRONG = frozenset({strong_product, constant_product})
@@ -69,7 +88,7 @@ UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
          ast.Invert: operator.invert}  # fmt: skip
 
 
-class Scalars(Integers, Library):
+class Scalars(Integers, Comparisons):
     """Writes functions of numbers.
 
     Attributes
@@ -89,14 +108,19 @@ class Scalars(Integers, Library):
         letter = letter_of(kind)
         if letter == "i" and not -(2**62) < int(x) < 2**62:
             raise UnsupportedError("a large integer")
-        made = float(x) if letter in "ds" else int(x)
-        return Number(kind, letter, ir.Constant(TYPES[letter], made))
+        made = int(x) if letter in "ib" else complex(x) if letter in PARTS else float(x)
+        return Number(kind, letter, constant(TYPES[letter], made))
 
     def converted(self, x: Number, letter: str) -> Any:
         """Return a number as it is held for another letter."""
         value, b = x.value, self.b
         if x.letter == letter:
             return value
+        if is_complex(x):
+            return self._of_parts(x, letter)
+        if letter in PARTS:
+            part = self.converted(x, PARTS[letter])
+            return b.pair(part, ir.Constant(part.type, 0.0))
         if letter in "ds" and x.letter == "i":
             if isinstance(value, ir.Constant):
                 return ir.Constant(TYPES[letter], float(value.constant))
@@ -120,14 +144,24 @@ class Scalars(Integers, Library):
             return b.fcmp_unordered("!=", value, ir.Constant(value.type, 0.0))
         raise UnsupportedError("a float in the place of an integer")
 
+    def _of_parts(self, x: Number, letter: str) -> Any:
+        """Return a complex number as it is held for another letter."""
+        b = self.b
+        if letter == "b":
+            return b.not_(self.are_equal(x.value, constant(x.value.type, 0.0)))
+        if letter not in PARTS:
+            raise UnsupportedError("a complex number in the place of a real one")
+        parts = [self.plain(PARTS[x.letter], p) for p in b.parts(x.value)]
+        return b.pair(*[self.converted(p, PARTS[letter]) for p in parts])
+
     def function(self, f: Any, args: list[Any], kind: Kind, depth: int = 0) -> Number:
         """Return what a function makes of numbers; `kind` says what that is.
 
         For elements of arrays `kind` has the dtype of the result.
         """
         letter = _held(kind)
-        if f in _SIGNS:
-            return Number(kind, "b", self.compared(_SIGNS[f], *args))
+        if f in SIGNS:
+            return Number(kind, "b", self.compared(SIGNS[f], *args))
         if f is operator.not_:
             return Number(kind, "b", self.b.not_(self.converted(args[0], "b")))
         if f in (float, np.float64):
@@ -147,6 +181,11 @@ class Scalars(Integers, Library):
             made.value = self._of_either(f, args, made.tag, depth)
         else:
             made.value = self._written(f, args, letter, depth)
+        if made.tag is not None and letter in PARTS:  # of a real one, the other part is 0
+            re, im = self.b.parts(made.value)
+            is_real = self.code.less(made.tag, self.code.whole(COMPLEX_TAG))
+            zero = ir.Constant(im.type, 0.0)
+            made.value = self.b.pair(re, self.b.select(is_real, zero, im))
         self._check_integer(made)
         self._check(f, args, made)
         return made
@@ -165,20 +204,20 @@ class Scalars(Integers, Library):
         """Return the class of a result that may be of several: the highest of the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
-        is_other = f is not abs and getattr(f, "__module__", "") != "_operator"
-        if is_other or (int in kind.classes and f not in _OF_INTEGERS):
+        is_other = function_of(f) not in _OF_PARTS and getattr(f, "__module__", "") != "_operator"
+        are_whole = f in _OF_INTEGERS or (f is operator.pow and whole_of(args[1]) is not None)
+        if is_other or (int in kind.classes and not are_whole):
             raise UnsupportedError("a number of several classes")
         tag: Any = self.code.whole(TAGS[int if int in kind.classes else float])
         for a in args:
-            other = tag_of(self.code, a)
-            tag = self.b.select(self.code.less(tag, other), other, tag)
-        return tag
+            tag = joined_tags(self.code, tag, tag_of(self.code, a))
+        return tag if kind.is_complex else self.b.and_(tag, self.code.whole(COMPLEX_TAG - 1))
 
     def _check_integer(self, x: Number) -> None:
         """Leave if a number that may be an integer is one that a double does not hold."""
         if x.tag is None or int not in x.kind.classes or not self.raises:
             return
-        size = self.library("fabs", [x.value], "d")
+        size = self.library("fabs", [self.part_of(x, "real").value], "d")
         is_large = self.b.not_(
             self.b.fcmp_ordered("<", size, ir.Constant(TYPES["d"], float(EXACT)))
         )
@@ -187,34 +226,16 @@ class Scalars(Integers, Library):
 
     # -- floats ------------------------------------------------------------------------------------
 
-    def compared(self, sign: str, a: Number, c: Number) -> Any:
-        """Compare two numbers."""
-        letters = {a.letter, c.letter}
-        if letters <= {"i", "b"}:
-            return self.b.icmp_signed(sign, self.converted(a, "i"), self.converted(c, "i"))
-        # A float of Python's takes part in single precision if the other one is NumPy's.
-        weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float, np.float32}]
-        letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
-        found = self._by_sign(sign, a, c, letter)
-        either = [x for x in weak if may_be_single(x.kind)]
-        if letter == "s" or not either or len(weak) < sum(x.letter == "d" for x in (a, c)):
-            return found
-        tags = [self.code.equal(x.tag, self.code.whole(TAGS[np.float32])) for x in either]
-        is_single = functools.reduce(self.b.or_, tags)
-        return self.b.select(is_single, self._by_sign(sign, a, c, "s"), found)
-
-    def _by_sign(self, sign: str, a: Number, c: Number, letter: str) -> Any:
-        x, y = self.converted(a, letter), self.converted(c, letter)
-        if sign == "!=":
-            return self.b.fcmp_unordered("!=", x, y)
-        return self.b.fcmp_ordered(sign, x, y)
-
     def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
         b = self.b
         if letter == "b" and f in _OF_TRUTHS:
             return getattr(b, _OF_TRUTHS[f])(*[self.converted(a, "b") for a in args])
         if f in STRONG:
             return self._strong(f, args[0], args[1], letter)
+        if letter in PARTS or function_of(f) in MAY_BE_REAL or any(map(is_complex, args)):
+            found = self.of_complex(f, args, letter)
+            if found is not None:
+                return self.converted(found, letter)
         plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if plain is not None and letter != "b":
@@ -233,6 +254,7 @@ class Scalars(Integers, Library):
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
         if getattr(f, "__module__", "") == "math":
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
+        f = f.function if isinstance(f, Partial) else f
         if inspect.isfunction(f):
             return self.converted(self.inlined(f, args, letter, depth + 1), letter)
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
@@ -240,34 +262,43 @@ class Scalars(Integers, Library):
     def _strong(self, f: Any, d: Number, t: Number, letter: str) -> Any:
         """Return a product in which a zero wins: see `chainrules_core.define.scalar`."""
         b = self.b
-        x, y = [self.converted(a, letter) for a in (d, t)]
-        zero = ir.Constant(TYPES[letter], 0.0)
+        zero, nothing = constant(TYPES[letter], 0.0), self.known(0.0)
         if d.letter == "b":
-            return b.select(d.value, y, zero)
-        made = b.fmul(x, y)
-        wins = b.fcmp_ordered("==", y, zero)
+            return b.select(d.value, self.converted(t, letter), zero)
+        held = t.letter if is_complex(t) else PARTS.get(letter, letter)
+        t = self.plain(held, self.converted(t, held))
+        made = self._operation(operator.mul, [d, t], letter)
+        wins = self.compared("==", t, nothing)
         if f is constant_product or d.kind.classes == {int}:
-            size = self.library("fabs", [y], letter)
-            steep = b.fcmp_ordered("==", size, ir.Constant(TYPES[letter], math.inf))
-            wins = b.or_(wins, b.and_(b.fcmp_ordered("==", x, zero), steep))
-        return b.select(b.and_(b.fcmp_unordered("uno", made, made), wins), zero, made)
+            steep = self._in_any_part(t, lambda p: b.fcmp_ordered(
+                "==", self.library("fabs", [p], PARTS.get(held, held)),
+                ir.Constant(p.type, math.inf)))  # fmt: skip
+            wins = b.or_(wins, b.and_(self.compared("==", d, nothing), steep))
+        is_nan = self._in_any_part(made, lambda p: b.fcmp_unordered("uno", p, p))
+        return b.select(b.and_(is_nan, wins), zero, self.converted(made, letter))
+
+    def _in_any_part(self, x: Number, test: Callable) -> Any:
+        """Whether a test holds of a float, or of a part of a complex number."""
+        parts = self.b.parts(x.value) if is_complex(x) else [x.value]
+        return functools.reduce(self.b.or_, map(test, parts))
 
     def _check(self, f: Any, args: list[Number], made: Number) -> None:
         """Leave where Python would raise: NumPy's source says how."""
-        if not self.raises or made.letter != "d":
+        if not self.raises or made.letter not in "dz":
             return
         b, code = self.b, self.code
+        is_of_module = getattr(f, "__module__", "") in ("math", "cmath")
         if made.kind.is_array or not (
-            float in made.kind.classes or getattr(f, "__module__", "") == "math"
+            is_of_module or not made.kind.classes.isdisjoint({float, complex})
         ):
             return
-        value = made.value
         zero = ir.Constant(TYPES["d"], 0.0)
         if f is operator.truediv:
-            code.exit_if(b.fcmp_ordered("==", self.converted(args[1], "d"), zero))
-        elif f is operator.pow or getattr(f, "__module__", "") == "math":
+            code.exit_if(self.compared("==", args[1], self.known(0.0)))
+        elif f is operator.pow or is_of_module:
             # Inf and NaN: what is no error is rare.
-            code.exit_if(b.fcmp_unordered("!=", b.fsub(value, value), zero))
+            code.exit_if(self._in_any_part(
+                made, lambda p: b.fcmp_unordered("!=", b.fsub(p, p), zero)))  # fmt: skip
 
     def evaluated(
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
@@ -283,7 +314,9 @@ class Scalars(Integers, Library):
             return scope[node.id] if node.id in scope else Known(_named(node.id, outer))
         if isinstance(node, ast.Attribute):
             if not isinstance(node.value, ast.Name) or node.value.id in scope:
-                raise UnsupportedError("an attribute of a number")
+                if node.attr not in ("real", "imag"):
+                    raise UnsupportedError("an attribute of a number")
+                return self.part_of(self.number(of(node.value)), node.attr)
             return Known(getattr(_named(node.value.id, outer), node.attr))
         if isinstance(node, ast.BinOp):
             return self._operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
@@ -330,7 +363,7 @@ class Scalars(Integers, Library):
 
     def plain(self, letter: str, value: Any) -> Number:
         """Return a number of the class that a letter stands for."""
-        cls = {"d": np.float64, "s": np.float32, "i": int, "b": bool}[letter]
+        cls = _CLASSES[letter]
         return Number(Kind(frozenset([cls])), letter, value)
 
     def _operation(self, f: Any, args: list[Any], letter: str) -> Any:
@@ -342,8 +375,8 @@ class Scalars(Integers, Library):
             bits = [self.code.whole(a.x) if isinstance(a, Known) else a.value for a in args]
             return Number(args[0].kind, "i", getattr(self.b, OF_BITS[f])(*bits))
         numbers = [self.number(a) for a in args]
-        if f in _SIGNS:
-            return self.plain("b", self.compared(_SIGNS[f], *numbers))
+        if f in SIGNS:
+            return self.plain("b", self.compared(SIGNS[f], *numbers))
         if f is operator.not_:
             return self.plain("b", self.b.not_(self.converted(numbers[0], "b")))
         if letter == "b" or (f in (operator.and_, operator.or_)):
@@ -351,6 +384,9 @@ class Scalars(Integers, Library):
             if f not in (operator.and_, operator.or_):
                 raise UnsupportedError("an operator of truth values")
             return self.plain("b", method(*[self.converted(a, "b") for a in numbers]))
+        if any(map(is_complex, numbers)):
+            return self._of_complex(f, numbers, letter)
+        letter = PARTS.get(letter, letter)
         values = [self.converted(a, letter) for a in numbers]
         if f is operator.neg:
             return self.plain(letter, self.b.fneg(values[0]))
@@ -373,7 +409,8 @@ class Scalars(Integers, Library):
                 return Known(int if args[0].kind.classes == {int} else None)
             return Known(type(args[0].x))
         if f in (np.ndim, np.iscomplexobj, is_foreign) and len(args) == 1:
-            return Known(0 if f is np.ndim else False)
+            is_it = f is np.iscomplexobj and is_complex(self.number(args[0]))
+            return Known(0 if f is np.ndim else is_it)
         if f is getattr and [a.x for a in args[1:] if isinstance(a, Known)] == ["dtype", None]:
             return dtype_of_number(args[0])
         if f in (np.any, np.all, np.count_nonzero) and len(args) == 1:
@@ -383,6 +420,9 @@ class Scalars(Integers, Library):
         numbers = [self.number(a) for a in args]
         if f in BY_BITS:
             return self.of_bits(f, numbers)
+        if f in MAY_BE_REAL or any(map(is_complex, numbers)):
+            return self._of_complex(f, numbers, letter, depth)
+        letter = PARTS.get(letter, letter)
         if f in (min, max) and len(numbers) == 2:
             x, y = [self.converted(a, letter) for a in numbers]
             is_second = self.b.fcmp_ordered("<" if f is min else ">", y, x)
@@ -398,6 +438,13 @@ class Scalars(Integers, Library):
             )
         return self.plain(letter, self._written(f, numbers, letter, depth))
 
+    def _of_complex(self, f: Any, args: list[Number], letter: str, depth: int = 0) -> Number:
+        """Return what an expression makes of complex numbers."""
+        found = self.of_complex(f, args, letter)
+        if found is None:
+            return self.plain(letter, self._written(f, args, letter, depth))
+        return found
+
 
 def _named(name: str, outer: dict) -> Any:
     """Return what a name is in a rule, or in what `autodiff.functions` says."""
@@ -405,14 +452,6 @@ def _named(name: str, outer: dict) -> Any:
         if name in scope:
             return scope[name]
     raise UnsupportedError(f"{name} in machine code")
-
-
-def tag_of(code: Code, x: Number) -> Any:
-    """Return what says of which class a number is."""
-    if x.tag is not None:
-        return x.tag
-    (cls,) = x.kind.classes
-    return code.whole(TAGS.get(cls, 2))
 
 
 def _held(kind: Kind) -> str:

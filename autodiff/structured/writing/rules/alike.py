@@ -1,12 +1,15 @@
 """Functions in whose place others are differentiated: their partial derivatives can be written.
 
 The rules of `numpy.clip`, `numpy.sign` and `numpy.arctan2` prepare something, or ask which cases
-there are. These here say the same of real numbers, element by element.
+there are. These here say the same of real numbers, element by element. That of `abs` of complex
+numbers computes a cotangent, not a slope, because none is complex differentiable.
 """
 
 from __future__ import annotations
 
+import cmath
 import math
+import operator
 from typing import Any
 
 import numpy as np
@@ -24,6 +27,11 @@ def sign_of(a: Any) -> Any:
     return np.sign(a)
 
 
+def size_of(z: Any) -> Any:
+    """Return ``np.abs(z)`` of complex numbers."""
+    return np.abs(z)
+
+
 def angle_of(a: Any, b: Any) -> Any:
     """Return ``np.arctan2(a, b)``."""
     return np.arctan2(a, b)
@@ -38,6 +46,8 @@ scalar_rule(
     ),
 )
 scalar_rule(sign_of, ZeroTangent())
+# A sweep conjugates: what z gets is its direction times the cotangent, which is real.
+scalar_rule(size_of, lambda y, z: np.conj(z) / (y + (y == 0.0)))
 scalar_rule(
     angle_of,
     # Without squares, which may be beyond the numbers; 0 at zero.
@@ -49,6 +59,13 @@ scalar_rule(
     ),
 )
 
+OF_COMPLEX: dict[Any, tuple[Any, int]] = {
+    **dict.fromkeys([abs, operator.abs, np.absolute], (size_of, 1)),
+    cmath.exp: (np.exp, 1), cmath.sqrt: (np.sqrt, 1), cmath.sin: (np.sin, 1),
+    cmath.cos: (np.cos, 1), cmath.sinh: (np.sinh, 1), cmath.cosh: (np.cosh, 1),
+    cmath.tan: (np.tan, 1), cmath.tanh: (np.tanh, 1),
+}  # fmt: skip
+"""The same for numbers and arrays that are complex, and numbers that may be."""
 ALIKE: dict[Any, tuple[Any, int]] = {
     np.clip: (clip_between, 3), np.ndarray.clip: (clip_between, 3), np.sign: (sign_of, 1),
     np.arctan2: (angle_of, 2), math.atan2: (angle_of, 2),

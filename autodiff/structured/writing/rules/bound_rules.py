@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
-from autodiff.structured.writing.rules.alike import ALIKE
+from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
@@ -97,8 +97,10 @@ def _alike(op: Op) -> Any:
         return np.fabs
     if op.f is math.hypot and len(others) == 1:
         return np.hypot
-    found = ALIKE.get(op.f)
-    if found is not None and not any(a.kind.is_complex or a.kind.value is None for a in op.args):
+    are_complex = all(a.kind.is_complex for a in op.args)
+    found = (OF_COMPLEX if are_complex else ALIKE).get(op.f)
+    is_clear = not any(a.kind.is_complex or a.kind.value is None for a in op.args)
+    if found is not None and (are_complex or is_clear):
         is_own = len(op.args) == found[1] and _is_ruled_by_library(op)
         return found[0] if is_own else None
     is_power = op.f in (operator.pow, np.power) and len(others) == 1

@@ -21,7 +21,6 @@ _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
 JOINS = (np.concatenate, np.hstack, np.vstack, np.stack)
 """Functions that join arrays."""
-_DISPLAYED = (np.float64, np.complex128)
 _REDUCED: dict[Any, Callable] = {
     np.max: extremum_back, np.amax: extremum_back, np.min: extremum_back, np.amin: extremum_back,
     np.linalg.norm: norm_back,
@@ -30,13 +29,15 @@ _OF_MATRICES: dict[Any, list[list[int]]] = {
     np.linalg.cholesky: [[2]], np.linalg.inv: [[2]], np.linalg.det: [[2]],
     np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
+_OF_COMPLEX = frozenset({np.linalg.norm, np.linalg.inv, np.linalg.solve})
+_FLOATS = (np.float64, np.complex128)
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
 def is_display(op: Op) -> bool:
     """Whether an operation makes an array of numbers that are written one by one."""
     out: Any = op.out
-    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _DISPLAYED:
+    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _FLOATS:
         return False
     return _are_numbers(op.args[0])
 
@@ -52,7 +53,10 @@ def _are_known_numbers(x: tuple) -> bool:
 
 
 def is_copy(op: Op) -> bool:
-    """Whether an operation copies an array."""
+    """Whether an operation copies an array, or makes a complex one of it."""
+    if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
+        given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
+        return made == np.complex128 and given in _FLOATS
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
@@ -145,8 +149,9 @@ def of_matrices(op: Op) -> Any:
 
 
 def _is_plain(op: Op) -> bool:
-    """Whether a call has arrays of floats alone, and the rule is the library's."""
+    """Whether a call has arrays alone of which the adjoint is written, and the library's rule."""
+    dtypes = _FLOATS if function_of(op.f) in _OF_COMPLEX else (np.float64,)
     arrays = [a for a in op.args if not a.kind.is_known]
-    if op.rule is None or any(a.kind.dtype != np.float64 for a in arrays):
+    if op.rule is None or any(a.kind.dtype not in dtypes for a in arrays):
         return False
     return is_of_library(getattr(op.rule, "rule", None))

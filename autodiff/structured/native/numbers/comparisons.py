@@ -1,0 +1,79 @@
+"""Comparisons of numbers, and of which class those are that may be of several."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native.llvm.code import PARTS, Code
+from autodiff.structured.native.numbers.complexes import Complexes
+from autodiff.structured.native.values import COMPLEX_TAG, TAGS, Number, may_be_single
+
+SIGNS = {
+    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
+    operator.ne: "!=",
+}  # fmt: skip
+"""How comparisons are written."""
+
+
+class Comparisons(Complexes):
+    """Writes comparisons."""
+
+    def compared(self, sign: str, a: Number, c: Number) -> Any:
+        """Compare two numbers."""
+        letters = {a.letter, c.letter}
+        if not letters.isdisjoint(PARTS):
+            return self._complex_compared(sign, a, c)
+        if letters <= {"i", "b"}:
+            return self.b.icmp_signed(sign, self.converted(a, "i"), self.converted(c, "i"))
+        # A float of Python's takes part in single precision if the other one is NumPy's.
+        weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float, np.float32}]
+        letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
+        found = self._by_sign(sign, a, c, letter)
+        either = [x for x in weak if may_be_single(x.kind)]
+        if letter == "s" or not either or len(weak) < sum(x.letter == "d" for x in (a, c)):
+            return found
+        tags = [self.code.equal(x.tag, self.code.whole(TAGS[np.float32])) for x in either]
+        is_single = functools.reduce(self.b.or_, tags)
+        return self.b.select(is_single, self._by_sign(sign, a, c, "s"), found)
+
+    def _complex_compared(self, sign: str, a: Number, c: Number) -> Any:
+        weak = [x.letter in "cs" or x.kind.classes <= {int, float, complex} for x in (a, c)]
+        letter = "c" if all(weak) and "c" in (a.letter, c.letter) else "z"
+        x, y = self.converted(a, letter), self.converted(c, letter)
+        if sign in ("==", "!="):
+            are_equal = self.are_equal(x, y)
+            return are_equal if sign == "==" else self.b.not_(are_equal)
+        for number in (a, c):  # those of Python's have no order
+            if number.kind.classes == {complex}:
+                raise UnsupportedError("an order of complex numbers in machine code")
+            if number.tag is not None:
+                is_pythons = self.code.equal(number.tag, self.code.whole(TAGS[complex]))
+                self.code.exit_if(is_pythons)
+        return self.by_order(sign, x, y)
+
+    def _by_sign(self, sign: str, a: Number, c: Number, letter: str) -> Any:
+        x, y = self.converted(a, letter), self.converted(c, letter)
+        if sign == "!=":
+            return self.b.fcmp_unordered("!=", x, y)
+        return self.b.fcmp_ordered(sign, x, y)
+
+
+def tag_of(code: Code, x: Number) -> Any:
+    """Return what says of which class a number is."""
+    if x.tag is not None:
+        return x.tag
+    (cls,) = x.kind.classes
+    return code.whole(TAGS.get(cls, 2))
+
+
+def joined_tags(code: Code, a: Any, b: Any) -> Any:
+    """Return the tag of the class that a sum has: complex if one is, and NumPy's if one is."""
+    parts, flag = code.whole(COMPLEX_TAG - 1), code.whole(COMPLEX_TAG)
+    x, y = (code.b.and_(tag, parts) for tag in (a, b))
+    highest = code.b.select(code.less(x, y), y, x)
+    return code.b.or_(highest, code.b.and_(code.b.or_(a, b), flag))

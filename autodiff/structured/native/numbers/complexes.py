@@ -1,0 +1,320 @@
+"""Functions of complex numbers, written as those of their parts.
+
+What is infinite or NaN is so as in NumPy: products and quotients are those of both parts, a real
+number among them with the imaginary part 0, and functions are those of the C library that NumPy
+calls. In loops over the elements of arrays some are written, of which LLVM computes several at
+once, for numbers that are finite; who writes the loop leaves behind it if one was not.
+"""
+
+from __future__ import annotations
+
+import operator
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native.llvm.code import I64, PARTS, TYPES, constant
+from autodiff.structured.native.numbers.library import Library
+from autodiff.structured.native.values import Number
+
+_IN_LIBRARY = {
+    "arccos": "cacos", "arccosh": "cacosh", "arcsin": "casin", "arcsinh": "casinh",
+    "arctan": "catan", "arctanh": "catanh",
+    **{name: f"c{name}" for name in ("exp", "log", "sqrt", "sin", "cos", "tan", "sinh", "cosh",
+       "tanh", "acos", "acosh", "asin", "asinh", "atan", "atanh")},
+}  # fmt: skip
+_MOST_FACTORS = 100
+"""Powers with whole exponents up to this are products, in NumPy and in Python."""
+_CONVERSIONS = frozenset({complex, np.complex128, np.complex64, operator.pos, np.positive})
+
+
+def is_complex(x: Number) -> bool:
+    """Whether a number is held as a complex one."""
+    return x.letter in PARTS
+
+
+class Complexes(Library):
+    """Writes functions of complex numbers.
+
+    Attributes
+    ----------
+    raises : bool
+        Whether this is the function itself: in its sweep a real factor or divisor has no
+        imaginary part, not one that is 0 times Inf.
+    """
+
+    raises: bool
+
+    def known(self, x: Any) -> Number:
+        """Return a literal as a number."""
+        raise NotImplementedError
+
+    def of_complex(self, f: Any, args: list[Number], letter: str) -> Number | None:
+        """Return what a function makes of numbers, one of which is complex, or the result is.
+
+        Parameters
+        ----------
+        f : callable
+            The function.
+        args : list of Number
+            Its arguments.
+        letter : str
+            How the result is held, or its parts; "b" where that does not count.
+
+        Returns
+        -------
+        Number or None
+            None if it has no form here.
+        """
+        b, x = self.b, args[0]
+        name = getattr(f, "__name__", "")
+        if name in ("real", "imag"):
+            return self.part_of(x, name)
+        if name in ("abs", "absolute") and is_complex(x):
+            return self.plain(PARTS[x.letter], self._size(x))
+        held = letter if letter in PARTS else next((a.letter for a in args if is_complex(a)), "z")
+        if name in ("conj", "conjugate"):
+            return self.conjugate(x)
+        if f in _CONVERSIONS and len(args) == 1:
+            return self.plain(held, self.converted(x, held))
+        if f is complex:
+            return self.plain(held, self._made_of(*args))
+        if f is operator.neg:
+            return self.plain(held, b.fneg(self.converted(x, held)))
+        write = self._arithmetic(f)
+        if write is not None:
+            return self.plain(held, write(x, args[1], held))
+        if name not in _IN_LIBRARY:
+            return None
+        return self.plain(held, self._by_library(name, self.converted(x, held), held))
+
+    def _arithmetic(self, f: Any) -> Callable[[Number, Number, str], Any] | None:
+        """Return what writes an operator."""
+        return {
+            operator.add: self._sum, operator.sub: self._difference, operator.mul: self._times,
+            operator.truediv: self._quotient, operator.pow: self._power,
+        }.get(f)  # fmt: skip
+
+    # -- parts -------------------------------------------------------------------------------------
+
+    def part_of(self, x: Number, name: str) -> Number:
+        """Return the real or imaginary part of a number."""
+        if is_complex(x):
+            return self.plain(PARTS[x.letter], self.b.parts(x.value)[name == "imag"])
+        if name == "real":
+            return x
+        return Number(x.kind, x.letter, self.converted(self.known(0), x.letter), x.tag)
+
+    def _made_of(self, x: Number, y: Number) -> Any:
+        """Return ``complex(x, y)``: the parts of complex arguments are put together."""
+        b = self.b
+        (p, q), (r, s) = ([self.part_of(a, name) for name in ("real", "imag")] for a in (x, y))
+        re, im = (self.converted(a, "d") for a in (p, r))
+        if is_complex(y):
+            re = b.fsub(re, s.value)
+        return b.pair(re, b.fadd(im, q.value) if is_complex(x) else im)
+
+    def conjugate(self, x: Number) -> Number:
+        """Return the conjugate of a number."""
+        if not is_complex(x):
+            return x
+        re, im = self.b.parts(x.value)
+        return Number(x.kind, x.letter, self.b.pair(re, self.b.fneg(im)), x.tag)
+
+    def _size(self, x: Number) -> Any:
+        """Return the absolute value of a complex number, which does not overflow before it has to.
+
+        In loops of which LLVM takes several elements at once, it is m √(1 + (n/m)²) for the larger
+        and smaller part.
+        """
+        b, letter = self.b, PARTS[x.letter]
+        parts = [self.library("fabs", [p], letter) for p in b.parts(x.value)]
+        if not self.in_vectors:
+            return self.library("hypot", parts, letter)
+        re, im = parts
+        kind, is_less = TYPES[letter], b.fcmp_ordered("<", re, im)
+        least, most = b.select(is_less, re, im), b.select(is_less, im, re)
+        zero, one = ir.Constant(kind, 0.0), ir.Constant(kind, 1.0)
+        is_zero = b.fcmp_ordered("==", most, zero)
+        ratio = b.fdiv(least, b.select(is_zero, one, most))
+        root = self.library("sqrt", [b.fadd(one, b.fmul(ratio, ratio))], letter)
+        made = b.fmul(most, root)
+        infinity = ir.Constant(kind, float("inf"))
+        for part in parts:
+            made = b.select(b.fcmp_ordered("==", part, infinity), infinity, made)
+        return made
+
+    # -- arithmetic --------------------------------------------------------------------------------
+
+    def _are_mixed(self, x: Number, y: Number) -> bool:
+        """Whether one is real and has no imaginary part: in the sweep, and since Python 3.14."""
+        are_pythons = x.kind.classes | y.kind.classes <= {int, float, complex}
+        is_apart = not self.raises or (are_pythons and sys.version_info >= (3, 14))
+        return is_complex(x) != is_complex(y) and is_apart
+
+    def _sum(self, x: Number, y: Number, letter: str) -> Any:
+        b = self.b
+        if not self._are_mixed(x, y):
+            return b.fadd(self.converted(x, letter), self.converted(y, letter))
+        z, number = (x, y) if is_complex(x) else (y, x)
+        re, im = b.parts(self.converted(z, letter))
+        return b.pair(b.fadd(re, self.converted(number, PARTS[letter])), im)
+
+    def _difference(self, x: Number, y: Number, letter: str) -> Any:
+        b = self.b
+        if not self._are_mixed(x, y):
+            return b.fsub(self.converted(x, letter), self.converted(y, letter))
+        held = letter if is_complex(y) else PARTS[letter]
+        return self._sum(x, self.plain(held, b.fneg(self.converted(y, held))), letter)
+
+    def _times(self, x: Number, y: Number, letter: str) -> Any:
+        b = self.b
+        if self._are_mixed(x, y):
+            number, other = (y, x) if is_complex(x) else (x, y)
+            factor = self.converted(number, PARTS[letter])
+            return b.pair(*[b.fmul(factor, p) for p in b.parts(self.converted(other, letter))])
+        (p, q), (r, s) = (b.parts(self.converted(a, letter)) for a in (x, y))
+        return self._product(p, q, r, s)
+
+    def _product(self, p: Any, q: Any, r: Any, s: Any) -> Any:
+        """Return the product of two complex numbers that are given by their parts."""
+        b = self.b
+        return b.pair(b.fsub(b.fmul(p, r), b.fmul(q, s)), b.fadd(b.fmul(p, s), b.fmul(q, r)))
+
+    def _quotient(self, x: Number, y: Number, letter: str) -> Any:
+        """Divide by Smith's method, as NumPy does: it overflows only where the result is large."""
+        b, half = self.b, PARTS[letter]
+        p, q = b.parts(self.converted(x, letter))
+        if not is_complex(y) and self._are_mixed(x, y):
+            divisor = self.converted(y, half)
+            return b.pair(b.fdiv(p, divisor), b.fdiv(q, divisor))
+        r, s = b.parts(self.converted(y, letter))
+        sizes = [self.library("fabs", [a], half) for a in (r, s)]
+        is_upright = b.fcmp_ordered("<", *sizes)  # the imaginary part is the larger one
+        most, least = b.select(is_upright, s, r), b.select(is_upright, r, s)
+        first, second = b.select(is_upright, q, p), b.select(is_upright, p, q)
+        zero, one = ir.Constant(TYPES[half], 0.0), ir.Constant(TYPES[half], 1.0)
+        is_zero = b.fcmp_ordered("==", most, zero)
+        ratio = b.select(is_zero, zero, b.fdiv(least, b.select(is_zero, one, most)))
+        scale = b.fdiv(one, b.fadd(most, b.fmul(least, ratio)))
+        re = b.fmul(b.fadd(first, b.fmul(second, ratio)), scale)
+        im = b.fmul(b.fsub(second, b.fmul(first, ratio)), scale)
+        return b.pair(re, b.select(is_upright, b.fneg(im), im))
+
+    # -- powers and functions ----------------------------------------------------------------------
+
+    def _power(self, x: Number, y: Number, letter: str) -> Any:
+        """Return a power: a product if the exponent is a whole number that is not large."""
+        b, code = self.b, self.code
+        n = whole_of(y)
+        if n is not None and abs(n) < _MOST_FACTORS:
+            return self._known_power(x, n, letter)
+        z, power = (self.converted(a, letter) for a in (x, y))
+        if is_complex(y):
+            return self._general_power(z, power, letter)
+        place = code.variable(z.type)
+        kind = TYPES[PARTS[letter]]
+        exponent = b.parts(power)[0]
+        size = self.library("fabs", [exponent], PARTS[letter])
+        is_few = b.fcmp_ordered("<", size, ir.Constant(kind, float(_MOST_FACTORS)))
+        whole = b.fcmp_ordered("==", self.library("floor", [size], PARTS[letter]), size)
+        with code.branches(b.and_(is_few, whole)) as (then, otherwise):
+            with then:
+                made = self._product_of(z, b.fptosi(size, I64), letter)
+                b.store(made, place)
+                with code.branch(b.fcmp_ordered("<", exponent, ir.Constant(kind, 0.0))):
+                    one, made = self.known(1.0), self.plain(letter, made)
+                    b.store(self._quotient(one, made, letter), place)
+            with otherwise:
+                b.store(self._general_power(z, power, letter), place)
+        return b.load(place, typ=z.type)
+
+    def _general_power(self, z: Any, power: Any, letter: str) -> Any:
+        if self.raises:  # of zero, NumPy has its own
+            self.code.exit_if(self.are_equal(z, constant(z.type, 0.0)))
+        return self._call("cpow", [*self.b.parts(z), *self.b.parts(power)], letter)
+
+    def _product_of(self, z: Any, n: Any, letter: str) -> Any:
+        """Return the product of n factors."""
+        b, code = self.b, self.code
+        made, square, left = (code.variable(k) for k in (z.type, z.type, I64))
+        b.store(constant(z.type, 1.0), made)
+        b.store(z, square)
+        b.store(n, left)
+
+        def body(after: Any) -> None:
+            n, z = b.load(left, typ=I64), b.load(square, typ=made_type)
+            with code.branch(b.icmp_signed("!=", b.and_(n, code.whole(1)), code.whole(0))):
+                old = b.load(made, typ=made_type)
+                b.store(self._product(*b.parts(old), *b.parts(z)), made)
+            rest = b.ashr(n, code.whole(1))
+            b.store(rest, left)
+            going = code.function.append_basic_block()
+            b.cbranch(code.equal(rest, code.whole(0)), after, going)
+            b.position_at_end(going)
+            b.store(self._product(*b.parts(z), *b.parts(z)), square)
+
+        made_type = z.type
+        code.endless(body)
+        return b.load(made, typ=made_type)
+
+    def _known_power(self, x: Number, n: int, letter: str) -> Any:
+        b, one = self.b, self.known(1.0)
+        made, square, left = None, self.converted(x, letter), abs(n)
+        while left:
+            if left & 1:
+                both = None if made is None else (*b.parts(made), *b.parts(square))
+                made = square if both is None else self._product(*both)
+            left >>= 1
+            square = self._product(*b.parts(square), *b.parts(square)) if left else square
+        if made is None:
+            return self.converted(one, letter)
+        return made if n > 0 else self._quotient(one, self.plain(letter, made), letter)
+
+    def are_equal(self, x: Any, y: Any) -> Any:
+        """Whether two complex numbers are equal."""
+        b = self.b
+        both = [b.fcmp_ordered("==", p, q) for p, q in zip(b.parts(x), b.parts(y), strict=True)]
+        return b.and_(*both)
+
+    def by_order(self, sign: str, x: Any, y: Any) -> Any:
+        """Compare two complex numbers, by their real parts first; leave if one is NaN."""
+        b = self.b
+        (p, q), (r, s) = b.parts(x), b.parts(y)
+        for u, v in ((p, q), (r, s)):
+            self.code.exit_if(b.fcmp_unordered("uno", u, v))
+        is_first = b.fcmp_ordered(sign[0], p, r)
+        return b.or_(is_first, b.and_(b.fcmp_ordered("==", p, r), b.fcmp_ordered(sign, q, s)))
+
+    def _by_library(self, name: str, z: Any, letter: str) -> Any:
+        b, half = self.b, PARTS[letter]
+        if name != "exp" or not self.in_vectors:
+            return self._call(_IN_LIBRARY[name], list(b.parts(z)), letter)
+        re, im = b.parts(z)
+        zero = ir.Constant(TYPES[half], 0.0)
+        for part in (re, im):
+            self.leave_behind(b.fcmp_unordered("!=", b.fsub(part, part), zero))
+        size = self.library("exp", [re], half)
+        return b.pair(*[b.fmul(size, self.library(f, [im], half)) for f in ("cos", "sin")])
+
+    def _call(self, name: str, parts: list[Any], letter: str) -> Any:
+        """Call a function of complex numbers in the C library."""
+        if sys.platform == "win32":
+            raise UnsupportedError("functions of complex numbers, which are handed over otherwise")
+        b = self.b
+        doubles = [b.fpext(p, TYPES["d"]) for p in parts] if letter == "c" else parts
+        found = self.code.call(name, TYPES["z"], doubles)
+        if letter == "z":
+            return found
+        return b.pair(*[b.fptrunc(p, TYPES["s"]) for p in b.parts(found)])
+
+
+def whole_of(x: Number) -> int | None:
+    """Return the whole number that an exponent is known to be."""
+    if not isinstance(x.value, ir.Constant) or x.letter not in "id":
+        return None
+    return int(x.value.constant) if float(x.value.constant).is_integer() else None

@@ -1,0 +1,81 @@
+"""Sums, extrema, norms and products of arrays."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.lists import Lists
+from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
+from chainrules_core.rules import name_of
+
+_EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
+REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA})
+"""Functions of all elements, or of those along some axes."""
+
+
+class Reductions(Lists):
+    """Writes what is made of all elements of arrays, or of those along some axes."""
+
+    def call(self, f: Any, args: list) -> Any:
+        """Return what a function makes of numbers and arrays."""
+        raise NotImplementedError
+
+    def conjugate(self, x: Any) -> Any:
+        """Return the conjugate of a number or array."""
+        x = self.scalars.number(x)
+        if isinstance(x, Number):  # its class stays
+            return self.scalars.conjugate(x)
+        return self.call(np.conjugate, [x]) if dtype_of(x).kind == "c" else x
+
+    def product(self, f: Any, args: list, kind: Kind) -> Any:
+        """Return a product of vectors and matrices."""
+        if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
+            raise UnsupportedError("a product in machine code")
+        x, y = args
+        if f is np.vdot:
+            if (x.kind.ndim, y.kind.ndim) != (1, 1):
+                raise UnsupportedError("matrices as vectors in machine code")
+            x = self.conjugate(x)
+        return self.elementwise.product(x, y, kind, self.store_of_new())
+
+    def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
+        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
+        given = dict(zip(("a", "axis"), args, strict=False)) | options
+        keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
+        x = given.pop("a", None)
+        if given or len(args) > 2 or not isinstance(x, (Array, Tree)):
+            raise UnsupportedError(f"this call of {name_of(f)} in machine code")
+        parts = axis.parts if isinstance(axis, Several) else [axis]
+        if not all(isinstance(p, Known) for p in (*parts, keeps)):
+            raise UnsupportedError("an axis that is not known")
+        n = len(x.shape)
+        known = [p.x for p in parts if p.x is not None]
+        axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
+        if f is np.linalg.norm:
+            if len(args) > 1 or isinstance(axis, Several):
+                raise UnsupportedError("a norm of matrices in machine code")
+            square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
+            return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
+        return self._reduced(f, x, axes, keeps.x)
+
+    def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
+        """Reduce an array along some axes."""
+        e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
+        if sign is not None:
+            if x.kind.is_complex:
+                raise UnsupportedError("an extremum of complex numbers in machine code")
+            if is_part:
+                return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
+            return e.extremum(x, sign)
+        made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
+        if f is not np.mean:
+            return made
+        count: Any = self.code.whole(1)
+        for k in axes:
+            count = self.b.mul(count, x.shape[k])
+        self.code.exit_if(self.code.equal(count, self.code.whole(0)))
+        return self.call(operator.truediv, [made, Number(Kind(frozenset([int])), "i", count)])
