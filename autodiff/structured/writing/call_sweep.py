@@ -15,6 +15,7 @@ from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import (
+    is_conjugate,
     is_copy,
     is_cumulative,
     is_display,
@@ -29,6 +30,7 @@ from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
+_NAME = re.compile(r"[^\W\d]\w*")
 _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
 
@@ -60,6 +62,9 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
         return
     if is_cumulative(op):
         s.add_to(op.args[0], f"{s.e.constants.name(cumsum_back)}({g})")
+        return
+    if is_conjugate(op):
+        s.add_to(op.args[0], f"({g}).conjugate()")
         return
     if of_matrices(op) is not None and (op.f is not np.linalg.cholesky or s.e.for_machine):
         _of_matrices(s, op, g)
@@ -207,7 +212,7 @@ def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
     Machine code has a form for each partial derivative.
     """
     e, rule = s.e, bound.rule
-    if e.for_machine or s.is_complex or e.is_strong(op):
+    if e.for_machine or e.is_strong(op):
         return False
     ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
     if any(v.kind.is_array != bool(ndim) for v in bound.args):
@@ -223,8 +228,9 @@ def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
     ndim = out.kind.ndim  # type: ignore[union-attr] # a call makes a value
     is_negative, x = without_sign(g)
     q = e.fresh("q")
-    s.out.add(f"{q} = {x} / {e.need(b)}")
-    both = q, negative(f"{q} * {e.need(out)}")
+    y, by = [f"({e.need(v)}).conjugate()" if v.kind.is_complex else e.need(v) for v in (out, b)]
+    s.out.add(f"{q} = {x} / {by}")
+    both = q, negative(f"{q} * {y}")
     return [
         (v, negative(term) if is_negative else term, ndim, "")
         for v, term in zip((a, b), both, strict=True)
@@ -245,9 +251,12 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     def argument(i: int) -> Any:
         return out if i == 0 else bound.args[i - 1]
 
+    texts: list[str] = []
+
     def text(i: int) -> str:
         a = argument(i)
-        return e.need(a) if isinstance(a, Value) else e.const(a)
+        texts.append(e.need(a) if isinstance(a, Value) else e.const(a))
+        return texts[-1]
 
     read = list(map(argument, partial.reads))
     is_number = ndim and not v.kind.is_array  # what an inner product gives
@@ -268,7 +277,7 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
-    conjugate = f"({d}).conjugate()" if s.is_complex else d
+    conjugate = f"({d}).conjugate()" if s.is_complex and not _is_real(out, read, texts, d) else d
     if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
@@ -294,6 +303,18 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     if not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
         return x, ndim, negative(d) if is_negative else d
     return product(g, conjugate), ndim, ""
+
+
+def _is_real(out: Value, read: list, texts: list[str], d: str) -> bool:
+    """Whether a partial derivative is real, or a gradient: what has real values has one.
+
+    It is real if it is computed by operators of nothing but real values.
+    """
+    if not out.is_complex:
+        return True
+    if any(a.is_complex if isinstance(a, Value) else np.iscomplexobj(a) for a in read):
+        return False
+    return set(_NAME.findall(d)) <= {name for text in texts for name in _NAME.findall(text)}
 
 
 def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:

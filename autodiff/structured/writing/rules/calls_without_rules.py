@@ -136,6 +136,12 @@ def is_cumulative(op: Op) -> bool:
     return op.code == "call" and is_one and op.args[0].kind.ndim == 1 and _is_plain(op)
 
 
+def is_conjugate(op: Op) -> bool:
+    """Whether it conjugates a complex number or array."""
+    is_one = function_of(op.f) is np.conjugate and len(op.args) == 1 and not op.options
+    return is_one and op.args[0].is_complex and is_of_library(getattr(op.rule, "rule", None))
+
+
 def of_matrices(op: Op) -> Any:
     """Return which function of linear algebra it is, of matrices or a matrix and a vector."""
     if op.code != "call" or op.f not in _OF_MATRICES or op.options or not _is_plain(op):
