@@ -24,7 +24,7 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.by_others import ALONG, JOINED, OF_VECTORS, made_of_others
+from autodiff.structured.reading.by_others import JOINED, OF_VECTORS, READ, made_of_others
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -152,7 +152,8 @@ class Calls(Sequences):
             found = self._of_python(f, args)
             if found is not NotImplemented:
                 return found
-        if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
+        is_user = type(f) is types.FunctionType and f not in PURE and f not in READ
+        if is_user and rrule.entry(f) is None:
             if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
@@ -166,7 +167,11 @@ class Calls(Sequences):
         others = made_of_others(f, args, options)
         if others is not None:
             self.made_of_others.add(f)
-            return self.inline(others, args, options if others in ALONG else {})
+            function, given = others
+            is_read = (Value, tuple, Items)
+            return self.inline(
+                function, [v if type(v) in is_read else self.const(v) for v in given], {}
+            )
         values = [self.one(a, given=True) for a in args]
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):

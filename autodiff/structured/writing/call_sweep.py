@@ -10,14 +10,16 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.runtime_calls import cholesky_back, cumsum_back
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import (
+    Back,
+    backs_of,
+    einsum_of_operand,
+    is_choice,
     is_conjugate,
     is_copy,
-    is_cumulative,
     is_display,
     joined_axis,
     of_matrices,
@@ -60,14 +62,20 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     if of_axes is not None:
         _reduced(s, op, g, *of_axes)
         return
-    if is_cumulative(op):
-        s.add_to(op.args[0], f"{s.e.constants.name(cumsum_back)}({g})")
+    backs = backs_of(op)
+    if backs is not None:
+        _by_backs(s, op, g, backs)
         return
     if is_conjugate(op):
         s.add_to(op.args[0], f"({g}).conjugate()")
         return
-    if of_matrices(op) is not None and (op.f is not np.linalg.cholesky or s.e.for_machine):
+    if of_matrices(op) is not None:
         _of_matrices(s, op, g)
+        return
+    if is_choice(op) and not s.e.for_machine:
+        _choice(s, op, g)
+        return
+    if _by_einsum(s, op, g):
         return
     bound = op.rule
     if bound is None or isinstance(bound.rule, DecomposeRule):
@@ -140,12 +148,57 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
     s.add_to(a, f"spread({g}, {s.e.shape_of(a)}, {dtype})", lasts)
 
 
+def _by_backs(s: Any, op: Op, g: str, backs: dict[int, Back]) -> None:
+    """Pull the cotangent back by functions for each argument."""
+    e = s.e
+    wanted = [j for j, a in enumerate(op.args) if is_active(a)]
+    terms = []
+    for j in wanted:
+        read = [e.need(op.args[i - 1] if i else op.out) for i in backs[j].reads]
+        terms.append(f"{e.constants.name(backs[j].function)}({', '.join([g, *read])})")
+    for k, term in enumerate(terms[:-1]):  # before anything is added
+        s.out.add(f"p{k} = {term}")
+        terms[k] = f"p{k}"
+    for j, term in zip(wanted, terms, strict=True):
+        s.add_to(op.args[j], term)
+
+
+def _choice(s: Any, op: Op, g: str) -> None:
+    """Give both arrays what was chosen of them."""
+    e, where = s.e, s.e.constants.name(np.where)
+    condition, a, b = op.args
+    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    both = (a, f"{g}, 0.0"), (b, f"0.0, {g}")
+    wanted = [(v, f"{where}({e.need(condition)}, {text})") for v, text in both if is_active(v)]
+    if len(wanted) == 2:
+        s.out.add(f"p0 = {wanted[0][1]}")
+        wanted[0] = a, "p0"
+    for v, text in wanted:
+        s.add_fitting(v, text, ndim)
+
+
+def _by_einsum(s: Any, op: Op, g: str) -> bool:
+    """Write the cotangents of the operands of an einsum as such; False if they are none."""
+    e = s.e
+    wanted = [j for j, a in enumerate(op.args) if is_active(a)]
+    ways = [einsum_of_operand(op, j) for j in wanted]
+    if s.is_complex or not ways or None in ways:
+        return False
+    terms = []
+    for j, way in zip(wanted, ways, strict=True):
+        others = [e.need(a) for i, a in enumerate(op.args) if i not in (0, j)]
+        terms.append(f"{e.constants.name(np.einsum)}({', '.join([repr(way), g, *others])})")
+    for k, term in enumerate(terms[:-1]):  # before anything is added
+        s.out.add(f"p{k} = {term}")
+        terms[k] = f"p{k}"
+    for j, term in zip(wanted, terms, strict=True):
+        s.add_to(op.args[j], f"fitted({term}, {e.shape_of(op.args[j])})")
+    return True
+
+
 def _of_matrices(s: Any, op: Op, g: str) -> None:
     """Pull the cotangent of an inverse, determinant or solution back: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
     e, a, y = s.e, op.args[0], op.out
-    if op.f is np.linalg.cholesky:
-        s.add_to(a, f"{e.constants.name(cholesky_back)}({g}, {e.need(y)})")
-        return
     if op.f is np.linalg.inv:
         turned = f"{e.need(y)}.T"
         s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))
@@ -223,9 +276,10 @@ def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
 
 def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
     """Return what both arguments of a quotient y = a / b get: q = ȳ / b, and -q y."""
-    e, out = s.e, op.out
+    e = s.e
+    out: Any = op.out
     a, b = bound.args
-    ndim = out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    ndim = out.kind.ndim
     is_negative, x = without_sign(g)
     q = e.fresh("q")
     y, by = [f"({e.need(v)}).conjugate()" if v.kind.is_complex else e.need(v) for v in (out, b)]
