@@ -25,6 +25,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
+    ManyKindsError,
     UnboundError,
     UnsupportedError,
     join,
@@ -61,8 +62,11 @@ _OUTSIDE = (
 class Builder:
     """Puts values, operations and blocks together."""
 
-    def __init__(self, with_turns: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(
+        self, with_turns: Iterable[tuple[int, int]] = (), parted: Iterable[tuple[int, int]] = ()
+    ) -> None:
         self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
+        self.parted = frozenset(parted)  # those whose first turn is read by itself
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -152,7 +156,7 @@ class Builder:
                 kind = value.kind.general()
                 self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
         if not is_alike and self.depth > scope.blocks:
-            raise UnsupportedError("a variable that is of one kind and then of another")
+            raise ManyKindsError
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""

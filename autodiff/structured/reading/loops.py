@@ -23,10 +23,10 @@ from autodiff.structured.form.ir import (
     blocks_of,
     known,
 )
-from autodiff.structured.form.kinds import Kind, UnsupportedError, join
+from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
 from autodiff.structured.reading.expressions import Expressions
-from autodiff.structured.reading.jumps import breaks, structured
+from autodiff.structured.reading.jumps import breaks, structured, without_break
 from autodiff.structured.reading.lists import comprehended, own_names, written
 from autodiff.structured.reading.scopes import NO_VALUES
 
@@ -82,7 +82,9 @@ class Loops(Expressions):
 
     def _for(self, node: ast.For, over: _Turns) -> None:
         lengths, self.lengths = self.lengths, []
-        if over.known is None:
+        if over.known is None and _place(node) in self.parted:
+            self._part_turns(node, over)
+        elif over.known is None:
             self._turn(node, over)
         elif over.known <= _MOST_UNROLLED:
             self._unroll(node, over)
@@ -115,7 +117,7 @@ class Loops(Expressions):
             self.kinds[slot] = Kind(_INT)
             return self.apart(read)
 
-        body, bound = self._loop(turn)
+        body, bound = self._loop(turn, node)
         self.flags.pop()
         slot.writes += 2
         self._add_loop(For(slot, bounds, body, flag), node, readable)
@@ -123,9 +125,39 @@ class Loops(Expressions):
             turns = self.call(turns_of, bounds)
             self.leave_unless(self.call(operator.ge, [turns, self.const(1)]))
 
+    def _part_turns(self, node: ast.For, over: _Turns) -> None:
+        """Read the first turn by itself: a variable is of another kind before it."""
+        n, item = self.held(over.length()), over.item
+        one = self.const(1)
+        self.leave_unless(self.call(operator.ge, [self.read(n), one]))
+
+        def others() -> None:
+            rest = _Turns(
+                lambda: self.call(operator.sub, [self.read(n), one]),
+                lambda i: item(self.call(operator.add, [i, one])),
+            )
+            self._turn(node, rest)
+
+        self._first_turn(node, lambda: self.assign(node.target, item(self.const(0))), others)
+
+    def _first_turn(
+        self, node: ast.For | ast.While, begin: Callable[[], None], others: Callable[[], None]
+    ) -> None:
+        """Read one turn of a loop, and the others unless it ends there."""
+        nodes, flag = self._body_of(node)
+        left = self.hidden("left") if flag else ""
+        if left:
+            self.bind(left, self.const(False))
+        begin()
+        self.statements(without_break(nodes, left) if left else nodes)
+        if left:
+            self.branches(self.read(left), lambda: None, others)
+        else:
+            others()
+
     def _keeps(self, node: ast.stmt, bound: dict[Slot, Kind]) -> bool:
         """Whether variables that a loop alone binds are read behind it, so it must have a turn."""
-        place = node.lineno, node.col_offset
+        place = _place(node)
         if place in self.with_turns:
             self.kinds |= {slot: kind.general() for slot, kind in bound.items()}
             return True
@@ -373,11 +405,21 @@ class Loops(Expressions):
                     if slot is not None and slot in self.kinds and self.kinds[slot].is_scalar:
                         self.kinds[slot] = self.kinds[slot].general()
 
-    def _loop(self, turn: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
+    def _loop(
+        self, turn: Callable[[], list], node: ast.For | ast.While
+    ) -> tuple[list, dict[Slot, Kind]]:
         """Read the body of a loop until the kinds at its beginning hold for every turn.
 
         Also return the variables that each turn binds, and that need not be bound before.
         """
+        try:
+            return self._rounds(turn)
+        except ManyKindsError as error:
+            if error.loop is None and _place(node) not in self.parted:
+                error.loop = _place(node)
+            raise
+
+    def _rounds(self, turn: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
         others = self.left_out
         for _ in range(_MOST_ROUNDS):
             before, self.left_out = dict(self.kinds), None
@@ -403,8 +445,15 @@ class Loops(Expressions):
         """Read a loop with a test."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
             raise UnsupportedError("a test of a loop that binds a variable")
+        if _place(node) in self.parted:
+            self.leave_unless(self.test(node.test))
+            self._first_turn(node, lambda: None, lambda: self._while(node))
+        else:
+            self._while(node)
+
+    def _while(self, node: ast.While) -> None:
         had_turn = ""
-        if (node.lineno, node.col_offset) in self.with_turns:
+        if _place(node) in self.with_turns:
             had_turn = self.held(self.const(False))
         readable = set(self.kinds)
         self.end_block()
@@ -429,7 +478,7 @@ class Loops(Expressions):
             self.statements(nodes)
 
         self.flags.append(flag or "")
-        body, bound = self._loop(turn)
+        body, bound = self._loop(turn, node)
         if any(
             op.code in (*WRITES, *LIST_WRITES) for block in blocks_of(parts[1]) for op in block.ops
         ):
@@ -439,6 +488,10 @@ class Loops(Expressions):
         self._add_loop(While(parts[1], parts[0], body, flag), node, readable)
         if self._keeps(node, bound):
             self.leave_unless(self.read(had_turn))
+
+
+def _place(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 _ITERATORS: dict[Any, Callable] = {

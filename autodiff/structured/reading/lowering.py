@@ -28,6 +28,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import (
     Kind,
+    ManyKindsError,
     UnboundError,
     UnsupportedError,
     join,
@@ -82,15 +83,21 @@ def lower(
         If it uses what is not handled.
     """
     with_turns: set = set()
+    parted: set = set()
     returns: Kind | None = None  # if the function calls itself
     while True:
-        reading = _Lowering(with_turns, returns)
+        reading = _Lowering(with_turns, parted, returns)
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
             if error.loop is None or error.loop in with_turns:
                 raise
             with_turns.add(error.loop)
+            continue
+        except ManyKindsError as error:
+            if error.loop is None:
+                raise
+            parted.add(error.loop)
             continue
         if not reading.calls_itself:
             return lowered
@@ -116,8 +123,8 @@ class Lowered:
 class _Lowering(Statements):
     """Reads functions."""
 
-    def __init__(self, with_turns: set, returns: Kind | None) -> None:
-        super().__init__(with_turns)
+    def __init__(self, with_turns: set, parted: set, returns: Kind | None) -> None:
+        super().__init__(with_turns, parted)
         self.calls_itself = False
         self.returns = returns  # what the function returns, where it calls itself
         self.given: tuple = ()  # the function, and for each argument its kind or value
