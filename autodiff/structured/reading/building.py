@@ -81,6 +81,7 @@ class Builder:
         self.calling: list = []
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []  # of the loops that are open
+        self.takers: list[tuple] = []  # of what the generators that are open yield
         self.made_of_others: set[Any] = set()  # functions in whose place others were read
         self.left_out: Exception | None = None  # why a statement was not read in this round
         self.size = 0
@@ -129,6 +130,11 @@ class Builder:
         A tuple of arrays or floats becomes variables of their own, one for each part.
         """
         scope = self.scope
+        if name in scope.outer:
+            self.scope = scope.parent
+            self.bind(name, value)
+            self.scope = scope
+            return
         if self.depth == scope.blocks:  # what it was before is read no more
             scope.functions.pop(name, None)
             scope.forms.pop(name, None)

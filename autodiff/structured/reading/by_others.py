@@ -132,6 +132,11 @@ def rolled_last(a: Any, shift: Any) -> Any:
     return np.concatenate((a[:, at:], a[:, :at]), axis=1)
 
 
+def outer_of(f: Any, a: Any, b: Any) -> Any:
+    """Return what a ufunc makes of each element of one vector and each of another."""
+    return f(a[:, None], b)
+
+
 def at_least(a: Any, low: Any) -> Any:
     """Return what is bounded from below."""
     return np.maximum(a, low)
@@ -419,6 +424,14 @@ _OTHERS: dict[Any, Callable] = {
 JOINED = frozenset({np.concatenate, np.hstack})
 """Functions that join vectors, and lists of numbers with them."""
 
+REDUCED: dict[Any, Callable] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+}
+"""Ufunc → the function that does what its method ``reduce`` does."""
+
 READ = frozenset(_OTHERS)
 """Functions that may be read as made of others."""
 
@@ -428,7 +441,7 @@ OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip}
 FUNCTIONS = frozenset(
     {full, diag, diff, diff_first, diff_joined, diff_behind, diff_before, cross, trace, var, std}
     | {gradient_last, gradient_first, gradients, meshgrid, rolled_first, rolled_last, at_least}
-    | {at_most, trapezoid, trapezoid_by, polynomial}
+    | {outer_of, at_most, trapezoid, trapezoid_by, polynomial}
     | {f for both in _PADDINGS.values() for f in both}
 )
 """Functions of this file that are read in the place of others."""

@@ -77,9 +77,20 @@ class Statements(Loops):
         """At the end of a branch: nothing is left of the turn, and it is the last."""
         self.done(Op("break", [], data=self.flags[-1]))
 
+    def given_to_loop(self, node: ast.Yield) -> None:
+        """Read what a generator yields."""
+        raise NotImplementedError
+
     def on_expr(self, node: ast.Expr) -> None:
-        """Read a call whose result nobody takes."""
-        self.expression(node.value)
+        """Read a call whose result nobody takes, or what a generator gives to a loop."""
+        if isinstance(node.value, ast.Yield):
+            self.given_to_loop(node.value)
+        else:
+            self.expression(node.value)
+
+    def on_nonlocal(self, node: ast.Nonlocal) -> None:
+        """Read a declaration: these variables are those of a function around this one."""
+        self.scope.outer.update(node.names)
 
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
@@ -196,7 +207,10 @@ class Statements(Loops):
         f = BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
-        name, slots = self._variable_of(node.target), self.scope.slots
+        name, scope = self._variable_of(node.target), self.scope
+        while name in scope.outer:
+            scope = scope.parent
+        slots = scope.slots
         bind: Callable[[Any], None]
         if isinstance(node.target, ast.Attribute):
             owner, name = self.expression(node.target.value), node.target.attr

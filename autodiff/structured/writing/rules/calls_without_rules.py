@@ -127,7 +127,7 @@ def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
     the user's.
     """
     back = _REDUCED.get(function_of(op.f)) if op.code == "call" and op.args else None
-    if back is None or not _is_plain(op):
+    if back is None or not _is_plain(op) or (back is norm_back and len(op.args) > 1):
         return None
     axes = _axes_of(op)
     if axes is None or (back is norm_back and not _is_of_vectors(op, *axes)):
