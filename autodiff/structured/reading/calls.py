@@ -51,6 +51,10 @@ class Calls(Sequences):
         """Read the argument ``out`` of a ufunc, which its result is written into."""
         raise NotImplementedError
 
+    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
+        """Read ``np.add.at``, which adds to an element as often as it is named."""
+        raise NotImplementedError
+
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
         """Read an operator of two values."""
         raise NotImplementedError
@@ -115,7 +119,12 @@ class Calls(Sequences):
 
     def _of_ufunc(self, f: Value, node: ast.Call) -> Any:
         """Read ``np.subtract.outer(x, y)`` of vectors, or ``np.add.reduce(x)``."""
-        name, args = node.func.attr, self._displayed(node.args)  # type: ignore[attr-defined]
+        name, at = node.func.attr, node.args[1:2]  # type: ignore[attr-defined]
+        if name == "at" and known(f) is np.add and len(node.args) == 3 and not node.keywords:
+            base, value = (self.value(node.args[k]) for k in (0, 2))
+            self.add_at(base, at[0], value)
+            return self.const(None)
+        args = self._displayed(node.args)
         if name == "outer" and not node.keywords and len(args) == known(f).nin == 2:
             args = list(map(self.vector_of, args))
             if all(_has_rows(x) and x.kind.ndim == 1 for x in args):

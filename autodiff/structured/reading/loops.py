@@ -6,20 +6,15 @@ A loop over tuples and lists that are known has its body read once for each item
 from __future__ import annotations
 
 import ast
-import itertools
 import operator
-import types
 from collections.abc import Callable, Iterator
 from typing import Any
-
-import numpy as np
 
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
     Columns,
     For,
-    Items,
     Named,
     Slot,
     Value,
@@ -27,19 +22,18 @@ from autodiff.structured.form.ir import (
     blocks_of,
     known,
 )
-from autodiff.structured.form.kinds import UNKNOWN, Kind, ManyKindsError, UnsupportedError, join
-from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
-from autodiff.structured.reading.expressions import Expressions
+from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
+from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.jumps import breaks, structured, without_break
-from autodiff.structured.reading.lists import comprehended, is_key, own_names, written
 from autodiff.structured.reading.scopes import NO_VALUES
+from autodiff.structured.reading.several_indices import SeveralIndices
 
 _INT = frozenset([int])
 _MOST_ROUNDS = 6
-_MOST_UNROLLED = 64
+MOST_UNROLLED = 64
 
 
-class _Turns:
+class Turns:
     """What a loop goes over, by the number of the turn.
 
     Attributes
@@ -67,10 +61,8 @@ class _Turns:
         self.known = known
 
 
-class Loops(Expressions):
+class Loops(SeveralIndices):
     """Reads loops."""
-
-    _names: dict[str, str]  # of hidden variables, as they are written
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         """Read statements."""
@@ -100,122 +92,20 @@ class Loops(Expressions):
         """Read a loop over what a generator function yields."""
         raise NotImplementedError
 
-    def _callee(self, node: ast.expr) -> Any:
-        """Return the function that a call calls, if it is read by name, alone or in a module."""
-        if not isinstance(node, ast.Call) or node.keywords or not node.args:
-            return UNKNOWN
-        if any(isinstance(a, ast.Starred) for a in node.args):
-            return UNKNOWN
-        f = node.func
-        if isinstance(f, ast.Attribute):
-            owner = self.expression(f.value) if isinstance(f.value, ast.Name) else None
-            is_module = type(owner) is Value and type(known(owner)) is types.ModuleType
-            return known(self.one(self.attribute_of_any(owner, f.attr))) if is_module else UNKNOWN
-        found = self.expression(f) if isinstance(f, ast.Name) else None
-        return known(found) if type(found) is Value else UNKNOWN
-
-    def nested(self, node: ast.For) -> list[ast.stmt] | None:
-        """Return the loops that one over several indices stands for; None for other loops."""
-        f = self._callee(node.iter)
-        if f not in _NESTED or any(map(breaks, node.body)):
-            return None
-        args = node.iter.args  # type: ignore[attr-defined] # it is a call
-        self._names = {"range": self.hidden("range"), "len": self.hidden("len")}
-        for name, function in zip(self._names.values(), (range, len), strict=True):
-            self.bind(name, self.const(function))
-        overs, item = _NESTED[f](self, args)
-        lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
-        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | self._names
-        (outer,) = written("\n".join([*lines, f"{' ' * len(overs)}item = {item}"]), **names)
-        inner: Any = outer
-        for k in range(len(overs)):
-            inner.lineno, inner.col_offset = node.lineno, node.col_offset + k * _WIDE
-            inner, loop = inner.body[0], inner
-        loop.body = [ast.copy_location(ast.Assign([node.target], inner.value), node), *node.body]
-        return [outer]
-
-    def _hold(self, value: Any) -> str:
-        """Bind a hidden variable, and return a name for it in what is written."""
-        name = self.hidden("nested")
-        self.bind(name, value)
-        self._names[key := f"x{len(self._names)}"] = name
-        return key
-
-    def _gone_over(self, node: ast.expr) -> str:
-        """Return a range, or the name of a list or array, as a loop goes over it."""
-        if self._callee(node) is range:
-            bounds = [self._hold(self.value(a)) for a in node.args]  # type: ignore[attr-defined]
-            return f"range({', '.join(bounds)})"
-        return self._hold(self.expression(node))
-
-    def on_product(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
-        """Read ``itertools.product(...)``."""
-        return list(map(self._gone_over, nodes)), _indices(len(nodes))
-
-    def on_combinations(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
-        """Read ``itertools.combinations(items, n)``."""
-        n = known(self.value(nodes[1])) if len(nodes) == 2 else None
-        if type(n) is not int or not 0 < n < _MOST_INDICES:
-            raise UnsupportedError("combinations of so many")
-        is_range = self._callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
-        if is_range:
-            end, item = self._hold(self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
-        else:
-            xs = self._hold(self.expression(nodes[0]))
-            end, item = f"len({xs})", xs + "[i{}]"
-        overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
-        return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
-
-    def on_ndindex(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
-        """Read ``np.ndindex(shape)``."""
-        given = [self.expression(a) for a in nodes]
-        if len(given) == 1 and (isinstance(given[0], tuple) or given[0].kind.parts):
-            given = self._parts_of(given[0])
-        if len(given) > _MOST_INDICES:
-            raise UnsupportedError("a loop over so many indices")
-        return [f"range({self._hold(n)})" for n in given], _indices(len(given))
-
-    def on_ndenumerate(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
-        """Read ``np.ndenumerate(array)``."""
-        x = self.value(nodes[0])
-        if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
-            raise UnsupportedError("a loop over the elements of no array")
-        n, name = x.kind.ndim, self._hold(x)
-        at = _indices(n)
-        return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
-
-    def counted(self, node: ast.For) -> list[ast.stmt] | None:
-        """Return the loop over a generator whose items are counted; None for other loops."""
-        if self._callee(node.iter) is not enumerate:
-            return None
-        call, *start = node.iter.args  # type: ignore[attr-defined] # it is a call
-        if not self.is_generator(call) or len(start) > 1:
-            return None
-        n, item = self.hidden("count"), self.hidden("item")
-        self.bind(n, self.value(start[0]) if start else self.const(0))
-        first = written("target = n, item\nn = n + 1", n=n, item=item)
-        first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
-        loop = ast.For(ast.Name(item, ast.Store()), call, [*first, *node.body], [])
-        return [ast.fix_missing_locations(ast.copy_location(loop, node))]
-
-    def is_generator(self, node: ast.expr) -> bool:
-        """Whether a call is one of a generator function."""
-        raise NotImplementedError
-
-    def _for(self, node: ast.For, over: _Turns) -> None:
+    def _for(self, node: ast.For, over: Turns) -> None:
         lengths, self.lengths = self.lengths, []
         if over.known is None and _place(node) in self.parted:
             self._part_turns(node, over)
         elif over.known is None:
             self._turn(node, over)
-        elif over.known <= _MOST_UNROLLED:
+        elif over.known <= MOST_UNROLLED:
             self._unroll(node, over)
         else:
             raise UnsupportedError("a loop over a long tuple")
         for xs, n in lengths:
             self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
 
-    def _turn(self, node: ast.For, over: _Turns) -> None:
+    def _turn(self, node: ast.For, over: Turns) -> None:
         if over.bounds is not None and isinstance(node.target, ast.Name):
             bounds, name, item = over.bounds, node.target.id, None
         else:
@@ -247,14 +137,14 @@ class Loops(Expressions):
             turns = self.call(turns_of, bounds)
             self.leave_unless(self.call(operator.ge, [turns, self.const(1)]))
 
-    def _part_turns(self, node: ast.For, over: _Turns) -> None:
+    def _part_turns(self, node: ast.For, over: Turns) -> None:
         """Read the first turn by itself: a variable is of another kind before it."""
         n, item = self.held(over.length()), over.item
         one = self.const(1)
         self.leave_unless(self.call(operator.ge, [self.read(n), one]))
 
         def others() -> None:
-            rest = _Turns(
+            rest = Turns(
                 lambda: self.call(operator.sub, [self.read(n), one]),
                 lambda i: item(self.call(operator.add, [i, one])),
             )
@@ -291,7 +181,7 @@ class Loops(Expressions):
         loop.function, loop.line = self.scope.function.__qualname__, node.lineno
         self.add_node(loop)
 
-    def _unroll(self, node: ast.For, over: _Turns) -> None:
+    def _unroll(self, node: ast.For, over: Turns) -> None:
         nodes, flag = self._body_of(node)
         if flag:
             raise UnsupportedError("a loop over a tuple that ends early")
@@ -308,12 +198,12 @@ class Loops(Expressions):
         for name in names:
             self.scope.functions.pop(name, None)
 
-    def _items(self, over: _Turns) -> Iterator[Any]:
+    def _items(self, over: Turns) -> Iterator[Any]:
         """Yield what a loop goes over if the number of turns is known."""
         for i in range(over.known or 0):
             yield over.item(self.const(i))
 
-    def iterated(self, node: ast.expr) -> _Turns:
+    def iterated(self, node: ast.expr) -> Turns:
         """Read what a loop goes over."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found = self.expression(node.func)
@@ -326,35 +216,35 @@ class Loops(Expressions):
                 return method(self, node.args, **options)
         return self._over_any(self.expression(node))
 
-    def _over_any(self, value: Any) -> _Turns:
+    def _over_any(self, value: Any) -> Turns:
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
         if type(value) is Columns:
             overs = list(map(self._over_list, value))
-            return _Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
+            return Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
             raise UnsupportedError("a loop over an array without axes")
         name = self.held(value)
-        return _Turns(
+        return Turns(
             lambda: self.called(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
 
-    def _over_list(self, xs: Value) -> _Turns:
+    def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""
         name, n = self.held(xs), self.held(self.length(xs))
         self.lengths.append((name, n))
-        return _Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
+        return Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
 
-    def _over(self, items: list) -> _Turns:
+    def _over(self, items: list) -> Turns:
         n = self.const(len(items))
-        return _Turns(lambda: n, lambda i: items[known(i)], known=len(items))
+        return Turns(lambda: n, lambda i: items[known(i)], known=len(items))
 
-    def on_range(self, nodes: list[ast.expr]) -> _Turns:
+    def on_range(self, nodes: list[ast.expr]) -> Turns:
         """Read a range as a loop goes over it."""
         bounds = [self.value(a) for a in nodes]
         if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
@@ -369,13 +259,13 @@ class Loops(Expressions):
                 i = self.call(operator.mul, [i, self._integer(self.read(names[2]))])
             return self.call(operator.add, [first, i])
 
-        return _Turns(lambda: self.call(turns_of, list(map(self.read, names))), item, bounds)
+        return Turns(lambda: self.call(turns_of, list(map(self.read, names))), item, bounds)
 
     def _integer(self, value: Value) -> Value:
         """Return an integer of Python's: the items of a range are such."""
         return value if value.kind.classes == _INT else self.call(int, [value])
 
-    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> _Turns:
+    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> Turns:
         """Read ``enumerate(items, start)``."""
         if not 1 <= len(nodes) <= 2 or (nodes[1:] and start):
             raise UnsupportedError("a call that fails")
@@ -385,13 +275,13 @@ class Loops(Expressions):
             raise UnsupportedError("enumerate from what is no integer")
         name = self.held(first)
         item = over.item
-        return _Turns(
+        return Turns(
             over.length,
             lambda i: (self.call(operator.add, [self.read(name), i]), item(i)),
             known=over.known,
         )
 
-    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> _Turns:
+    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> Turns:
         """Read ``zip(...)``: it ends with the shortest."""
         overs = [self.iterated(a) for a in nodes]
         if not overs:
@@ -408,121 +298,24 @@ class Loops(Expressions):
         else:
             shortest = self.call(min, lengths) if lengths[1:] else lengths[0]
         name = self.held(shortest)
-        return _Turns(
+        return Turns(
             lambda: self.read(name),
             lambda i: tuple([over.item(i) for over in overs]),
             known=min(turns) if turns else None,
         )
 
-    def on_reversed(self, nodes: list[ast.expr]) -> _Turns:
+    def on_reversed(self, nodes: list[ast.expr]) -> Turns:
         """Read ``reversed(items)``."""
         if len(nodes) != 1:
             raise UnsupportedError("a call that fails")
         over = self.iterated(nodes[0])
         name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
         item = over.item
-        return _Turns(
+        return Turns(
             over.length,
             lambda i: item(self.call(operator.sub, [self.read(name), i])),
             known=over.known,
         )
-
-    def extremum(self, f: Callable, node: ast.Call) -> Any:
-        """Read ``max(items, key=...)`` or ``min(items)``: the first of those that none exceeds."""
-        if {k.arg for k in node.keywords} - {"key"} or isinstance(node.args[0], ast.Starred):
-            raise UnsupportedError("an extremum of this form")
-        over = self.iterated(node.args[0])
-        key = self.hidden("key") if node.keywords else None
-        if key:
-            self.bind(key, self.expression(node.keywords[0].value))
-        self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
-        names = {part: self.hidden(part) for part in ("best", "most", "item", "measure")}
-        if key:
-            names["key"] = key
-        measured = "key(item)" if key else "item"
-        self.bind(names["item"], over.item(self.const(0)))
-        self.statements(written(f"best = item\nmost = {measured}", **names))
-        exceeds = f"measure {'>' if f is max else '<'} most"
-        turn = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
-        self._for_each(names["item"], written(turn, **names), over)
-        return self.read(names["best"])
-
-    # -- comprehensions ----------------------------------------------------------------------------
-
-    def on_listcomp(self, node: ast.ListComp) -> Items | Value:
-        """Read a list of expressions: item by item over a tuple or list, else as a loop."""
-        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a comprehension that binds a variable outside")
-        first, *others = node.generators
-        over = self.iterated(first.iter)
-        is_short = over.known is not None and over.known <= _MOST_UNROLLED
-        if is_short and not (others or first.ifs or self.lengths):
-            return Items(self._comprehended(node, over))
-        name = self.hidden("list", lasts=True)
-        self.bind(name, self.list_of([]))
-        self._for(comprehended(node, name, self.hidden), over)
-        return self.read(name)
-
-    def on_generatorexp(self, node: ast.GeneratorExp) -> Items | Value:
-        """Read a generator, which whoever takes it goes over at once."""
-        return self.on_listcomp(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
-
-    def _comprehended(self, node: ast.ListComp, over: _Turns) -> list:
-        made = []
-        for item in self._items(over):
-            renaming = own_names(node, self.hidden)
-            self.assign(renaming.visit(node.generators[0].target), item)
-            made.append(self.expression(renaming.visit(node.elt)))
-        return made
-
-    def on_dictcomp(self, node: ast.DictComp) -> Named:
-        """Read a dict of expressions over a tuple or list, whose keys are known."""
-        over = self.iterated(node.generators[0].iter)
-        is_short = over.known is not None and over.known <= _MOST_UNROLLED
-        if not is_short or node.generators[1:] or node.generators[0].ifs or self.lengths:
-            raise UnsupportedError("this dict comprehension")
-        both = ast.Tuple([node.key, node.value], ast.Load())
-        pairs = self._comprehended(ast.ListComp(both, node.generators), over)
-        keys = [known(self.one(key)) for key, _ in pairs]
-        if not all(map(is_key, keys)):
-            raise UnsupportedError("a dict with keys that are no texts or integers")
-        return Named(zip(keys, [x for _, x in pairs], strict=True))
-
-    def extended(self, made: Value, xs: Any) -> Value:
-        """Append the items of a list or array to a list, which is returned as it is read then."""
-        if type(xs) is Items:
-            for x in xs:
-                self.append(made, x)
-            return made
-        name = self.held(made)
-        self._append_each(name, self._over_any(xs))
-        return self.read(name)
-
-    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
-        """Read a slice of a list that may grow: a loop that appends to a new list."""
-        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
-            raise UnsupportedError("a slice of a list by what is no integer")
-        given = [self.length(xs), *bounds]
-        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
-        step = self.const(1) if known(bounds[2]) is None else bounds[2]
-        steps, items, name = self.held(step), self.held(xs), self.held(self.list_of([]))
-
-        def item(i: Value) -> Value:
-            passed = self.call(operator.mul, [i, self.read(steps)])
-            return self.item(self.read(items), self.call(operator.add, [self.read(start), passed]))
-
-        self._append_each(name, _Turns(lambda: self.read(n), item))
-        return self.read(name)
-
-    def _append_each(self, name: str, over: _Turns) -> None:
-        """Append what a loop goes over to the list of a variable."""
-        item = self.hidden("item")
-        self._for_each(item, written("xs.append(item)", xs=name, item=item), over)
-
-    def _for_each(self, item: str, body: list[ast.stmt], over: _Turns) -> None:
-        """Read a loop that the source does not have; a variable of this name holds the item."""
-        loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
-        self._for(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
 
     # -- loops -------------------------------------------------------------------------------------
 
@@ -628,19 +421,6 @@ class Loops(Expressions):
 def _place(node: ast.stmt) -> tuple[int, int]:
     return node.lineno, node.col_offset
 
-
-def _indices(n: int) -> str:
-    return f"({', '.join([f'i{k}' for k in range(n)])},)"
-
-
-_MOST_INDICES = 6
-_WIDE = 1000  # columns: loops that stand for one have places of their own
-
-_NESTED: dict[Any, Callable] = {
-    itertools.product: Loops.on_product, itertools.combinations: Loops.on_combinations,
-    np.ndindex: Loops.on_ndindex, np.ndenumerate: Loops.on_ndenumerate,
-}  # fmt: skip
-"""What goes over several indices at once."""
 
 _ITERATORS: dict[Any, Callable] = {
     range: Loops.on_range,

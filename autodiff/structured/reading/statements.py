@@ -30,15 +30,15 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.form.known_functions import are_distinct
+from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import changes_dicts, grown_in, has_no_other_name
-from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.sequences import parts_appended
 
 
-class Statements(Loops):
+class Statements(Comprehensions):
     """Reads statements."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
@@ -169,8 +169,19 @@ class Statements(Loops):
             return [self.item(self.read(name), i) for i in at]
         return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
 
+    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
+        """Read ``np.add.at``, which adds to an element as often as it is named."""
+        values, template = self._index(at)
+        self.store(base, value, values, template, "add", np.add)
+
     def store(
-        self, base: Value, value: Value, values: list[Value], template: Any, code: str = "store"
+        self,
+        base: Value,
+        value: Value,
+        values: list[Value],
+        template: Any,
+        code: str = "store",
+        f: Any = None,
     ) -> None:
         """Write a value into an array at an index, or add it there."""
         if not base.kind.is_array:
@@ -178,7 +189,7 @@ class Statements(Loops):
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
         arrays = [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
-        if any(a.kind.letter != "b" for a in arrays):
+        if any(a.kind.letter != "b" for a in arrays) and f is None:
             if len(arrays) > 1:
                 raise UnsupportedError("a write at several arrays of indices")
             self.leave_unless(self.call(are_distinct, arrays))
@@ -191,7 +202,7 @@ class Statements(Loops):
             raise UnsupportedError("a view without axes")
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of more axes")
-        self.done(Op(code, [base, value, *values], data=template))
+        self.done(Op(code, [base, value, *values], f=f, data=template))
         base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
 
     def on_raise(self, node: ast.Raise) -> None:
