@@ -82,6 +82,11 @@ class Builder:
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []  # of the loops that are open
         self.takers: list[tuple] = []  # of what the generators that are open yield
+        # Elements that are views (`x[..., 0]` of a vector), what holds them, and which variables an
+        # operator changes in place.
+        self.elements: set[Value] = set()
+        self.of_elements: set[Slot] = set()
+        self.changed: set[Slot] = set()
         self.made_of_others: set[Any] = set()  # functions in whose place others were read
         self.left_out: Exception | None = None  # why a statement was not read in this round
         self.size = 0
@@ -166,6 +171,8 @@ class Builder:
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
+        if value in self.elements:
+            self.of_elements.add(slot)
         value = self._here(value)
         slot.writes += 1 if self.depth == 0 else 2
         slot.holds(value.kind)
@@ -249,6 +256,8 @@ class Builder:
                 value.memory.share(slot.memory)  # type: ignore[union-attr] # an array has one
                 slot.memory.root().leaves_block = True
             self.bound[slot] = value
+            if slot in self.of_elements:
+                self.elements.add(value)
         return value
 
     def outside(self, name: str) -> Any:
@@ -318,6 +327,8 @@ class Builder:
             slot.holds(value.kind)
             block.writes[slot] = value
             slot.memory = value.memory
+            if value in self.elements:
+                self.of_elements.add(slot)
         return self.read_slot(slot)
 
     def const(self, x: Any) -> Value:

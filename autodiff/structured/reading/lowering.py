@@ -155,6 +155,7 @@ class _Lowering(Statements):
             self.program.parameters.append(slot)
             self.program.captured.append((*where, self.lasting_kinds[slot]))
         self._check_views()
+        self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
         if self.program.itself is not None and self.program.captured:
             raise UnsupportedError("a function that calls itself and reads arrays from outside")

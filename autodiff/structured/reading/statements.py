@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
+from autodiff.structured.form.indices import (
+    has_arrays,
+    is_element,
+    kind_of_index,
+    parts_of_index,
+    without_ellipsis,
+)
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
@@ -198,8 +204,9 @@ class Statements(Comprehensions):
         if value.kind.is_complex and base.kind.letter != "c":
             raise UnsupportedError("complex numbers written into an array of floats")
         region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if region.is_array and not region.ndim:
-            raise UnsupportedError("a view without axes")
+        if is_element(region, template):
+            template = without_ellipsis(template)
+            region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of more axes")
         self.done(Op(code, [base, value, *values], f=f, data=template))
@@ -233,6 +240,7 @@ class Statements(Comprehensions):
         if name is not None:
             is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
             if not (is_list or old.kind.is_array):
+                self.changed.update([slots[name]] if name in slots else ())
                 bind(self.binary(f, old, self.value(node.value)))
                 return
             # It is changed in place, and bound to the variable once more.
@@ -263,6 +271,12 @@ class Statements(Comprehensions):
     ) -> None:
         """Read an operator that changes the elements of an array."""
         region = kind_of_index(base.kind, [v.kind for v in values], template)
+        if is_element(region, template):
+            value = self._spared(node)
+            template = without_ellipsis(template)
+            element = self.indexed(base, values, template)
+            self.store(base, self.binary(f, element, value), values, template)
+            return
         if f in (operator.add, operator.sub) and not has_arrays(template):
             # Python reads an element before what is added to it, which may write into the array.
             old = None if region.is_array else self.indexed(base, values, template)
@@ -281,6 +295,14 @@ class Statements(Comprehensions):
         value = self.value(node)
         self._check_in_place(f, region, value)
         self.store(base, self.binary(f, old, value), values, template)
+
+    def _spared(self, node: ast.expr) -> Value:
+        """Read what changes an element of which there is a view: it may not write."""
+        block, n = self.block, len(self.block.ops)
+        value = self.value(node)
+        if self.block is not block or any(op.code in WRITES for op in block.ops[n:]):
+            raise UnsupportedError("an element that changes while an operator changes it")
+        return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]``, for a list that may grow."""
