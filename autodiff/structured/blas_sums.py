@@ -1,4 +1,4 @@
-"""Sums that BLAS adds in place, in one pass over memory.
+"""Sums that BLAS adds in place, in one pass over memory, and triangular systems.
 
 It is imported where the first program needs it, since SciPy's linear algebra takes a while.
 """
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from scipy.linalg.blas import daxpy, ddot, dgemm
+from scipy.linalg.blas import daxpy, ddot, dgemm, dtrsm
 
 
 def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
@@ -103,6 +103,13 @@ def inner_product(x: np.ndarray, y: np.ndarray) -> float:
     if 0 < n == len(y):
         return ddot(x, y, n)
     return float((x * y).sum())
+
+
+def divided_twice(x: np.ndarray, lower: np.ndarray) -> np.ndarray:
+    """Return L⁻ᵀ X L⁻¹ for a triangle L."""
+    if not len(x):
+        return x
+    return dtrsm(1.0, lower, dtrsm(1.0, lower, x, lower=1, trans_a=1), side=1, lower=1)
 
 
 class _Collected:

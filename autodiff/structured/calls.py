@@ -132,13 +132,15 @@ def _called(
     g = function()
     if g is None or not Settings.enabled:
         return body(*args, **kwargs)
-    if kwargs or len(args) < programs.n:
+    if kwargs or len(args) < programs.n or programs.keywords:
         placed = _placed(g, args, kwargs)
         if placed is None:
             return body(*args, **kwargs)
         args = placed
     if len(args) != programs.n:
         return body(*args)
+    if programs.keywords:
+        body = functools.partial(_by_name, body, programs.keywords)
     leaves: list = []
     form = tuple([_form_of(a, leaves) for a in args])
     tape = programs.tape_of(tuple(leaves))
@@ -148,6 +150,12 @@ def _called(
             return body(*args)
         return recording.with_loops(programs, g, body, args, tuple(leaves), form)
     return programs.call(g, body, args, tuple(leaves), form, tape)
+
+
+def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
+    """Call a function whose last parameters are given by their names."""
+    n = len(args) - len(names)
+    return body(*args[:n], **dict(zip(names, args[n:], strict=True)))
 
 
 def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
@@ -194,18 +202,20 @@ def key_of_form(form: Any) -> Any:
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
     """Return all arguments in the order of the parameters; None where the call fails."""
     code, defaults = g.__code__, g.__defaults__ or ()
-    if code.co_posonlyargcount or code.co_kwonlyargcount or code.co_flags & _TAKES_MORE:
+    if code.co_posonlyargcount or code.co_flags & _TAKES_MORE or len(args) > code.co_argcount:
         return None
-    rest = code.co_varnames[len(args) : code.co_argcount]
+    rest = code.co_varnames[len(args) : code.co_argcount + code.co_kwonlyargcount]
     if not kwargs.keys() <= set(rest):
         return None
-    first = code.co_argcount - len(defaults)
+    first, named = code.co_argcount - len(defaults), g.__kwdefaults__ or {}
     placed = list(args)
     for i, name in enumerate(rest, len(args)):
         if name in kwargs:
             placed.append(kwargs[name])
-        elif i >= first:
+        elif first <= i < code.co_argcount:
             placed.append(defaults[i - first])
+        elif name in named:
+            placed.append(named[name])
         else:
             return None
     return tuple(placed)
@@ -226,7 +236,9 @@ class Programs:
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
-        self.n = g.__code__.co_argcount
+        code = g.__code__
+        self.n = code.co_argcount + code.co_kwonlyargcount
+        self.keywords = code.co_varnames[code.co_argcount : self.n]
 
     @property
     def lines(self) -> list[int]:

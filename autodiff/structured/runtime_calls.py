@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import functools
 import math
 from typing import Any
 
@@ -31,6 +32,7 @@ class UnequalError(SteppedAsideError, ValueError):
         self.ones = ones
 
 
+_TINY = 1e-150  # running products above this may be divided by
 _LONG = 10_000  # elements: of such arrays BLAS adds up the squares in half the time
 
 
@@ -79,18 +81,88 @@ def cumsum_back(g: np.ndarray) -> np.ndarray:
     return np.cumsum(g[::-1])[::-1]
 
 
+def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a vector by that of its running products."""
+    if np.abs(y).min(initial=1.0) > _TINY:
+        return np.cumsum((g * y)[::-1])[::-1] / x
+    made, behind, before = np.empty_like(x), 0.0, np.concatenate(([1.0], y[:-1]))
+    for i in range(len(x) - 1, -1, -1):
+        made[i] = behind = g[i] + (behind * x[i + 1] if i + 1 < len(x) else 0.0)
+    return made * before
+
+
 def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a matrix by that of its Cholesky factor, around machine code."""
-    x = np.linalg.solve(y.T, _half_triangle(y.T @ g))
-    x = np.linalg.solve(y.T, x.T)
+    """Return the cotangent of a matrix by that of its Cholesky factor."""
+    from autodiff.structured.blas_sums import divided_twice  # it imports SciPy's linear algebra
+
+    x = divided_twice(_half_triangle(y.T @ g), y)
     return _half_triangle(x + x.T)
 
 
 def _half_triangle(x: np.ndarray) -> np.ndarray:
     """Return the lower triangle with the diagonal halved."""
-    x = np.tril(x)
-    x[np.diag_indices_from(x)] *= 0.5
-    return x
+    return x * _halves(len(x))
+
+
+@functools.lru_cache(maxsize=8)
+def _halves(n: int) -> np.ndarray:
+    """Return the lower triangle of ones with halves on the diagonal."""
+    return np.tril(np.ones((n, n))) - 0.5 * np.eye(n)
+
+
+def interp_back_to_values(g: Any, x: Any, xp: np.ndarray) -> np.ndarray:
+    """Return the cotangent of the values at the nodes of an interpolation."""
+    _, j, t = _between(x, xp)
+    return _to_ends(g, j, t, len(xp))
+
+
+def interp_back_to_nodes(g: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> np.ndarray:
+    """Return the cotangent of the nodes of an interpolation."""
+    right, j, t = _between(x, xp)
+    return _to_ends(-g * _slope(right, x, xp, fp), j, t, len(xp))
+
+
+def interp_back_to_places(g: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> Any:
+    """Return the cotangent of the places of an interpolation."""
+    made = g * _slope(_between(x, xp)[0], x, xp, fp)
+    return made if type(x) is np.ndarray else float(made)
+
+
+def _between(x: Any, xp: np.ndarray) -> tuple[Any, Any, Any]:
+    """Return how many nodes are not behind places, the node before, and how far it is to there."""
+    n = len(xp)
+    if n < 2:
+        raise ChangedError("an interpolation of one value")
+    right = xp.searchsorted(x, "right")
+    if type(x) is not np.ndarray:
+        j = min(max(int(right) - 1, 0), n - 2)
+        start, end = xp.item(j), xp.item(j + 1)
+        if not start < end:
+            raise ChangedError("nodes that are not in order")
+        return right, j, min(max((x - start) / (end - start), 0.0), 1.0)
+    j = np.minimum(np.maximum(right - 1, 0), n - 2)
+    start = xp[j]
+    width = xp[j + 1] - start
+    if not width.min(initial=1.0) > 0:
+        raise ChangedError("nodes that are not in order")
+    return right, j, np.minimum(np.maximum((x - start) / width, 0.0), 1.0)
+
+
+def _to_ends(g: Any, j: Any, t: Any, n: int) -> np.ndarray:
+    """Hand what belongs to each place to the nodes on both sides of it."""
+    if type(j) is int:
+        made = np.zeros(n)
+        made[j], made[j + 1] = g * (1.0 - t), g * t
+        return made
+    return np.bincount(j, g * (1.0 - t), n) + np.bincount(j + 1, g * t, n)
+
+
+def _slope(right: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> Any:
+    """Return the slope of an interpolation: at a node the mean of both sides, outside 0."""
+    slopes = np.zeros(len(xp) + 1)
+    slopes[1:-1] = (fp[1:] - fp[:-1]) / (xp[1:] - xp[:-1])
+    left = right - (xp[right - 1] == x) * (right > 0)
+    return 0.5 * (slopes[left] + slopes[right])
 
 
 def norm_back(

@@ -7,6 +7,7 @@ from typing import Any
 from autodiff.structured.form.ir import Op
 from autodiff.structured.form.kinds import (
     Kind,
+    UnsupportedError,
     kind_of_result,
 )
 
@@ -19,6 +20,19 @@ def parts_of_index(template: Any) -> list:
 def has_arrays(template: Any) -> bool:
     """Whether an index has arrays in it: then it makes a copy."""
     return any(part[0] == "array" for part in parts_of_index(template))
+
+
+def is_element(kind: Kind, template: Any) -> bool:
+    """Whether what an index gives is a view of one element: ``x[..., 0]`` of a vector."""
+    return kind.is_array and not kind.ndim and not has_arrays(template)
+
+
+def without_ellipsis(template: Any) -> Any:
+    """Return the index of an element without the ellipsis: it names the same."""
+    made = tuple([part for part in parts_of_index(template) if part[0] != "known"])
+    if not made:
+        raise UnsupportedError("an array without axes")
+    return made
 
 
 def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:

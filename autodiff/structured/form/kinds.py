@@ -37,6 +37,20 @@ class UnboundError(UnsupportedError):
         self.loop = loop
 
 
+class ManyKindsError(UnsupportedError):
+    """A variable is of one kind and then of another.
+
+    Attributes
+    ----------
+    loop : tuple or None
+        The place of the innermost loop around it whose first turn is not read by itself so far.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("a variable that is of one kind and then of another")
+        self.loop: tuple[int, int] | None = None
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -205,7 +219,7 @@ def join(a: Kind, b: Kind) -> Kind:
     if a.parts and len(a.parts) == len(b.parts):
         parts = tuple([join(p, q) for p, q in zip(a.parts, b.parts, strict=True)])
         return Kind(a.classes, parts=parts)
-    raise UnsupportedError("a variable that is of one kind and then of another")
+    raise ManyKindsError
 
 
 def samples(kind: Kind, n: int = 2) -> list[Any]:

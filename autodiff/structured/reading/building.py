@@ -25,6 +25,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
+    ManyKindsError,
     UnboundError,
     UnsupportedError,
     join,
@@ -61,8 +62,11 @@ _OUTSIDE = (
 class Builder:
     """Puts values, operations and blocks together."""
 
-    def __init__(self, with_turns: Iterable[tuple[int, int]] = ()) -> None:
+    def __init__(
+        self, with_turns: Iterable[tuple[int, int]] = (), parted: Iterable[tuple[int, int]] = ()
+    ) -> None:
         self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
+        self.parted = frozenset(parted)  # those whose first turn is read by itself
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -77,6 +81,12 @@ class Builder:
         self.calling: list = []
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []  # of the loops that are open
+        self.takers: list[tuple] = []  # of what the generators that are open yield
+        # Elements that are views (`x[..., 0]` of a vector), what holds them, and which variables an
+        # operator changes in place.
+        self.elements: set[Value] = set()
+        self.of_elements: set[Slot] = set()
+        self.changed: set[Slot] = set()
         self.made_of_others: set[Any] = set()  # functions in whose place others were read
         self.left_out: Exception | None = None  # why a statement was not read in this round
         self.size = 0
@@ -125,6 +135,11 @@ class Builder:
         A tuple of arrays or floats becomes variables of their own, one for each part.
         """
         scope = self.scope
+        if name in scope.outer:
+            self.scope = scope.parent
+            self.bind(name, value)
+            self.scope = scope
+            return
         if self.depth == scope.blocks:  # what it was before is read no more
             scope.functions.pop(name, None)
             scope.forms.pop(name, None)
@@ -152,10 +167,12 @@ class Builder:
                 kind = value.kind.general()
                 self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
         if not is_alike and self.depth > scope.blocks:
-            raise UnsupportedError("a variable that is of one kind and then of another")
+            raise ManyKindsError
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
+        if value in self.elements:
+            self.of_elements.add(slot)
         value = self._here(value)
         slot.writes += 1 if self.depth == 0 else 2
         slot.holds(value.kind)
@@ -239,6 +256,8 @@ class Builder:
                 value.memory.share(slot.memory)  # type: ignore[union-attr] # an array has one
                 slot.memory.root().leaves_block = True
             self.bound[slot] = value
+            if slot in self.of_elements:
+                self.elements.add(value)
         return value
 
     def outside(self, name: str) -> Any:
@@ -308,6 +327,8 @@ class Builder:
             slot.holds(value.kind)
             block.writes[slot] = value
             slot.memory = value.memory
+            if value in self.elements:
+                self.of_elements.add(slot)
         return self.read_slot(slot)
 
     def const(self, x: Any) -> Value:

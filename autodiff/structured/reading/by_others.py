@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Value, known
-from autodiff.structured.form.kinds import UNKNOWN
+from autodiff.structured.form.ir import Items, Value, known
+from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.rules.bound_rules import is_of_library
 from chainrules_core import rrule
@@ -72,9 +72,9 @@ def gradient_first(f: Any, h: Any = 1.0) -> Any:
     return out
 
 
-def gradients(f: Any) -> Any:
+def gradients(f: Any, h: Any = 1.0) -> Any:
     """Return the slopes of a matrix along both axes."""
-    return gradient_first(f), gradient_last(f)
+    return gradient_first(f, h), gradient_last(f, h)
 
 
 def meshgrid(x: Any, y: Any) -> Any:
@@ -101,75 +101,376 @@ def diag(v: Any) -> Any:
     return m
 
 
-def _by_axis(last: Callable, first: Callable, of_all: Callable | None) -> Callable:
-    def chosen(ndim: int, axis: Any = None) -> Callable | None:
-        if ndim == 1:
-            return first if axis in (None, 0, -1) else None
-        if axis is None:
-            return of_all if ndim == 2 else None
-        if type(axis) is not int:
-            return None
-        return last if axis in (-1, ndim - 1) else first if axis in (0, -ndim) else None
-
-    return chosen
+def diff_joined(a: Any, first: Any, last: Any) -> Any:
+    """Return the differences of neighbours in a vector between two others."""
+    x = np.concatenate((first, a, last))
+    return x[1:] - x[:-1]
 
 
-# What is chosen by the number of axes, and by the axis if it is given, which is left out then.
-_BY_AXIS: dict[Any, Callable] = {
-    np.diff: _by_axis(diff, diff_first, diff),
-    np.gradient: _by_axis(gradient_last, gradient_first, gradients),
-}
-_MADE: dict[Any, tuple[Callable, tuple[int, ...]]] = {
-    np.cross: (cross, (1, 1)), np.trace: (trace, (2,)), np.ndarray.trace: (trace, (2,)),
-    np.diag: (diag, (1,)), np.meshgrid: (meshgrid, (1, 1)),
-}  # fmt: skip
-_ALONG: dict[Any, Callable] = {
-    np.std: std, np.var: var, np.ndarray.std: std, np.ndarray.var: var,
-}  # fmt: skip
-_TUPLES = frozenset({gradients, meshgrid})
-_GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
-
-JOINED = frozenset({np.concatenate, np.hstack})
-"""Functions that join vectors, and lists of numbers with them."""
-
-OF_VECTORS = frozenset({*_BY_AXIS, *_MADE, *_ALONG})
-"""Functions that make vectors of lists of numbers."""
-
-ALONG = frozenset({std, var})
-"""Functions that are given the axes."""
-
-FUNCTIONS = frozenset({full, diag, diff, diff_first, cross, trace, var, std, gradient_last,
-                       gradient_first, gradients, meshgrid})  # fmt: skip
-"""Functions of this file that are read in the place of others."""
+def diff_behind(a: Any, first: Any) -> Any:
+    """Return the differences of neighbours in a vector behind another."""
+    x = np.concatenate((first, a))
+    return x[1:] - x[:-1]
 
 
-def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Callable | None:
-    """Return the function that is read in the place of a call; None where it is read as it is."""
-    if f is np.full and len(args) == 2 and not options and _is_float(args[1]):
-        return full
-    kinds = [a.kind for a in args if type(a) is Value and a.kind.dtype == np.float64]
-    given = {name: known(v) if type(v) is Value else UNKNOWN for name, v in options.items()}
-    if not kinds or len(kinds) < len(args) or UNKNOWN in given.values():
-        return None
-    ranks = tuple([kind.ndim for kind in kinds])
-    found: Callable | None = None
-    if f in _BY_AXIS and len(args) == 1 and given.keys() <= {"axis"}:
-        found = _BY_AXIS[f](*ranks, **given)
-    elif f in _MADE and not given and _MADE[f][1] == ranks:
-        found = _MADE[f][0]
-    elif f in _ALONG and len(args) == 1 and given.keys() <= {"axis", "keepdims"} and ranks[0]:
-        found = _ALONG[f]
-    if found is None or (found in _TUPLES and not _GIVE_TUPLES):
-        return None
-    return found if _is_ruled_by_library(f, ranks) else None
+def diff_before(a: Any, last: Any) -> Any:
+    """Return the differences of neighbours in a vector before another."""
+    x = np.concatenate((a, last))
+    return x[1:] - x[:-1]
+
+
+def rolled_first(a: Any, shift: Any) -> Any:
+    """Return an array whose first axis is turned."""
+    at = len(a) - shift % len(a)
+    return np.concatenate((a[at:], a[:at]))
+
+
+def rolled_last(a: Any, shift: Any) -> Any:
+    """Return a matrix whose rows are turned."""
+    n = a.shape[1]
+    at = n - shift % n
+    return np.concatenate((a[:, at:], a[:, :at]), axis=1)
+
+
+def outer_of(f: Any, a: Any, b: Any) -> Any:
+    """Return what a ufunc makes of each element of one vector and each of another."""
+    return f(a[:, None], b)
+
+
+def at_least(a: Any, low: Any) -> Any:
+    """Return what is bounded from below."""
+    return np.maximum(a, low)
+
+
+def at_most(a: Any, high: Any) -> Any:
+    """Return what is bounded from above."""
+    return np.minimum(a, high)
+
+
+def trapezoid(y: Any, x: Any) -> Any:
+    """Return the integral along the last axis over places."""
+    d = x[1:] - x[:-1]
+    return (d * (y[..., 1:] + y[..., :-1]) / 2.0).sum(-1)
+
+
+def trapezoid_by(y: Any, h: Any) -> Any:
+    """Return the integral along the last axis by steps of one width."""
+    return (h * (y[..., 1:] + y[..., :-1]) / 2.0).sum(-1)
+
+
+def polynomial(p: Any, x: Any) -> Any:
+    """Return the values of a polynomial."""
+    y = np.zeros_like(x)
+    for c in p:
+        y = y * x + c
+    return y
+
+
+def between_zeros(a: Any, before: Any, after: Any) -> Any:
+    """Return a vector between zeros."""
+    n = len(a)
+    out = np.zeros(before + n + after)
+    out[before : before + n] = a
+    return out
+
+
+def between_ends(a: Any, before: Any, after: Any) -> Any:
+    """Return a vector with its first and last element again and again."""
+    n = len(a)
+    out = np.empty(before + n + after)
+    out[before : before + n] = a
+    out[:before] = a[0]
+    out[before + n :] = a[n - 1]
+    return out
+
+
+def framed_by_zeros(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
+    """Return a matrix in a frame of zeros."""
+    m, n = a.shape
+    out = np.zeros((above + m + below, before + n + after))
+    out[above : above + m, before : before + n] = a
+    return out
+
+
+def framed_by_ends(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
+    """Return a matrix in a frame of its outermost elements."""
+    m, n = a.shape
+    out = np.empty((above + m + below, before + n + after))
+    out[above : above + m, before : before + n] = a
+    out[above : above + m, :before] = a[:, :1]
+    out[above : above + m, before + n :] = a[:, n - 1 :]
+    out[:above] = out[above : above + 1]
+    out[above + m :] = out[above + m - 1 : above + m]
+    return out
+
+
+def wrapped(a: Any, before: Any, after: Any) -> Any:
+    """Return an array between its own ends, as if it went on."""
+    n = len(a)
+    assert before <= n
+    assert after <= n
+    return np.concatenate((a[n - before :], a, a[:after]))
+
+
+def reflected(a: Any, before: Any, after: Any) -> Any:
+    """Return an array between its own parts backwards, the ends once."""
+    n = len(a)
+    assert before < n
+    assert after < n
+    return np.concatenate((a[1 : before + 1][::-1], a, a[n - 1 - after : n - 1][::-1]))
+
+
+def mirrored(a: Any, before: Any, after: Any) -> Any:
+    """Return an array between its own parts backwards, the ends twice."""
+    n = len(a)
+    assert before <= n
+    assert after <= n
+    return np.concatenate((a[:before][::-1], a, a[n - after :][::-1]))
+
+
+def wrapped_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
+    """Return a matrix as if it went on to all sides."""
+    return wrapped(wrapped(a, above, below).T, before, after).T
+
+
+def reflected_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
+    """Return a matrix between its own parts backwards, the ends once."""
+    return reflected(reflected(a, above, below).T, before, after).T
+
+
+def mirrored_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
+    """Return a matrix between its own parts backwards, the ends twice."""
+    return mirrored(mirrored(a, above, below).T, before, after).T
+
+
+Found = tuple[Callable, list] | None
+"""The function that is read, and its arguments: values, or integers."""
+
+
+def _is_floats(v: Any) -> bool:
+    return type(v) is Value and v.kind.dtype == np.float64 and v.kind.ndim > 0
 
 
 def _is_float(v: Any) -> bool:
     return type(v) is Value and v.kind.is_scalar and v.kind.classes <= {float, np.float64}
 
 
-def _is_ruled_by_library(f: Any, ranks: tuple[int, ...]) -> bool:
+def _is_integer(v: Any) -> bool:
+    return type(v) is Value and v.kind.is_integral and v.kind.classes.isdisjoint({bool, np.bool_})
+
+
+def _known(given: dict[str, Any], name: str, otherwise: Any = None) -> Any:
+    """Return an option if it is known; `UNKNOWN` otherwise."""
+    v = given.get(name, otherwise)
+    return known(v) if type(v) is Value else UNKNOWN if name in given else v
+
+
+def _is_first(v: Value, axis: Any) -> bool | None:
+    """Whether an axis is the first or, if not, the last one; None for others."""
+    ndim = v.kind.ndim
+    if type(axis) is not int or axis % ndim not in (0, ndim - 1) or not -ndim <= axis < ndim:
+        return None
+    return axis % ndim == 0
+
+
+def _by_rank(function: Callable, *ranks: int) -> Callable:
+    """Return what chooses a function for arrays of these ranks, without options."""
+
+    def chosen(args: list, given: dict[str, Any]) -> Found:
+        is_one = not given and all(map(_is_floats, args))
+        return (function, args) if is_one and ranks == tuple([v.kind.ndim for v in args]) else None
+
+    return chosen
+
+
+def _by_axes(function: Callable) -> Callable:
+    """Return what chooses a function that is given the axes."""
+
+    def chosen(args: list, given: dict[str, Any]) -> Found:
+        if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
+            return None
+        options = _known(given, "axis"), _known(given, "keepdims", False)
+        return None if UNKNOWN in options else (function, [*args, *options])
+
+    return chosen
+
+
+def _differences(args: list, given: dict[str, Any]) -> Found:
+    if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= _OF_DIFF:
+        return None
+    (a,) = args
+    ends = [_vector(given[name]) for name in ("prepend", "append") if name in given]
+    is_first = _is_first(a, _known(given, "axis", -1))
+    if is_first is None or (ends and (a.kind.ndim > 1 or None in ends)):
+        return None
+    if len(ends) == 2:
+        return diff_joined, [a, *ends]
+    if ends:
+        return diff_behind if "prepend" in given else diff_before, [a, *ends]
+    return diff_first if is_first else diff, args
+
+
+def _vector(v: Any) -> Any:
+    """Return numbers as a list, and a vector as it is; None for others."""
+    parts = v if isinstance(v, tuple) else (v,)
+    if all(type(p) is Value and p.kind.is_scalar and not p.kind.is_complex for p in parts):
+        return Items(parts)
+    return v if _is_floats(v) and v.kind.ndim == 1 else None
+
+
+def _slopes(args: list, given: dict[str, Any]) -> Found:
+    if not args or not _is_floats(args[0]) or not all(map(_is_float, args[1:])) or len(args) > 2:
+        return None
+    if not given:
+        if args[0].kind.ndim == 2:
+            return (gradients, args) if _GIVE_TUPLES else None
+        return (gradient_first, args) if args[0].kind.ndim == 1 else None
+    is_first = _is_first(args[0], _known(given, "axis")) if given.keys() == {"axis"} else None
+    return None if is_first is None else (gradient_first if is_first else gradient_last, args)
+
+
+def _turned(args: list, given: dict[str, Any]) -> Found:
+    named = dict(zip(("a", "shift", "axis"), args, strict=False)) | given
+    if not named.keys() <= {"a", "shift", "axis"} or len(named) < len(args) + len(given):
+        return None
+    a: Any = named.get("a")
+    shift, axis = named.get("shift"), _known(named, "axis")
+    if not _is_floats(a) or not _is_integer(shift) or a.kind.ndim > 2:
+        return None
+    if a.kind.ndim == 1 and axis is None:
+        axis = 0
+    is_first = _is_first(a, axis)
+    return None if is_first is None else (rolled_first if is_first else rolled_last, [a, shift])
+
+
+def _bounded(args: list, given: dict[str, Any]) -> Found:
+    named = [given[name] for names in _BOUNDS for name in names if name in given]
+    if len(args) + len(named) != 3 or len(named) < len(given):
+        return None
+    a, low, high = *args, *named
+    if not (_is_floats(a) or _is_float(a)) or not all(type(v) is Value for v in (low, high)):
+        return None
+    if known(high) is None and known(low) is not None:
+        return at_least, [a, low]
+    return (at_most, [a, high]) if known(low) is None and known(high) is not None else None
+
+
+def _integral(args: list, given: dict[str, Any]) -> Found:
+    if not args or not _is_floats(args[0]) or len(args) + len(given) > 2:
+        return None
+    (by,) = (*args[1:], *given.values()) or (1.0,)
+    if by == 1.0 or (given.keys() == {"dx"} and _is_float(by)):
+        return trapezoid_by, [args[0], by]
+    is_place = _is_floats(by) and by.kind.ndim == 1 and given.keys() <= {"x"}
+    return (trapezoid, [args[0], by]) if is_place else None
+
+
+def _of_coefficients(args: list, given: dict[str, Any]) -> Found:
+    is_one = len(args) == 2 and all(map(_is_floats, args)) and args[0].kind.ndim == 1
+    return (polynomial, args) if is_one and not given else None
+
+
+def _padded(args: list, given: dict[str, Any]) -> Found:
+    named = dict(zip(("array", "pad_width", "mode"), args, strict=False)) | given
+    if not named.keys() <= {"array", "pad_width", "mode"} or len(named) < len(args) + len(given):
+        return None
+    a: Any = named.get("array")
+    mode = _known(named, "mode", "constant")
+    if not _is_floats(a) or a.kind.ndim > 2 or mode not in _PADDINGS:
+        return None
+    widths = _widths(named.get("pad_width"), a.kind.ndim)
+    return None if widths is None else (_PADDINGS[mode][a.kind.ndim - 1], [a, *widths])
+
+
+def _widths(v: Any, ndim: int) -> list[int] | None:
+    """Return the widths on both sides along each axis, if they are known."""
+    x = _known_parts(v)
+    try:
+        pairs = np.broadcast_to(np.array(x), (ndim, 2)).ravel()
+    except ValueError:
+        return None
+    return pairs.tolist() if pairs.dtype.kind == "i" and (pairs >= 0).all() else None
+
+
+def _known_parts(v: Any) -> Any:
+    if isinstance(v, tuple):
+        return [_known_parts(part) for part in v]
+    return known(v) if type(v) is Value else None
+
+
+def _filled(args: list, given: dict[str, Any]) -> Found:
+    return (full, args) if len(args) == 2 and not given and _is_float(args[1]) else None
+
+
+_GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
+_OF_DIFF = frozenset({"axis", "prepend", "append"})
+_BOUNDS = (("a_min", "min"), ("a_max", "max"))
+_PADDINGS = {
+    "constant": (between_zeros, framed_by_zeros), "edge": (between_ends, framed_by_ends),
+    "wrap": (wrapped, wrapped_frame), "reflect": (reflected, reflected_frame),
+    "symmetric": (mirrored, mirrored_frame),
+}  # fmt: skip
+_OTHERS: dict[Any, Callable] = {
+    np.full: _filled, np.diff: _differences, np.gradient: _slopes, np.roll: _turned,
+    np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
+    np.polyval: _of_coefficients,
+    np.cross: _by_rank(cross, 1, 1), np.trace: _by_rank(trace, 2),
+    np.ndarray.trace: _by_rank(trace, 2), np.diag: _by_rank(diag, 1),
+    np.meshgrid: _by_rank(meshgrid, 1, 1),
+    np.std: _by_axes(std), np.ndarray.std: _by_axes(std),
+    np.var: _by_axes(var), np.ndarray.var: _by_axes(var),
+}  # fmt: skip
+
+JOINED = frozenset({np.concatenate, np.hstack})
+"""Functions that join vectors, and lists of numbers with them."""
+
+REDUCED: dict[Any, Callable] = {
+    np.add: np.sum,
+    np.multiply: np.prod,
+    np.maximum: np.max,
+    np.minimum: np.min,
+}
+"""Ufunc → the function that does what its method ``reduce`` does."""
+
+READ = frozenset(_OTHERS)
+"""Functions that may be read as made of others."""
+
+OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip}
+"""Functions that make vectors of lists of numbers."""
+
+FUNCTIONS = frozenset(
+    {full, diag, diff, diff_first, diff_joined, diff_behind, diff_before, cross, trace, var, std}
+    | {gradient_last, gradient_first, gradients, meshgrid, rolled_first, rolled_last, at_least}
+    | {outer_of, at_most, trapezoid, trapezoid_by, polynomial}
+    | {f for both in _PADDINGS.values() for f in both}
+)
+"""Functions of this file that are read in the place of others."""
+
+
+def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Found:
+    """Return the function that is read in the place of a call, and what it is given.
+
+    None where the call is read as it is.
+    """
+    choose = _OTHERS.get(f)
+    found = None if choose is None else choose(args, options)
+    if found is None or f is np.full:
+        return found
+    return found if _is_ruled_by_library(f, args, options) else None
+
+
+def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
     entry = rrule.entry(key_of(function_of(f))[0])
-    samples = tuple([np.ones((2,) * n) for n in ranks])
-    resolved = None if entry is None else entry.resolve(samples, {}, None)
+    if f is np.polyval:  # tracing reads it, too
+        return entry is None
+    try:
+        given = tuple(map(_sample, args))
+        named = {name: _sample(v) for name, v in options.items()}
+        resolved = None if entry is None else entry.resolve(given, named, None)
+    except UnsupportedError:
+        return False
     return resolved is not None and is_of_library(resolved[0])
+
+
+def _sample(v: Any) -> Any:
+    return tuple(map(_sample, v)) if isinstance(v, tuple) else samples(v.kind)[0]

@@ -24,7 +24,14 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.by_others import ALONG, JOINED, OF_VECTORS, made_of_others
+from autodiff.structured.reading.by_others import (
+    JOINED,
+    OF_VECTORS,
+    READ,
+    REDUCED,
+    made_of_others,
+    outer_of,
+)
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -44,6 +51,10 @@ class Calls(Sequences):
         """Read the argument ``out`` of a ufunc, which its result is written into."""
         raise NotImplementedError
 
+    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
+        """Read ``np.add.at``, which adds to an element as often as it is named."""
+        raise NotImplementedError
+
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
         """Read an operator of two values."""
         raise NotImplementedError
@@ -59,17 +70,10 @@ class Calls(Sequences):
         own: list[Value] = []
         if isinstance(node.func, ast.Attribute):
             owner = self.expression(node.func.value)
-            if type(owner) is Named:
-                return self._of_dict(owner, node)
-            if type(owner) in OBJECTS:
-                return self._of_object(self.attribute(owner, node.func.attr), node)
-            if isinstance(owner, Record):
-                return self._of_record(owner, node)
-            if type(owner) is Columns:
-                return self._append_to_columns(owner, self.expression(node.args[0]))
+            found = self._of_owner(owner, node, node.func.attr)
+            if found is not NotImplemented:
+                return found
             owner = self.one(owner)
-            if owner.kind.is_list:
-                return self._of_list(owner, node)
             if owner.kind.is_array:
                 f = method_of_array(owner.kind, node.func.attr)
                 own = [owner]
@@ -97,6 +101,39 @@ class Calls(Sequences):
             raise UnsupportedError("a call of what is not known")
         args = [*own, *self._displayed(node.args)]
         return self.called(f, args, self._named(node))
+
+    def _of_owner(self, owner: Any, node: ast.Call, name: str) -> Any:
+        """Read a call of a method of what is no number or array; NotImplemented for others."""
+        if type(owner) is Named:
+            return self._of_dict(owner, node)
+        if type(owner) in OBJECTS:
+            return self._of_object(self.attribute(owner, name), node)
+        if isinstance(owner, Record):
+            return self._of_record(owner, node)
+        if type(owner) is Columns:
+            return self._append_to_columns(owner, self.expression(node.args[0]))
+        if type(owner) is Value and owner.kind.is_list:
+            return self._of_list(owner, node)
+        is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
+        return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
+
+    def _of_ufunc(self, f: Value, node: ast.Call) -> Any:
+        """Read ``np.subtract.outer(x, y)`` of vectors, or ``np.add.reduce(x)``."""
+        name, at = node.func.attr, node.args[1:2]  # type: ignore[attr-defined]
+        if name == "at" and known(f) is np.add and len(node.args) == 3 and not node.keywords:
+            base, value = (self.value(node.args[k]) for k in (0, 2))
+            self.add_at(base, at[0], value)
+            return self.const(None)
+        args = self._displayed(node.args)
+        if name == "outer" and not node.keywords and len(args) == known(f).nin == 2:
+            args = list(map(self.vector_of, args))
+            if all(_has_rows(x) and x.kind.ndim == 1 for x in args):
+                return self.inline(outer_of, [f, *args], {})
+        reduce = REDUCED.get(known(f)) if name == "reduce" else None
+        options = self._named(node)
+        if reduce is None or len(args) != 1 or not _has_rows(args[0]):
+            raise UnsupportedError(f"{name} of a ufunc")
+        return self.called(reduce, args, {"axis": self.const(0)} | options)
 
     def _of_record(self, owner: Record, node: ast.Call) -> Any:
         """Read a call of a method, or of a field, of a named tuple."""
@@ -152,7 +189,8 @@ class Calls(Sequences):
             found = self._of_python(f, args)
             if found is not NotImplemented:
                 return found
-        if type(f) is types.FunctionType and f not in PURE and rrule.entry(f) is None:
+        is_user = type(f) is types.FunctionType and f not in PURE and f not in READ
+        if is_user and rrule.entry(f) is None:
             if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
@@ -166,7 +204,11 @@ class Calls(Sequences):
         others = made_of_others(f, args, options)
         if others is not None:
             self.made_of_others.add(f)
-            return self.inline(others, args, options if others in ALONG else {})
+            function, given = others
+            is_read = (Value, tuple, Items)
+            return self.inline(
+                function, [v if type(v) in is_read else self.const(v) for v in given], {}
+            )
         values = [self.one(a, given=True) for a in args]
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):

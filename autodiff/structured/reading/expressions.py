@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import has_arrays, kind_of_index
-from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
+from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
+from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, flat, known
 from autodiff.structured.form.kinds import (
+    Kind,
     UnsupportedError,
     kind_of,
     samples,
@@ -301,10 +302,35 @@ class Expressions(Calls):
         if not base.kind.is_array:
             raise UnsupportedError("an index of what is no array")
         kind = kind_of_index(base.kind, [v.kind for v in values], template)
+        if is_element(kind, template):
+            return self._element(base, values, template)
         if kind.is_array and not has_arrays(template):
             return self.view(Op("view", [base, *values], data=template), kind)
         base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
         return self.made(Op("load", [base, *values], data=template), kind)
+
+    def _element(self, base: Value, values: list[Value], template: Any) -> Value:
+        """Read a view of one element as a number: `check_elements` finds whether one can tell."""
+        if base.kind.letter != "f":
+            raise UnsupportedError("a view without axes")
+        base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
+        kind = Kind(frozenset([base.kind.dtype.type]))  # type: ignore[union-attr] # an array has one
+        made = self.made(Op("load", [base, *values], data=template), kind)
+        self.elements.add(made)
+        return made
+
+    def check_elements(self, blocks: list) -> None:
+        """Raise if somebody could tell an element that is read from a view of it."""
+        for op in [op for block in blocks for op in block.ops]:
+            is_one = op.out in self.elements and op.code == "load"
+            if is_one and op.args[0].memory.root().is_written:
+                raise UnsupportedError("a view without axes of what is written into")
+            is_used = op.code in ("call", "tuple", "store", "add", "sub", "read")
+            if not is_used and not self.elements.isdisjoint(op.args):
+                raise UnsupportedError("a view without axes that is kept")
+        returned = flat(self.program.returned)
+        if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
+            raise UnsupportedError("a view without axes that is returned or changed")
 
 
 def _is_told(v: Any) -> bool:

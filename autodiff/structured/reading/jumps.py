@@ -189,6 +189,20 @@ def _like(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
     return ast.copy_location(made, loop)
 
 
+def without_break(nodes: list[ast.stmt], flag: str) -> list[ast.stmt]:
+    """Return the statements of one turn: a variable says whether they leave the loop."""
+    made: list[ast.stmt] = []
+    for node in nodes:
+        if isinstance(node, ast.Break):
+            made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
+        elif isinstance(node, ast.If):
+            branches = without_break(node.body, flag), without_break(node.orelse, flag)
+            made.append(ast.copy_location(ast.If(node.test, *branches), node))
+        else:
+            made.append(node)
+    return made
+
+
 def _noted(nodes: list[ast.stmt], flag: str) -> list[ast.stmt]:
     """Return statements that say that the loop was left before they leave it."""
     made: list[ast.stmt] = []

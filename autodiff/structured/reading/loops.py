@@ -23,20 +23,19 @@ from autodiff.structured.form.ir import (
     blocks_of,
     known,
 )
-from autodiff.structured.form.kinds import Kind, UnsupportedError, join
-from autodiff.structured.form.known_functions import length_of_slice, start_of_slice, turns_of
-from autodiff.structured.reading.expressions import Expressions
-from autodiff.structured.reading.jumps import breaks, structured
-from autodiff.structured.reading.lists import comprehended, own_names, written
+from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
+from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.reading.jumps import breaks, structured, without_break
 from autodiff.structured.reading.scopes import NO_VALUES
+from autodiff.structured.reading.several_indices import SeveralIndices
 
 _INT = frozenset([int])
 _MOST_ROUNDS = 6
-_MANY, _MOST_UNROLLED = 32, 64
+_MANY, MOST_UNROLLED = 32, 64
 """Of so many items a loop goes over a list of numbers; of others it is read so many times."""
 
 
-class _Turns:
+class Turns:
     """What a loop goes over, by the number of the turn.
 
     Attributes
@@ -64,7 +63,7 @@ class _Turns:
         self.known = known
 
 
-class Loops(Expressions):
+class Loops(SeveralIndices):
     """Reads loops."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
@@ -79,20 +78,36 @@ class Loops(Expressions):
 
     def on_for(self, node: ast.For) -> None:
         """Read a loop over something."""
-        self._for(node, self.iterated(node.iter))
+        inner = self.nested(node)
+        if inner is not None:
+            self.statements(inner)
+            return
+        counted = self.counted(node)
+        if counted is not None:
+            self.statements(counted)
+        elif self.is_generator(node.iter):
+            self.over_generator(node)
+        else:
+            self._for(node, self.iterated(node.iter))
 
-    def _for(self, node: ast.For, over: _Turns) -> None:
+    def over_generator(self, node: ast.For) -> None:
+        """Read a loop over what a generator function yields."""
+        raise NotImplementedError
+
+    def _for(self, node: ast.For, over: Turns) -> None:
         lengths, self.lengths = self.lengths, []
-        if over.known is None:
+        if over.known is None and _place(node) in self.parted:
+            self._part_turns(node, over)
+        elif over.known is None:
             self._turn(node, over)
-        elif over.known <= _MOST_UNROLLED:
+        elif over.known <= MOST_UNROLLED:
             self._unroll(node, over)
         else:
             raise UnsupportedError("a loop over a long tuple")
         for xs, n in lengths:
             self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
 
-    def _turn(self, node: ast.For, over: _Turns) -> None:
+    def _turn(self, node: ast.For, over: Turns) -> None:
         if over.bounds is not None and isinstance(node.target, ast.Name):
             bounds, name, item = over.bounds, node.target.id, None
         else:
@@ -116,7 +131,7 @@ class Loops(Expressions):
             self.kinds[slot] = Kind(_INT)
             return self.apart(read)
 
-        body, bound = self._loop(turn)
+        body, bound = self._loop(turn, node)
         self.flags.pop()
         slot.writes += 2
         self._add_loop(For(slot, bounds, body, flag), node, readable)
@@ -124,9 +139,39 @@ class Loops(Expressions):
             turns = self.call(turns_of, bounds)
             self.leave_unless(self.call(operator.ge, [turns, self.const(1)]))
 
+    def _part_turns(self, node: ast.For, over: Turns) -> None:
+        """Read the first turn by itself: a variable is of another kind before it."""
+        n, item = self.held(over.length()), over.item
+        one = self.const(1)
+        self.leave_unless(self.call(operator.ge, [self.read(n), one]))
+
+        def others() -> None:
+            rest = Turns(
+                lambda: self.call(operator.sub, [self.read(n), one]),
+                lambda i: item(self.call(operator.add, [i, one])),
+            )
+            self._turn(node, rest)
+
+        self._first_turn(node, lambda: self.assign(node.target, item(self.const(0))), others)
+
+    def _first_turn(
+        self, node: ast.For | ast.While, begin: Callable[[], None], others: Callable[[], None]
+    ) -> None:
+        """Read one turn of a loop, and the others unless it ends there."""
+        nodes, flag = self._body_of(node)
+        left = self.hidden("left") if flag else ""
+        if left:
+            self.bind(left, self.const(False))
+        begin()
+        self.statements(without_break(nodes, left) if left else nodes)
+        if left:
+            self.branches(self.read(left), lambda: None, others)
+        else:
+            others()
+
     def _keeps(self, node: ast.stmt, bound: dict[Slot, Kind]) -> bool:
         """Whether variables that a loop alone binds are read behind it, so it must have a turn."""
-        place = node.lineno, node.col_offset
+        place = _place(node)
         if place in self.with_turns:
             self.kinds |= {slot: kind.general() for slot, kind in bound.items()}
             return True
@@ -138,7 +183,7 @@ class Loops(Expressions):
         loop.function, loop.line = self.scope.function.__qualname__, node.lineno
         self.add_node(loop)
 
-    def _unroll(self, node: ast.For, over: _Turns) -> None:
+    def _unroll(self, node: ast.For, over: Turns) -> None:
         nodes, flag = self._body_of(node)
         if flag:
             raise UnsupportedError("a loop over a tuple that ends early")
@@ -155,12 +200,12 @@ class Loops(Expressions):
         for name in names:
             self.scope.functions.pop(name, None)
 
-    def _items(self, over: _Turns) -> Iterator[Any]:
+    def _items(self, over: Turns) -> Iterator[Any]:
         """Yield what a loop goes over if the number of turns is known."""
         for i in range(over.known or 0):
             yield over.item(self.const(i))
 
-    def iterated(self, node: ast.expr) -> _Turns:
+    def iterated(self, node: ast.expr) -> Turns:
         """Read what a loop goes over."""
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             found = self.expression(node.func)
@@ -173,36 +218,36 @@ class Loops(Expressions):
                 return method(self, node.args, **options)
         return self._over_any(self.expression(node))
 
-    def _over_any(self, value: Any) -> _Turns:
+    def _over_any(self, value: Any) -> Turns:
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
         if type(value) is Columns:
             overs = list(map(self._over_list, value))
-            return _Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
+            return Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
             raise UnsupportedError("a loop over an array without axes")
         name = self.held(value)
-        return _Turns(
+        return Turns(
             lambda: self.called(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
 
-    def _over_list(self, xs: Value) -> _Turns:
+    def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""
         name, n = self.held(xs), self.held(self.length(xs))
         self.lengths.append((name, n))
-        return _Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
+        return Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
 
-    def _over(self, items: list) -> _Turns:
+    def _over(self, items: list) -> Turns:
         columns = self._columns_of(items) if len(items) > _MANY else None
         if columns is not None:
             return self._over_any(columns)
         n = self.const(len(items))
-        return _Turns(lambda: n, lambda i: items[known(i)], known=len(items))
+        return Turns(lambda: n, lambda i: items[known(i)], known=len(items))
 
     def _columns_of(self, items: list) -> Columns | Value | None:
         """Return a list of what is known, or a list for each part of tuples: a loop goes over it.
@@ -222,7 +267,7 @@ class Loops(Expressions):
             return made[0]
         return Columns(made) if all(map(_is_tuple, items)) else None
 
-    def on_range(self, nodes: list[ast.expr]) -> _Turns:
+    def on_range(self, nodes: list[ast.expr]) -> Turns:
         """Read a range as a loop goes over it."""
         bounds = [self.value(a) for a in nodes]
         if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
@@ -237,13 +282,13 @@ class Loops(Expressions):
                 i = self.call(operator.mul, [i, self._integer(self.read(names[2]))])
             return self.call(operator.add, [first, i])
 
-        return _Turns(lambda: self.call(turns_of, list(map(self.read, names))), item, bounds)
+        return Turns(lambda: self.call(turns_of, list(map(self.read, names))), item, bounds)
 
     def _integer(self, value: Value) -> Value:
         """Return an integer of Python's: the items of a range are such."""
         return value if value.kind.classes == _INT else self.call(int, [value])
 
-    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> _Turns:
+    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> Turns:
         """Read ``enumerate(items, start)``."""
         if not 1 <= len(nodes) <= 2 or (nodes[1:] and start):
             raise UnsupportedError("a call that fails")
@@ -253,13 +298,13 @@ class Loops(Expressions):
             raise UnsupportedError("enumerate from what is no integer")
         name = self.held(first)
         item = over.item
-        return _Turns(
+        return Turns(
             over.length,
             lambda i: (self.call(operator.add, [self.read(name), i]), item(i)),
             known=over.known,
         )
 
-    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> _Turns:
+    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> Turns:
         """Read ``zip(...)``: it ends with the shortest."""
         overs = [self.iterated(a) for a in nodes]
         if not overs:
@@ -276,108 +321,24 @@ class Loops(Expressions):
         else:
             shortest = self.call(min, lengths) if lengths[1:] else lengths[0]
         name = self.held(shortest)
-        return _Turns(
+        return Turns(
             lambda: self.read(name),
             lambda i: tuple([over.item(i) for over in overs]),
             known=min(turns) if turns else None,
         )
 
-    def on_reversed(self, nodes: list[ast.expr]) -> _Turns:
+    def on_reversed(self, nodes: list[ast.expr]) -> Turns:
         """Read ``reversed(items)``."""
         if len(nodes) != 1:
             raise UnsupportedError("a call that fails")
         over = self.iterated(nodes[0])
         name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
         item = over.item
-        return _Turns(
+        return Turns(
             over.length,
             lambda i: item(self.call(operator.sub, [self.read(name), i])),
             known=over.known,
         )
-
-    def extremum(self, f: Callable, node: ast.Call) -> Any:
-        """Read ``max(items, key=...)`` or ``min(items)``: the first of those that none exceeds."""
-        if {k.arg for k in node.keywords} - {"key"} or isinstance(node.args[0], ast.Starred):
-            raise UnsupportedError("an extremum of this form")
-        over = self.iterated(node.args[0])
-        key = self.hidden("key") if node.keywords else None
-        if key:
-            self.bind(key, self.expression(node.keywords[0].value))
-        self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
-        names = {part: self.hidden(part) for part in ("best", "most", "item", "measure")}
-        if key:
-            names["key"] = key
-        measured = "key(item)" if key else "item"
-        self.bind(names["item"], over.item(self.const(0)))
-        self.statements(written(f"best = item\nmost = {measured}", **names))
-        exceeds = f"measure {'>' if f is max else '<'} most"
-        turn = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
-        self._for_each(names["item"], written(turn, **names), over)
-        return self.read(names["best"])
-
-    # -- comprehensions ----------------------------------------------------------------------------
-
-    def on_listcomp(self, node: ast.ListComp) -> Items | Value:
-        """Read a list of expressions: item by item over a tuple or list, else as a loop."""
-        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a comprehension that binds a variable outside")
-        first, *others = node.generators
-        over = self.iterated(first.iter)
-        is_short = over.known is not None and over.known <= _MOST_UNROLLED
-        if is_short and not (others or first.ifs or self.lengths):
-            return Items(self._comprehended(node, over))
-        name = self.hidden("list", lasts=True)
-        self.bind(name, self.list_of([]))
-        self._for(comprehended(node, name, self.hidden), over)
-        return self.read(name)
-
-    def on_generatorexp(self, node: ast.GeneratorExp) -> Items | Value:
-        """Read a generator, which whoever takes it goes over at once."""
-        return self.on_listcomp(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
-
-    def _comprehended(self, node: ast.ListComp, over: _Turns) -> list:
-        made = []
-        for item in self._items(over):
-            renaming = own_names(node, self.hidden)
-            self.assign(renaming.visit(node.generators[0].target), item)
-            made.append(self.expression(renaming.visit(node.elt)))
-        return made
-
-    def extended(self, made: Value, xs: Any) -> Value:
-        """Append the items of a list or array to a list, which is returned as it is read then."""
-        if type(xs) is Items:
-            for x in xs:
-                self.append(made, x)
-            return made
-        name = self.held(made)
-        self._append_each(name, self._over_any(xs))
-        return self.read(name)
-
-    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
-        """Read a slice of a list that may grow: a loop that appends to a new list."""
-        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
-            raise UnsupportedError("a slice of a list by what is no integer")
-        given = [self.length(xs), *bounds]
-        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
-        step = self.const(1) if known(bounds[2]) is None else bounds[2]
-        steps, items, name = self.held(step), self.held(xs), self.held(self.list_of([]))
-
-        def item(i: Value) -> Value:
-            passed = self.call(operator.mul, [i, self.read(steps)])
-            return self.item(self.read(items), self.call(operator.add, [self.read(start), passed]))
-
-        self._append_each(name, _Turns(lambda: self.read(n), item))
-        return self.read(name)
-
-    def _append_each(self, name: str, over: _Turns) -> None:
-        """Append what a loop goes over to the list of a variable."""
-        item = self.hidden("item")
-        self._for_each(item, written("xs.append(item)", xs=name, item=item), over)
-
-    def _for_each(self, item: str, body: list[ast.stmt], over: _Turns) -> None:
-        """Read a loop that the source does not have; a variable of this name holds the item."""
-        loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
-        self._for(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
 
     # -- loops -------------------------------------------------------------------------------------
 
@@ -395,11 +356,21 @@ class Loops(Expressions):
                     if slot is not None and slot in self.kinds and self.kinds[slot].is_scalar:
                         self.kinds[slot] = self.kinds[slot].general()
 
-    def _loop(self, turn: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
+    def _loop(
+        self, turn: Callable[[], list], node: ast.For | ast.While
+    ) -> tuple[list, dict[Slot, Kind]]:
         """Read the body of a loop until the kinds at its beginning hold for every turn.
 
         Also return the variables that each turn binds, and that need not be bound before.
         """
+        try:
+            return self._rounds(turn)
+        except ManyKindsError as error:
+            if error.loop is None and _place(node) not in self.parted:
+                error.loop = _place(node)
+            raise
+
+    def _rounds(self, turn: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
         others = self.left_out
         for _ in range(_MOST_ROUNDS):
             before, self.left_out = dict(self.kinds), None
@@ -425,8 +396,15 @@ class Loops(Expressions):
         """Read a loop with a test."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
             raise UnsupportedError("a test of a loop that binds a variable")
+        if _place(node) in self.parted:
+            self.leave_unless(self.test(node.test))
+            self._first_turn(node, lambda: None, lambda: self._while(node))
+        else:
+            self._while(node)
+
+    def _while(self, node: ast.While) -> None:
         had_turn = ""
-        if (node.lineno, node.col_offset) in self.with_turns:
+        if _place(node) in self.with_turns:
             had_turn = self.held(self.const(False))
         readable = set(self.kinds)
         self.end_block()
@@ -451,7 +429,7 @@ class Loops(Expressions):
             self.statements(nodes)
 
         self.flags.append(flag or "")
-        body, bound = self._loop(turn)
+        body, bound = self._loop(turn, node)
         if any(
             op.code in (*WRITES, *LIST_WRITES) for block in blocks_of(parts[1]) for op in block.ops
         ):
@@ -461,6 +439,10 @@ class Loops(Expressions):
         self._add_loop(While(parts[1], parts[0], body, flag), node, readable)
         if self._keeps(node, bound):
             self.leave_unless(self.read(had_turn))
+
+
+def _place(node: ast.stmt) -> tuple[int, int]:
+    return node.lineno, node.col_offset
 
 
 def _is_tuple(x: Any) -> bool:

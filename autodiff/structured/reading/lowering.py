@@ -19,6 +19,7 @@ from autodiff.structured.form.ir import (
     WRITES,
     Fields,
     Memory,
+    Named,
     Op,
     Program,
     Value,
@@ -27,7 +28,9 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import (
+    UNKNOWN,
     Kind,
+    ManyKindsError,
     UnboundError,
     UnsupportedError,
     join,
@@ -82,15 +85,21 @@ def lower(
         If it uses what is not handled.
     """
     with_turns: set = set()
+    parted: set = set()
     returns: Kind | None = None  # if the function calls itself
     while True:
-        reading = _Lowering(with_turns, returns)
+        reading = _Lowering(with_turns, parted, returns)
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
             if error.loop is None or error.loop in with_turns:
                 raise
             with_turns.add(error.loop)
+            continue
+        except ManyKindsError as error:
+            if error.loop is None:
+                raise
+            parted.add(error.loop)
             continue
         if not reading.calls_itself:
             return lowered
@@ -116,8 +125,8 @@ class Lowered:
 class _Lowering(Statements):
     """Reads functions."""
 
-    def __init__(self, with_turns: set, returns: Kind | None) -> None:
-        super().__init__(with_turns)
+    def __init__(self, with_turns: set, parted: set, returns: Kind | None) -> None:
+        super().__init__(with_turns, parted)
         self.calls_itself = False
         self.returns = returns  # what the function returns, where it calls itself
         self.given: tuple = ()  # the function, and for each argument its kind or value
@@ -131,6 +140,8 @@ class _Lowering(Statements):
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
+        if node.args.vararg or node.args.kwarg:
+            raise UnsupportedError("parameters * and **")
         for name, part in zip(_parameters(node), form, strict=True):
             self._parameter(name, part, leaves, known_args)
         self.program.returned = self._statements_of(_statements(node))
@@ -144,6 +155,7 @@ class _Lowering(Statements):
             self.program.parameters.append(slot)
             self.program.captured.append((*where, self.lasting_kinds[slot]))
         self._check_views()
+        self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
         if self.program.itself is not None and self.program.captured:
             raise UnsupportedError("a function that calls itself and reads arrays from outside")
@@ -211,9 +223,13 @@ class _Lowering(Statements):
         if type(function) is LocalFunction:
             node, outer = function.node, function.scope
             parameters = _parameters(node)
-            own = [*parameters, *_bound_in(node)]
+            own = {*parameters, *_bound_in(node)} - _nonlocal_in(node)
             scope = Scope(outer.function, outer.depth, outer, own, self.depth)
-            defaults: tuple = tuple([self.read_in(outer, place) for place in function.defaults])
+            defaults: dict[str, Any] = function.defaults
+
+            def default(name: str) -> Any:
+                return self.read_in(outer, defaults[name])
+
         else:
             if function not in FUNCTIONS and (is_ours(function) or is_library(function)):
                 raise UnsupportedError(f"{function.__name__} of a library")
@@ -221,19 +237,21 @@ class _Lowering(Statements):
             parameters = _parameters(node)
             scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
             self.guards.append((Attributes(function), "__code__", function.__code__))
-            self.guards.append((Attributes(function), "__defaults__", function.__defaults__))
-            defaults = function.__defaults__ or ()
+            for part in ("__defaults__", "__kwdefaults__"):
+                self.guards.append((Attributes(function), part, getattr(function, part)))
+            last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+            self.guards += [(named, name, x) for name, x in named.items()]
+            places = _by_place(node)
+            defaults = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
+
+            def default(name: str) -> Any:
+                return self.const(defaults[name])
+
         is_itself = self.given[0] is function and self.given[2]
         if (node in self.calling and not is_itself) or len(self.calling) >= _MOST_INLINED:
             raise UnsupportedError("a function that calls itself")
-        given: dict[str, Any] = dict(zip(parameters, args, strict=False))
-        if len(args) > len(parameters) or not names.keys() <= set(parameters) - given.keys():
-            raise UnsupportedError("a call that fails")
-        given |= names
-        last = parameters[len(parameters) - len(defaults) :]
-        for name, x in zip(last, defaults, strict=True):
-            if name not in given:
-                given[name] = x if type(function) is LocalFunction else self.const(x)
+        given = _given(node.args, args, names)
+        given |= {name: default(name) for name in parameters if name in defaults.keys() - given}
         if given.keys() != set(parameters):
             raise UnsupportedError("a call that fails")
         if is_itself:
@@ -247,6 +265,55 @@ class _Lowering(Statements):
         finally:
             self.scope = caller
             self.calling.pop()
+
+    def is_generator(self, node: ast.expr) -> bool:
+        """Whether a call is one of a generator function."""
+        return self._generator(node) is not None
+
+    def _generator(self, node: ast.expr) -> Any:
+        """Return the generator function that a call calls; None for others."""
+        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
+            return None
+        f = self.expression(node.func)
+        if type(f) is LocalFunction:
+            return f if yields(f.node) else None
+        f = f.kind.value if type(f) is Value else UNKNOWN
+        if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
+            return None
+        found = definition_of(f)
+        return f if found is not None and yields(found.node) else None
+
+    def over_generator(self, node: ast.For) -> None:
+        """Read a loop over what a generator function yields: its statements, in its place."""
+        f = self._generator(node.iter)
+        call: Any = node.iter
+        definition: Any = f.node if type(f) is LocalFunction else self._definition(f)
+        nodes, flag = self._body_of(node)
+        if flag or any(jumps(part, (ast.Return,)) for part in definition.body):
+            raise UnsupportedError("a generator, or a loop over one, that ends early")
+
+        def take(item: Any) -> None:
+            self.assign(node.target, item)
+            self.statements(nodes)
+
+        self.takers.append((definition, take, self.scope, self.calling[-1]))
+        self.inline(f, self._displayed(call.args), self._named(call))
+        self.takers.pop()
+
+    def given_to_loop(self, node: ast.Yield) -> None:
+        """Read what a generator yields: a turn of the loop over it."""
+        if not self.takers or self.takers[-1][0] is not self.calling[-1]:
+            raise UnsupportedError("a generator that no loop goes over")
+        _, take, scope, calling = taker = self.takers.pop()
+        value = self.const(None) if node.value is None else self.expression(node.value)
+        own, self.scope = self.scope, scope
+        self.calling.append(calling)
+        try:
+            take(value)
+        finally:
+            self.calling.pop()
+            self.scope = own
+            self.takers.append(taker)
 
     def _call_itself(self, args: list[Any]) -> Value:
         """Read a call of the function in itself, with arguments of the same kinds."""
@@ -282,8 +349,10 @@ class _Lowering(Statements):
         return self._defined(node)
 
     def _defined(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
-        _parameters(node)
-        held = tuple([self.held(self.expression(d)) for d in node.args.defaults])
+        a, places = node.args, _by_place(node)
+        defaults = list(zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True))
+        defaults += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
+        held = {name: self.held(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
     def _statements_of(self, body: list[ast.stmt]) -> Any:
@@ -338,13 +407,51 @@ def _can_be_returned(x: Any) -> bool:
 
 def _parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     a = node.args
-    if a.vararg or a.kwarg or a.kwonlyargs:
-        raise UnsupportedError("parameters * and **")
-    return [p.arg for p in (*a.posonlyargs, *a.args)]
+    more = [p.arg for p in (*a.kwonlyargs, a.vararg, a.kwarg) if p]
+    return [*_by_place(node), *more]
+
+
+def _by_place(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Return the parameters that are given by their place."""
+    return [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
+
+
+def _given(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:
+    """Return what the parameters of a function are given in a call."""
+    places = [p.arg for p in (*parameters.posonlyargs, *parameters.args)]
+    given: dict[str, Any] = dict(zip(places, args, strict=False))
+    by_name = {p.arg for p in (*parameters.args, *parameters.kwonlyargs)}
+    more = {name: x for name, x in names.items() if name not in by_name}
+    rest = args[len(places) :]
+    if not names.keys().isdisjoint(given) or (rest and not parameters.vararg):
+        raise UnsupportedError("a call that fails")
+    if more and not parameters.kwarg:
+        raise UnsupportedError("a call that fails")
+    given |= {name: x for name, x in names.items() if name in by_name}
+    if parameters.vararg:
+        given[parameters.vararg.arg] = tuple(rest)
+    if parameters.kwarg:
+        given[parameters.kwarg.arg] = Named(more)
+    return given
 
 
 def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
     return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
+
+
+def yields(node: ast.AST) -> bool:
+    """Whether a function is a generator."""
+    inner = [
+        child for child in ast.iter_child_nodes(node)
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
+    ]  # fmt: skip
+    return any(isinstance(child, (ast.Yield, ast.YieldFrom)) or yields(child) for child in inner)
+
+
+def _nonlocal_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+    """Return the names that belong to a function around another one."""
+    parts = [part for statement in _statements(node) for part in ast.walk(statement)]
+    return {name for part in parts if isinstance(part, ast.Nonlocal) for name in part.names}
 
 
 def _bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:

@@ -46,13 +46,14 @@ class Scope:
         self.slots: dict[str, Slot] = {}
         self.forms: dict[str, Any] = {}  # of variables that hold tuples: the names of the parts
         self.functions: dict[str, Any] = {}  # and objects: `NO_VALUES`
+        self.outer: set[str] = set()  # names that belong to an outer function, by ``nonlocal``
         self.lasting: set[str] = set()  # variables that are read only where they are bound
         code = function.__code__
         own = code.co_varnames + code.co_cellvars
         self.locals = frozenset(own if parent is None else names)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class LocalFunction:
     """A function that is defined inside another one.
 
@@ -62,13 +63,13 @@ class LocalFunction:
         Its definition.
     scope : Scope
         Where it is defined: there its other names are looked up, when it is called.
-    defaults : tuple of str
-        Hidden variables of that scope, with the default values of its last parameters.
+    defaults : dict
+        Parameters → hidden variables of that scope, with their default values.
     """
 
     node: Any
     scope: Scope
-    defaults: tuple[str, ...]
+    defaults: dict[str, str]
 
     @property
     def kind(self) -> Kind:

@@ -123,8 +123,13 @@ class Sequences(Lists):
             raise UnsupportedError("a tuple of a list that may grow, or of an array")
         return self.extended(self.list_of([]), xs)
 
-    def _of_dict(self, x: Named, node: ast.Call) -> tuple:
+    def _of_dict(self, x: Named, node: ast.Call) -> Any:
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if name == "get" and 1 <= len(node.args) <= 2 and not node.keywords:
+            key, *others = map(self.expression, node.args)
+            if not is_key(known(self.one(key))):
+                raise UnsupportedError("a key that is not known")
+            return x.get(known(key), others[0] if others else self.const(None))
         if node.args or node.keywords or name not in ("keys", "values", "items"):
             raise UnsupportedError(f"method {name} of a dict")
         keys = map(self.const, x)

@@ -10,7 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import has_arrays, kind_of_index, parts_of_index
+from autodiff.structured.form.indices import (
+    has_arrays,
+    is_element,
+    kind_of_index,
+    parts_of_index,
+    without_ellipsis,
+)
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WRITES,
@@ -30,15 +36,15 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.form.known_functions import are_distinct
+from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.expressions import BINARY
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import changes_dicts, grown_in, has_no_other_name
-from autodiff.structured.reading.loops import Loops
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.sequences import parts_appended
 
 
-class Statements(Loops):
+class Statements(Comprehensions):
     """Reads statements."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
@@ -77,9 +83,20 @@ class Statements(Loops):
         """At the end of a branch: nothing is left of the turn, and it is the last."""
         self.done(Op("break", [], data=self.flags[-1]))
 
+    def given_to_loop(self, node: ast.Yield) -> None:
+        """Read what a generator yields."""
+        raise NotImplementedError
+
     def on_expr(self, node: ast.Expr) -> None:
-        """Read a call whose result nobody takes."""
-        self.expression(node.value)
+        """Read a call whose result nobody takes, or what a generator gives to a loop."""
+        if isinstance(node.value, ast.Yield):
+            self.given_to_loop(node.value)
+        else:
+            self.expression(node.value)
+
+    def on_nonlocal(self, node: ast.Nonlocal) -> None:
+        """Read a declaration: these variables are those of a function around this one."""
+        self.scope.outer.update(node.names)
 
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
@@ -158,8 +175,19 @@ class Statements(Loops):
             return [self.item(self.read(name), i) for i in at]
         return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
 
+    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
+        """Read ``np.add.at``, which adds to an element as often as it is named."""
+        values, template = self._index(at)
+        self.store(base, value, values, template, "add", np.add)
+
     def store(
-        self, base: Value, value: Value, values: list[Value], template: Any, code: str = "store"
+        self,
+        base: Value,
+        value: Value,
+        values: list[Value],
+        template: Any,
+        code: str = "store",
+        f: Any = None,
     ) -> None:
         """Write a value into an array at an index, or add it there."""
         if not base.kind.is_array:
@@ -167,7 +195,7 @@ class Statements(Loops):
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
         arrays = [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
-        if any(a.kind.letter != "b" for a in arrays):
+        if any(a.kind.letter != "b" for a in arrays) and f is None:
             if len(arrays) > 1:
                 raise UnsupportedError("a write at several arrays of indices")
             self.leave_unless(self.call(are_distinct, arrays))
@@ -176,11 +204,12 @@ class Statements(Loops):
         if value.kind.is_complex and base.kind.letter != "c":
             raise UnsupportedError("complex numbers written into an array of floats")
         region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if region.is_array and not region.ndim:
-            raise UnsupportedError("a view without axes")
+        if is_element(region, template):
+            template = without_ellipsis(template)
+            region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of more axes")
-        self.done(Op(code, [base, value, *values], data=template))
+        self.done(Op(code, [base, value, *values], f=f, data=template))
         base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
 
     def on_raise(self, node: ast.Raise) -> None:
@@ -196,7 +225,10 @@ class Statements(Loops):
         f = BINARY.get(type(node.op))
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
-        name, slots = self._variable_of(node.target), self.scope.slots
+        name, scope = self._variable_of(node.target), self.scope
+        while name in scope.outer:
+            scope = scope.parent
+        slots = scope.slots
         bind: Callable[[Any], None]
         if isinstance(node.target, ast.Attribute):
             owner, name = self.expression(node.target.value), node.target.attr
@@ -208,6 +240,7 @@ class Statements(Loops):
         if name is not None:
             is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
             if not (is_list or old.kind.is_array):
+                self.changed.update([slots[name]] if name in slots else ())
                 bind(self.binary(f, old, self.value(node.value)))
                 return
             # It is changed in place, and bound to the variable once more.
@@ -238,6 +271,12 @@ class Statements(Loops):
     ) -> None:
         """Read an operator that changes the elements of an array."""
         region = kind_of_index(base.kind, [v.kind for v in values], template)
+        if is_element(region, template):
+            value = self._spared(node)
+            template = without_ellipsis(template)
+            element = self.indexed(base, values, template)
+            self.store(base, self.binary(f, element, value), values, template)
+            return
         if f in (operator.add, operator.sub) and not has_arrays(template):
             # Python reads an element before what is added to it, which may write into the array.
             old = None if region.is_array else self.indexed(base, values, template)
@@ -256,6 +295,14 @@ class Statements(Loops):
         value = self.value(node)
         self._check_in_place(f, region, value)
         self.store(base, self.binary(f, old, value), values, template)
+
+    def _spared(self, node: ast.expr) -> Value:
+        """Read what changes an element of which there is a view: it may not write."""
+        block, n = self.block, len(self.block.ops)
+        value = self.value(node)
+        if self.block is not block or any(op.code in WRITES for op in block.ops[n:]):
+            raise UnsupportedError("an element that changes while an operator changes it")
+        return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]``, for a list that may grow."""

@@ -10,13 +10,16 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.runtime_calls import cholesky_back, cumsum_back
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import (
+    Back,
+    backs_of,
+    einsum_of_operand,
+    is_choice,
+    is_conjugate,
     is_copy,
-    is_cumulative,
     is_display,
     joined_axis,
     of_matrices,
@@ -29,6 +32,7 @@ from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
+_NAME = re.compile(r"[^\W\d]\w*")
 _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
 
@@ -58,11 +62,20 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     if of_axes is not None:
         _reduced(s, op, g, *of_axes)
         return
-    if is_cumulative(op):
-        s.add_to(op.args[0], f"{s.e.constants.name(cumsum_back)}({g})")
+    backs = backs_of(op)
+    if backs is not None:
+        _by_backs(s, op, g, backs)
         return
-    if of_matrices(op) is not None and (op.f is not np.linalg.cholesky or s.e.for_machine):
+    if is_conjugate(op):
+        s.add_to(op.args[0], f"({g}).conjugate()")
+        return
+    if of_matrices(op) is not None:
         _of_matrices(s, op, g)
+        return
+    if is_choice(op) and not s.e.for_machine:
+        _choice(s, op, g)
+        return
+    if _by_einsum(s, op, g):
         return
     bound = op.rule
     if bound is None or isinstance(bound.rule, DecomposeRule):
@@ -135,12 +148,57 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
     s.add_to(a, f"spread({g}, {s.e.shape_of(a)}, {dtype})", lasts)
 
 
+def _by_backs(s: Any, op: Op, g: str, backs: dict[int, Back]) -> None:
+    """Pull the cotangent back by functions for each argument."""
+    e = s.e
+    wanted = [j for j, a in enumerate(op.args) if is_active(a)]
+    terms = []
+    for j in wanted:
+        read = [e.need(op.args[i - 1] if i else op.out) for i in backs[j].reads]
+        terms.append(f"{e.constants.name(backs[j].function)}({', '.join([g, *read])})")
+    for k, term in enumerate(terms[:-1]):  # before anything is added
+        s.out.add(f"p{k} = {term}")
+        terms[k] = f"p{k}"
+    for j, term in zip(wanted, terms, strict=True):
+        s.add_to(op.args[j], term)
+
+
+def _choice(s: Any, op: Op, g: str) -> None:
+    """Give both arrays what was chosen of them."""
+    e, where = s.e, s.e.constants.name(np.where)
+    condition, a, b = op.args
+    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    both = (a, f"{g}, 0.0"), (b, f"0.0, {g}")
+    wanted = [(v, f"{where}({e.need(condition)}, {text})") for v, text in both if is_active(v)]
+    if len(wanted) == 2:
+        s.out.add(f"p0 = {wanted[0][1]}")
+        wanted[0] = a, "p0"
+    for v, text in wanted:
+        s.add_fitting(v, text, ndim)
+
+
+def _by_einsum(s: Any, op: Op, g: str) -> bool:
+    """Write the cotangents of the operands of an einsum as such; False if they are none."""
+    e = s.e
+    wanted = [j for j, a in enumerate(op.args) if is_active(a)]
+    ways = [einsum_of_operand(op, j) for j in wanted]
+    if s.is_complex or not ways or None in ways:
+        return False
+    terms = []
+    for j, way in zip(wanted, ways, strict=True):
+        others = [e.need(a) for i, a in enumerate(op.args) if i not in (0, j)]
+        terms.append(f"{e.constants.name(np.einsum)}({', '.join([repr(way), g, *others])})")
+    for k, term in enumerate(terms[:-1]):  # before anything is added
+        s.out.add(f"p{k} = {term}")
+        terms[k] = f"p{k}"
+    for j, term in zip(wanted, terms, strict=True):
+        s.add_to(op.args[j], f"fitted({term}, {e.shape_of(op.args[j])})")
+    return True
+
+
 def _of_matrices(s: Any, op: Op, g: str) -> None:
     """Pull the cotangent of an inverse, determinant or solution back: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
     e, a, y = s.e, op.args[0], op.out
-    if op.f is np.linalg.cholesky:
-        s.add_to(a, f"{e.constants.name(cholesky_back)}({g}, {e.need(y)})")
-        return
     conjugate = ".conj()" if s.is_complex else ""
     if op.f is np.linalg.inv:
         turned = f"{e.need(y)}{conjugate}.T"
@@ -208,7 +266,7 @@ def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
     Machine code has a form for each partial derivative.
     """
     e, rule = s.e, bound.rule
-    if e.for_machine or s.is_complex or e.is_strong(op):
+    if e.for_machine or e.is_strong(op):
         return False
     ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
     if any(v.kind.is_array != bool(ndim) for v in bound.args):
@@ -219,13 +277,15 @@ def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
 
 def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
     """Return what both arguments of a quotient y = a / b get: q = ȳ / b, and -q y."""
-    e, out = s.e, op.out
+    e = s.e
+    out: Any = op.out
     a, b = bound.args
-    ndim = out.kind.ndim  # type: ignore[union-attr] # a call makes a value
+    ndim = out.kind.ndim
     is_negative, x = without_sign(g)
     q = e.fresh("q")
-    s.out.add(f"{q} = {x} / {e.need(b)}")
-    both = q, negative(f"{q} * {e.need(out)}")
+    y, by = [f"({e.need(v)}).conjugate()" if v.kind.is_complex else e.need(v) for v in (out, b)]
+    s.out.add(f"{q} = {x} / {by}")
+    both = q, negative(f"{q} * {y}")
     return [
         (v, negative(term) if is_negative else term, ndim, "")
         for v, term in zip((a, b), both, strict=True)
@@ -246,9 +306,12 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     def argument(i: int) -> Any:
         return out if i == 0 else bound.args[i - 1]
 
+    texts: list[str] = []
+
     def text(i: int) -> str:
         a = argument(i)
-        return e.need(a) if isinstance(a, Value) else e.const(a)
+        texts.append(e.need(a) if isinstance(a, Value) else e.const(a))
+        return texts[-1]
 
     read = list(map(argument, partial.reads))
     is_number = ndim and not v.kind.is_array  # what an inner product gives
@@ -269,7 +332,7 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
-    conjugate = f"({d}).conjugate()" if s.is_complex else d
+    conjugate = f"({d}).conjugate()" if s.is_complex and not _is_real(out, read, texts, d) else d
     if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
@@ -295,6 +358,18 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     if not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
         return x, ndim, negative(d) if is_negative else d
     return product(g, conjugate), ndim, ""
+
+
+def _is_real(out: Value, read: list, texts: list[str], d: str) -> bool:
+    """Whether a partial derivative is real, or a gradient: what has real values has one.
+
+    It is real if it is computed by operators of nothing but real values.
+    """
+    if not out.is_complex:
+        return True
+    if any(a.is_complex if isinstance(a, Value) else np.iscomplexobj(a) for a in read):
+        return False
+    return set(_NAME.findall(d)) <= {name for text in texts for name in _NAME.findall(text)}
 
 
 def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:

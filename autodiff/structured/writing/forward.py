@@ -418,6 +418,10 @@ class ForwardWriter(Writer):
             self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
         self.shapes.compare_written(op, target, given)
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
+        if op.f is np.add:
+            index = self.index(op.data, [self.text(a) for a in at])
+            self.out.add(f"add_at({self.text(base)}, s_[{index}], {given})")
+            return
         if op.data == ("known", Ellipsis) and op.code != "store":
             name = self.text(base)
             self.out.add(f"{name} {sign} {given}")

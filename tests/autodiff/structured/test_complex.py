@@ -116,8 +116,56 @@ def numbers_for_arrays(a: Any, b: Any, c: Any) -> Any:
     return np.sum((c * x).real) + abs(z)
 
 
+def maps_of_the_plane(a: Any, b: Any, c: Any) -> Any:
+    z, total = complex(0.1, a[0]), 0.0
+    for i in range(len(a)):
+        z = 0.5 * z * z + b[i] * cmath.exp(-z) / (2.0 + cmath.cos(z))
+        if abs(z) > 0.4:
+            z = z / abs(z) + a[i] / z
+        total += abs(z) ** 2 + cmath.tanh(z).imag + np.real(z) * np.imag(z)
+    return total
+
+
+def amplitudes(a: Any, b: Any, c: Any) -> Any:
+    total = 0.0
+    for i in range(3):
+        c = np.exp(1j * a) * c / (c[i] + 2.0)
+        c = c / np.sqrt(np.sum(np.abs(c) ** 2)) + a / (1.5 + 1j * b)
+        total = total + abs(c[i]) * np.abs(c[1] - c[1]) + np.sum(np.abs(c) * b)
+    return total
+
+
+def impedances(a: Any, b: Any, c: Any) -> Any:
+    z = 1.0 + 0.5j
+    gain = 0.0
+    for x, w in zip(a, b, strict=True):
+        z = z + 1j * w / (1.0 + z)
+        z = 1.0 / (1.0 / z + 1j * x) if x > 0 else z * cmath.sqrt(z)
+        gain += 20.0 * np.log10(abs(z / (z + c[0])))
+    return gain
+
+
+def roots_of_unity(a: Any, b: Any, c: Any) -> Any:
+    n = len(a)
+    power = 0.0
+    for k in range(3):
+        s = 0j
+        for i in range(n):
+            s += a[i] * cmath.exp(-2j * cmath.pi * k * i / n) * c[k]
+        power += s.real**2 + s.imag**2 + b[k] * abs(s)
+    return power
+
+
+def phasors(a: Any, b: Any, c: Any) -> Any:
+    for k in range(3):
+        turned = c * np.conj(c[k]) / np.abs(c)
+        c = turned * (1.0 + 0.1 * a) + 0.2 * np.cos(turned) * b
+    return np.sum(np.abs(np.sinh(c)))
+
+
 KERNELS = (implicit_steps, layers, split_steps, ladder, real_at_first, parts_are_views, conjugates,
-           lists_of_both, numbers_for_arrays)  # fmt: skip
+           lists_of_both, numbers_for_arrays, maps_of_the_plane, amplitudes, impedances,
+           roots_of_unity, phasors)  # fmt: skip
 
 
 def _arguments() -> list[np.ndarray]:
@@ -176,6 +224,19 @@ def test_compiled(kernel: Callable, traced: Callable) -> None:
     for _ in range(3):
         for x, y in zip(compiled(*_arguments()), expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize(
+    "kernel", [maps_of_the_plane, amplitudes, impedances, roots_of_unity, phasors, conjugates]
+)
+def test_no_rule_is_called(kernel: Callable, runs: list[str]) -> None:
+    """Sizes, parts and functions of the plane have slopes that are written."""
+    gradient(_loss(kernel), *_arguments())
+    programs = [p for _, kept in calls._programs.values() for p in kept.values()]
+    (of_kernel,) = [p for p in programs if p.name == kernel.__name__]
+    for program in filter(None, of_kernel.known.values()):
+        assert "_pull" not in program.source
+        assert "(2).conjugate()" not in program.source
 
 
 def distances(a: Any, b: Any, c: Any) -> Any:

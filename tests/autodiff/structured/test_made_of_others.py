@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, value_and_gradient
+from autodiff.structured import calls
 from chainrules_core import rrule
 
 X = np.cos(np.arange(30.0)).reshape(5, 6) * 1.3
@@ -71,7 +72,55 @@ def joined(x: Any, w: Any) -> Any:
     return np.sum(v * v)
 
 
-PROGRAMS = [differences, products, traces, spreads, slopes, grids, joined]
+def neighbours(x: Any, w: Any) -> Any:
+    for k in range(1, 3):
+        w = w + 0.1 * np.roll(w, k) * np.roll(w, -1) - np.roll(w, 7) * w[k]
+        x = x + 0.2 * np.roll(x, -k, axis=0) * np.roll(x, 1, 1) - np.roll(x, shift=1, axis=-2)
+    return np.sum(x * w) + np.roll(x, 2)[0, 0]
+
+
+def increments(x: Any, w: Any) -> Any:
+    for k in range(3):
+        w = w - 0.3 * np.diff(w, prepend=0) + np.diff(w, append=w[k])
+        w = w + 0.1 * np.diff(w[1:], prepend=w[:1], append=[1.0])[:6].sum()
+        x = x * np.diff(x[k], prepend=x[k, :1] * 0.5)
+    return np.sum(x * w)
+
+
+def frames(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        for y in (np.pad(x, 1), np.pad(x, ((1, 2), (0, k)), "edge")):
+            total += np.sum(y[1:, 1:] * y[:-1, :-1]) + y[0, 1]
+        for m in ("wrap", "reflect", "symmetric"):
+            total += np.sum(np.pad(w, (2, 1), m)[1:] ** 2)
+        z = np.pad(x, 2, mode="wrap") + np.pad(x, 2, "reflect") * np.pad(x, 2, mode="symmetric")
+        x = x + 0.1 * z[2:-2, 1:-3] * np.pad(w, 1, "edge")[2:]
+        w = w * np.pad(w[1:], (1, 0), mode="constant")
+    return total + np.sum(x) + np.sum(w)
+
+
+def bounds(x: Any, w: Any) -> Any:
+    low, high = x[0, 1], w[2]
+    for k in range(3):
+        w = np.clip(w, low, None) * np.clip(w * 1.5, None, high) + np.clip(w, a_min=None, a_max=w)
+        x = x.clip(x[0, k], None) + w.clip(None, 0.5)
+        low = np.clip(low, w[k], None)
+    return np.sum(x) + low
+
+
+def integrals(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        total += np.trapezoid(w, w * w) + np.trapezoid(x[k]) * np.trapezoid(w, dx=x[0, k])
+        x = x * np.trapezoid(x, dx=0.3)[:, None] + 0.1 * np.trapezoid(x, w)[:, None]
+        w = w + np.polyval(w[:4], w) * np.polyval([1.0, 2.0], x[0]) + np.gradient(w, 0.5)
+        x = x + np.gradient(x, w[1])[1] * 0.1 + np.gradient(x, 2.0, axis=0)
+    return total + np.sum(x)
+
+
+PROGRAMS = [differences, products, traces, spreads, slopes, grids, joined, neighbours, increments,
+            frames, bounds, integrals]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -124,3 +173,12 @@ def test_a_rule_of_the_users(traced: Callable) -> None:
         assert not np.allclose(found, before)
     finally:
         rrule.unregister(np.diff, np.ndarray)
+
+
+@pytest.mark.parametrize("f", [neighbours, increments, bounds, integrals])
+def test_no_rule_is_called(f: Callable) -> None:
+    gradient(f, X, W)
+    programs = [p for _, kept in calls._programs.values() for p in kept.values()]
+    (of_kernel,) = [p for p in programs if p.name == f.__name__]
+    for program in filter(None, of_kernel.known.values()):
+        assert "_pull" not in program.source

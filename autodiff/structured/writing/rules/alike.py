@@ -1,8 +1,9 @@
 """Functions in whose place others are differentiated: their partial derivatives can be written.
 
 The rules of `numpy.clip`, `numpy.sign` and `numpy.arctan2` prepare something, or ask which cases
-there are. These here say the same of real numbers, element by element. That of `abs` of complex
-numbers computes a cotangent, not a slope, because none is complex differentiable.
+there are. These here say the same of real numbers, element by element. So do others of complex
+numbers. One with real values is not holomorphic: in the place of its partial derivative stands its
+gradient, ∂y/∂re + i ∂y/∂im, which is not conjugated.
 """
 
 from __future__ import annotations
@@ -37,6 +38,21 @@ def angle_of(a: Any, b: Any) -> Any:
     return np.arctan2(a, b)
 
 
+def modulus_of(x: Any) -> Any:
+    """Return ``abs(x)`` of complex numbers."""
+    return np.abs(x)
+
+
+def real_of(x: Any) -> Any:
+    """Return the real part of a complex number."""
+    return np.real(x)
+
+
+def imag_of(x: Any) -> Any:
+    """Return the imaginary part of a complex number."""
+    return np.imag(x)
+
+
 scalar_rule(
     clip_between,
     lambda y, a, low, high: ((y == a) * (low <= high)) / (1.0 + ((y == low) + 1.0 * (y == high))),
@@ -59,15 +75,22 @@ scalar_rule(
     ),
 )
 
-OF_COMPLEX: dict[Any, tuple[Any, int]] = {
-    **dict.fromkeys([abs, operator.abs, np.absolute], (size_of, 1)),
-    cmath.exp: (np.exp, 1), cmath.sqrt: (np.sqrt, 1), cmath.sin: (np.sin, 1),
-    cmath.cos: (np.cos, 1), cmath.sinh: (np.sinh, 1), cmath.cosh: (np.cosh, 1),
-    cmath.tan: (np.tan, 1), cmath.tanh: (np.tanh, 1),
-}  # fmt: skip
-"""The same for numbers and arrays that are complex, and numbers that may be."""
+scalar_rule(modulus_of, lambda y, x: x / (y + (y == 0.0)))  # 0 at zero
+scalar_rule(real_of, 1)
+scalar_rule(imag_of, 1j)
+
 ALIKE: dict[Any, tuple[Any, int]] = {
     np.clip: (clip_between, 3), np.ndarray.clip: (clip_between, 3), np.sign: (sign_of, 1),
     np.arctan2: (angle_of, 2), math.atan2: (angle_of, 2),
 }  # fmt: skip
 """Function → the one that is differentiated in its place, with so many arguments."""
+
+OF_COMPLEX: dict[Any, Any] = {
+    operator.abs: modulus_of, np.absolute: modulus_of, abs: modulus_of,
+    cmath.exp: np.exp, cmath.cos: np.cos, cmath.sin: np.sin, cmath.cosh: np.cosh,
+    cmath.sinh: np.sinh, cmath.tan: np.tan, cmath.tanh: np.tanh, cmath.sqrt: np.sqrt,
+}  # fmt: skip
+"""The same for functions of one array that is complex, or of a number that is, or may be."""
+
+PARTS: dict[Any, Any] = {np.real: real_of, np.imag: imag_of}
+"""The same for the parts of a complex number."""

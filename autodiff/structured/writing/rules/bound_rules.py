@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
-from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX
+from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
@@ -95,16 +95,23 @@ def _alike(op: Op) -> Any:
     x, *others = op.args
     if op.f in _SIZES and not others and not x.kind.is_complex and x.kind.is_array:
         return np.fabs
+    if not others and x.kind.is_complex:
+        has_parts = not (x.kind.is_array or _may_be_real(x))
+        found = OF_COMPLEX.get(op.f) or (PARTS.get(op.f) if has_parts else None)
+        return found if found is not None and _is_ruled_by_library(op) else None
     if op.f is math.hypot and len(others) == 1:
         return np.hypot
-    are_complex = all(a.kind.is_complex for a in op.args)
-    found = (OF_COMPLEX if are_complex else ALIKE).get(op.f)
-    is_clear = not any(a.kind.is_complex or a.kind.value is None for a in op.args)
-    if found is not None and (are_complex or is_clear):
+    found = ALIKE.get(op.f)
+    if found is not None and not any(a.kind.is_complex or a.kind.value is None for a in op.args):
         is_own = len(op.args) == found[1] and _is_ruled_by_library(op)
         return found[0] if is_own else None
     is_power = op.f in (operator.pow, np.power) and len(others) == 1
     return np.square if is_power and known(others[0]) in (2, 2.0) else None
+
+
+def _may_be_real(x: Value) -> bool:
+    """Whether a number that counts as complex may be a real one."""
+    return not x.kind.is_array and not x.kind.classes <= {complex, np.complex128, np.complex64}
 
 
 def _is_ruled_by_library(op: Op) -> bool:

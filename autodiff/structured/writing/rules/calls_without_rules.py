@@ -7,14 +7,23 @@ sweep has anyway.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.runtime_calls import extremum_back, norm_back
+from autodiff.structured.runtime_calls import (
+    cholesky_back,
+    cumprod_back,
+    cumsum_back,
+    extremum_back,
+    interp_back_to_nodes,
+    interp_back_to_places,
+    interp_back_to_values,
+    norm_back,
+)
 from autodiff.structured.writing.rules.bound_rules import is_of_library
 
 _DISPLAYS = (np.array, np.asarray)
@@ -26,18 +35,19 @@ _REDUCED: dict[Any, Callable] = {
     np.linalg.norm: norm_back,
 }  # fmt: skip
 _OF_MATRICES: dict[Any, list[list[int]]] = {
-    np.linalg.cholesky: [[2]], np.linalg.inv: [[2]], np.linalg.det: [[2]],
+    np.linalg.inv: [[2]], np.linalg.det: [[2]],
     np.linalg.solve: [[2, 1], [2, 2]],
 }  # fmt: skip
 _OF_COMPLEX = frozenset({np.linalg.norm, np.linalg.inv, np.linalg.solve})
-_FLOATS = (np.float64, np.complex128)
+_DTYPES = (np.float64, np.complex128)
+_FLOATS = frozenset({float, np.float64})
 _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
 def is_display(op: Op) -> bool:
     """Whether an operation makes an array of numbers that are written one by one."""
     out: Any = op.out
-    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _FLOATS:
+    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _DTYPES:
         return False
     return _are_numbers(op.args[0])
 
@@ -56,7 +66,7 @@ def is_copy(op: Op) -> bool:
     """Whether an operation copies an array, or makes a complex one of it."""
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
         given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
-        return made == np.complex128 and given in _FLOATS
+        return made == np.complex128 and given in _DTYPES
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
@@ -121,7 +131,7 @@ def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
     the user's.
     """
     back = _REDUCED.get(function_of(op.f)) if op.code == "call" and op.args else None
-    if back is None or not _is_plain(op):
+    if back is None or not _is_plain(op) or (back is norm_back and len(op.args) > 1):
         return None
     axes = _axes_of(op)
     if axes is None or (back is norm_back and not _is_of_vectors(op, *axes)):
@@ -134,10 +144,69 @@ def _is_of_vectors(op: Op, axes: tuple[int, ...], keepdims: bool) -> bool:
     return len(op.args) == 1 and (not op.options or ("axis" in op.options and len(axes) == 1))
 
 
-def is_cumulative(op: Op) -> bool:
-    """Whether it makes the running sums of a vector."""
-    is_one = function_of(op.f) is np.cumsum and len(op.args) == 1 and not op.options
-    return op.code == "call" and is_one and op.args[0].kind.ndim == 1 and _is_plain(op)
+class Back(NamedTuple):
+    """How an argument gets its cotangent: by a function of ȳ and of what it reads.
+
+    Attributes
+    ----------
+    function : callable
+        The adjoint.
+    reads : tuple of int
+        What it is given besides: 0 is the result, 1 the first argument.
+    """
+
+    function: Callable
+    reads: tuple[int, ...]
+
+
+_BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
+    np.cumsum: ([[1]], {0: Back(cumsum_back, ())}),
+    np.cumprod: ([[1]], {0: Back(cumprod_back, (0, 1))}),
+    np.linalg.cholesky: ([[2]], {0: Back(cholesky_back, (0,))}),
+    np.interp: (
+        [[0, 1, 1], [1, 1, 1]],
+        {
+            0: Back(interp_back_to_places, (1, 2, 3)),
+            1: Back(interp_back_to_nodes, (1, 2, 3)),
+            2: Back(interp_back_to_values, (1, 2)),
+        },
+    ),
+}
+
+
+def backs_of(op: Op) -> dict[int, Back] | None:
+    """Return the adjoints of a call, by argument, where the sweep has functions for them."""
+    found = _BACKS.get(function_of(op.f)) if op.code == "call" and not op.options else None
+    if found is None or [a.kind.ndim for a in op.args] not in found[0]:
+        return None
+    return found[1] if _is_plain(op) else None
+
+
+def einsum_of_operand(op: Op, j: int) -> str | None:
+    """Return the subscripts of the einsum of ȳ and the other operands that one gets, or None."""
+    if op.f is not np.einsum or op.options or not _is_plain(op):
+        return None
+    text = known(op.args[0])
+    if type(text) is not str or "." in text or "->" not in text:
+        return None
+    inputs, output = text.replace(" ", "").split("->")
+    subscripts = inputs.split(",")
+    mine, others = subscripts[j - 1], [x for i, x in enumerate(subscripts) if i != j - 1]
+    is_plain = len(set(mine)) == len(mine) and set(mine) <= {*output, *"".join(others)}
+    return ",".join([output, *others]) + "->" + mine if is_plain else None
+
+
+def is_choice(op: Op) -> bool:
+    """Whether it chooses elements by a condition: ``np.where(condition, a, b)``."""
+    if op.f is not np.where or len(op.args) != 3 or op.options or not op.out.kind.is_array:  # type: ignore[union-attr] # a call
+        return False
+    return is_of_library(getattr(op.rule, "rule", None))
+
+
+def is_conjugate(op: Op) -> bool:
+    """Whether it conjugates a complex number or array."""
+    is_one = function_of(op.f) is np.conjugate and len(op.args) == 1 and not op.options
+    return is_one and op.args[0].is_complex and is_of_library(getattr(op.rule, "rule", None))
 
 
 def of_matrices(op: Op) -> Any:
@@ -149,9 +218,14 @@ def of_matrices(op: Op) -> Any:
 
 
 def _is_plain(op: Op) -> bool:
-    """Whether a call has arrays alone of which the adjoint is written, and the library's rule."""
-    dtypes = _FLOATS if function_of(op.f) in _OF_COMPLEX else (np.float64,)
-    arrays = [a for a in op.args if not a.kind.is_known]
-    if op.rule is None or any(a.kind.dtype not in dtypes for a in arrays):
+    """Whether a call has floats and arrays alone of which the adjoint is written.
+
+    The rule must be the library's.
+    """
+    dtypes = _DTYPES if function_of(op.f) in _OF_COMPLEX else _DTYPES[:1]
+    given = [a.kind for a in op.args if not a.kind.is_known]
+    if op.rule is None or not all(
+        kind.dtype in dtypes or (kind.is_scalar and kind.classes <= _FLOATS) for kind in given
+    ):
         return False
     return is_of_library(getattr(op.rule, "rule", None))

@@ -1,4 +1,7 @@
-"""What has no axes is a number in programs: views that have none are left to tracing."""
+"""What has no axes is a number in programs.
+
+Views that have none are such only where nobody can tell; functions with others are traced.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,8 @@ import pytest
 
 from autodiff import MutationError, compile, value_and_gradient
 from autodiff.structured.calls import Settings
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.runtime import Structured
 
 
 def read(x: Any, y: Any) -> Any:
@@ -75,7 +80,67 @@ def slopes(x: Any, y: Any) -> Any:
     return s
 
 
-KERNELS = [read, exchanged, read_before_a_write, written, filled, of_a_diagonal, squeezed, slopes]
+def rotated(x: Any, y: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        p = x[i : i + 2] * y[i]
+        u, v = p[..., 0], p[..., 1]
+        s += u * v - np.hypot(u, v) if u > v else v * v
+        q = np.array([u - v, u + v])
+        s = s + q[..., 1] * q[..., -1]
+    return s
+
+
+def changed_by_its_name(x: Any, y: Any) -> Any:
+    z, s = x * 1.0, 0.0
+    for i in range(3):
+        v = z[..., i]
+        v += y[i]
+        s = s + z[i] * v
+    return s
+
+
+def scaled(x: Any, y: Any) -> Any:
+    z = x * 1.0
+    for i in range(3):
+        z[..., i] *= y[i]
+        z[..., i + 1] += z[i] * y[1]
+        z[i, ...] = z[i] / (2.0 + y[i])
+    return np.sum(z * z)
+
+
+def kept(x: Any, y: Any) -> Any:
+    xs = []
+    for i in range(3):
+        xs.append(x[..., i])
+        xs[-1] += y[i]
+    return xs[0] * xs[2] + x[0]
+
+
+def returned(x: Any, y: Any) -> Any:
+    v = x[..., 0]
+    for i in range(3):
+        v = y[i] * v
+        if i == 5:
+            v = x[..., 2]
+    return v
+
+
+KERNELS = [
+    rotated,
+    changed_by_its_name,
+    scaled,
+    kept,
+    returned,
+    read,
+    exchanged,
+    read_before_a_write,
+    written,
+    filled,
+    of_a_diagonal,
+    squeezed,
+    slopes,
+]
 
 
 @pytest.mark.parametrize("argnums", [(0,), (1,), (0, 1)])
@@ -107,3 +172,18 @@ def test_they_are_views(kernel: Callable, argnums: tuple, monkeypatch: pytest.Mo
                 np.testing.assert_allclose(value, kernel(x * 1.0, y * 1.0), rtol=1e-12)
                 for a, b in zip(found, slopes, strict=True):
                     np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", [rotated, scaled, read])
+def test_those_that_nobody_can_tell_are_read(kernel: Callable) -> None:
+    x = np.linspace(1.0, 2.0, 8)
+    assert Structured(kernel, (None, None), (x, x), (0, 1)).source
+
+
+@pytest.mark.parametrize(
+    "kernel", [exchanged, read_before_a_write, filled, changed_by_its_name, kept]
+)
+def test_others_are_not(kernel: Callable) -> None:
+    x = np.linspace(1.0, 2.0, 8)
+    with pytest.raises(UnsupportedError):
+        Structured(kernel, (None, None), (x, x), (0, 1))

@@ -1,0 +1,113 @@
+"""Comprehensions, slices of lists that may grow, and extrema: loops not in the source."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.structured.form.ir import Items, Named, Value, known
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
+from autodiff.structured.reading.lists import comprehended, is_key, own_names, written
+from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
+
+
+class Comprehensions(Loops):
+    """Reads comprehensions."""
+
+    def extremum(self, f: Callable, node: ast.Call) -> Any:
+        """Read ``max(items, key=...)`` or ``min(items)``: the first of those that none exceeds."""
+        if {k.arg for k in node.keywords} - {"key"} or isinstance(node.args[0], ast.Starred):
+            raise UnsupportedError("an extremum of this form")
+        over = self.iterated(node.args[0])
+        key = self.hidden("key") if node.keywords else None
+        if key:
+            self.bind(key, self.expression(node.keywords[0].value))
+        self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
+        names = {part: self.hidden(part) for part in ("best", "most", "item", "measure")}
+        if key:
+            names["key"] = key
+        measured = "key(item)" if key else "item"
+        self.bind(names["item"], over.item(self.const(0)))
+        self.statements(written(f"best = item\nmost = {measured}", **names))
+        exceeds = f"measure {'>' if f is max else '<'} most"
+        turn = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
+        self._for_each(names["item"], written(turn, **names), over)
+        return self.read(names["best"])
+
+    def on_listcomp(self, node: ast.ListComp) -> Items | Value:
+        """Read a list of expressions: item by item over a tuple or list, else as a loop."""
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            raise UnsupportedError("a comprehension that binds a variable outside")
+        first, *others = node.generators
+        over = self.iterated(first.iter)
+        is_short = over.known is not None and over.known <= MOST_UNROLLED
+        if is_short and not (others or first.ifs or self.lengths):
+            return Items(self._comprehended(node, over))
+        name = self.hidden("list", lasts=True)
+        self.bind(name, self.list_of([]))
+        self._for(comprehended(node, name, self.hidden), over)
+        return self.read(name)
+
+    def on_generatorexp(self, node: ast.GeneratorExp) -> Items | Value:
+        """Read a generator, which whoever takes it goes over at once."""
+        return self.on_listcomp(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+
+    def _comprehended(self, node: ast.ListComp, over: Turns) -> list:
+        made = []
+        for item in self._items(over):
+            renaming = own_names(node, self.hidden)
+            self.assign(renaming.visit(node.generators[0].target), item)
+            made.append(self.expression(renaming.visit(node.elt)))
+        return made
+
+    def on_dictcomp(self, node: ast.DictComp) -> Named:
+        """Read a dict of expressions over a tuple or list, whose keys are known."""
+        over = self.iterated(node.generators[0].iter)
+        is_short = over.known is not None and over.known <= MOST_UNROLLED
+        if not is_short or node.generators[1:] or node.generators[0].ifs or self.lengths:
+            raise UnsupportedError("this dict comprehension")
+        both = ast.Tuple([node.key, node.value], ast.Load())
+        pairs = self._comprehended(ast.ListComp(both, node.generators), over)
+        keys = [known(self.one(key)) for key, _ in pairs]
+        if not all(map(is_key, keys)):
+            raise UnsupportedError("a dict with keys that are no texts or integers")
+        return Named(zip(keys, [x for _, x in pairs], strict=True))
+
+    def extended(self, made: Value, xs: Any) -> Value:
+        """Append the items of a list or array to a list, which is returned as it is read then."""
+        if type(xs) is Items:
+            for x in xs:
+                self.append(made, x)
+            return made
+        name = self.held(made)
+        self._append_each(name, self._over_any(xs))
+        return self.read(name)
+
+    def sliced(self, xs: Value, bounds: list[Value]) -> Value:
+        """Read a slice of a list that may grow: a loop that appends to a new list."""
+        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
+            raise UnsupportedError("a slice of a list by what is no integer")
+        given = [self.length(xs), *bounds]
+        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
+        step = self.const(1) if known(bounds[2]) is None else bounds[2]
+        steps, items, name = self.held(step), self.held(xs), self.held(self.list_of([]))
+
+        def item(i: Value) -> Value:
+            passed = self.call(operator.mul, [i, self.read(steps)])
+            return self.item(self.read(items), self.call(operator.add, [self.read(start), passed]))
+
+        self._append_each(name, Turns(lambda: self.read(n), item))
+        return self.read(name)
+
+    def _append_each(self, name: str, over: Turns) -> None:
+        """Append what a loop goes over to the list of a variable."""
+        item = self.hidden("item")
+        self._for_each(item, written("xs.append(item)", xs=name, item=item), over)
+
+    def _for_each(self, item: str, body: list[ast.stmt], over: Turns) -> None:
+        """Read a loop that the source does not have; a variable of this name holds the item."""
+        loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
+        self._for(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)

@@ -1,0 +1,118 @@
+"""Calls whose arguments get their cotangents from functions or expressions of the sweep's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient, value_and_gradient
+from autodiff.structured import calls
+
+X = np.cos(np.arange(30.0)).reshape(5, 6) * 1.3
+W = np.sin(np.arange(6.0)) + 0.3
+
+
+def tables(x: Any, w: Any) -> Any:
+    nodes = np.array([-1.0, -0.2, 0.5, 2.0, 3.0, 3.5]) + 0.01 * w
+    total = 0.0
+    for k in range(4):
+        y = np.interp(x[k] * 2.0, nodes, w)
+        w = w + 0.1 * y + 0.2 * np.interp(w[k] - 1.5, nodes, x[k]) + np.interp(9.0, nodes, w)
+        total += np.interp(0.3 * k, nodes, x[0]) * np.sum(y)
+    return total + np.sum(w * w)
+
+
+def at_nodes(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        places = w[:3] - w[k]
+        total += np.sum(np.interp(places, np.array([0.0, 1.0, 2.0]), x[k, :3]))
+        total += np.interp(w[k] - w[k] + k, np.array([0.0, 1.0, 2.0]), x[k, 3:]) * x[k, 0]
+    return total
+
+
+def growth(x: Any, w: Any) -> Any:
+    for k in range(3):
+        w = np.cumprod(1.0 + 0.1 * w) + np.cumprod(x[k] * (w - w[k])) + (w * w).cumprod()
+    return np.sum(w)
+
+
+def factors(x: Any, w: Any) -> Any:
+    a = x[:3] @ x[:3].T + np.eye(3)
+    total = 0.0
+    for k in range(3):
+        c = np.linalg.cholesky(a)
+        total += np.sum(c * x[:3, :3]) + np.log(np.linalg.cholesky(a + w[k] ** 2)[k, k])
+        a = a + 0.1 * c @ c.T
+    return total
+
+
+def contracted(x: Any, w: Any) -> Any:
+    t = x[:, :, None] * w
+    for k in range(3):
+        y = np.einsum("ijk,ij->ki", t, x) * w[k]
+        w = w + 0.1 * np.einsum("ki,ik,k->k", y, x, w)
+        x = x + np.einsum("i, j -> ij", y[0], w) * np.einsum("ij,ij->", x, x) * 0.01
+    return np.sum(x * w) + np.sum(t)
+
+
+def choices(x: Any, w: Any) -> Any:
+    for k in range(3):
+        x = np.where(x > w, x * w, x[k]) + np.where(w > 0.2, w, 1.5) * 0.1
+        w = np.where(w > w[k], np.where(x[0] > 0, w, w[0]), w[k] * 0.5)
+        w = w + np.where(x[:, :1] > 0.1, w, x).sum(0) * 0.1
+    return np.sum(x) + np.sum(w)
+
+
+def of_zero_slope(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        r = w - w[k]
+        total += np.sum(np.where(r > 0, np.sqrt(np.where(r > 0, r, 1.0)), 0.0) * x[k])
+    return total
+
+
+PROGRAMS = [tables, at_nodes, growth, factors, contracted, choices, of_zero_slope]
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_what_tracing_gives(f: Callable, traced: Callable, runs: list[str]) -> None:
+    def loss(x: Any, w: Any) -> Any:
+        return f(x, w) * 1.0
+
+    expected = traced(loss, X, W)
+    for _ in range(2):
+        value, found = value_and_gradient(loss, X, W)
+        assert value == loss(X, W)
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11 * np.abs(y).max())
+    assert runs.count(f.__name__) == 2
+    programs = [p for _, kept in calls._programs.values() for p in kept.values()]
+    (of_kernel,) = [p for p in programs if p.name == f.__name__]
+    for program in filter(None, of_kernel.known.values()):
+        assert program.failure is None
+        assert "_pull" not in program.source
+
+
+@pytest.mark.parametrize("f", [tables, growth, factors, contracted, choices])
+def test_differences(f: Callable) -> None:
+    rng, h = np.random.default_rng(3), 1e-6
+    found = gradient(f, X, W)
+    dx, dw = rng.normal(size=X.shape), rng.normal(size=W.shape)
+    slope = (f(X + h * dx, W + h * dw) - f(X - h * dx, W - h * dw)) / (2 * h)
+    assert np.sum(found[0] * dx) + np.sum(found[1] * dw) == pytest.approx(slope, rel=1e-6)
+
+
+@pytest.mark.parametrize("nodes", [[0.0], [0.0, 0.0, 1.0], [1.0, 0.5, 2.0]])
+def test_nodes_that_are_not_in_order(nodes: list[float], traced: Callable) -> None:
+    def f(x: Any, w: Any) -> Any:
+        total = 0.0
+        for k in range(3):
+            total += np.interp(x[k, 0], nodes, w[: len(nodes)]) * np.sum(w)
+        return total
+
+    for x, y in zip(gradient(f, X, W), traced(f, X, W), strict=True):
+        np.testing.assert_array_equal(x, y)
