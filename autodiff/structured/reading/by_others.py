@@ -119,6 +119,56 @@ def diff_before(a: Any, last: Any) -> Any:
     return x[1:] - x[:-1]
 
 
+def rows_joined(a: Any, first: Any, last: Any) -> Any:
+    """Return the differences of neighbours in the rows of a matrix between two others."""
+    x = np.concatenate((first, a, last), axis=1)
+    return x[:, 1:] - x[:, :-1]
+
+
+def rows_behind(a: Any, first: Any) -> Any:
+    """Return the differences of neighbours in the rows of a matrix behind another."""
+    x = np.concatenate((first, a), axis=1)
+    return x[:, 1:] - x[:, :-1]
+
+
+def rows_before(a: Any, last: Any) -> Any:
+    """Return the differences of neighbours in the rows of a matrix before another."""
+    x = np.concatenate((a, last), axis=1)
+    return x[:, 1:] - x[:, :-1]
+
+
+def rows_behind_number(a: Any, first: Any) -> Any:
+    """Return the differences of neighbours in the rows of a matrix, each behind a number."""
+    out = np.empty(a.shape)
+    out[:, 0] = a[:, 0] - first
+    out[:, 1:] = a[:, 1:] - a[:, :-1]
+    return out
+
+
+def rows_before_number(a: Any, last: Any) -> Any:
+    """Return the differences of neighbours in the rows of a matrix, each before a number."""
+    out = np.empty(a.shape)
+    out[:, :-1] = a[:, 1:] - a[:, :-1]
+    out[:, -1] = last - a[:, -1]
+    return out
+
+
+def columns_behind_number(a: Any, first: Any) -> Any:
+    """Return the differences of neighbours in the columns of a matrix, each behind a number."""
+    out = np.empty(a.shape)
+    out[0] = a[0] - first
+    out[1:] = a[1:] - a[:-1]
+    return out
+
+
+def columns_before_number(a: Any, last: Any) -> Any:
+    """Return the differences of neighbours in the columns of a matrix, each before a number."""
+    out = np.empty(a.shape)
+    out[:-1] = a[1:] - a[:-1]
+    out[-1] = last - a[-1]
+    return out
+
+
 def rolled_first(a: Any, shift: Any) -> Any:
     """Return an array whose first axis is turned."""
     at = len(a) - shift % len(a)
@@ -130,6 +180,22 @@ def rolled_last(a: Any, shift: Any) -> Any:
     n = a.shape[1]
     at = n - shift % n
     return np.concatenate((a[:, at:], a[:, :at]), axis=1)
+
+
+def rolled_both(a: Any, down: Any, right: Any) -> Any:
+    """Return a matrix whose columns and rows are turned."""
+    return rolled_last(rolled_first(a, down), right)
+
+
+def nearest(a: Any) -> Any:
+    """Return the nearest whole numbers, as floats."""
+    return np.rint(a)
+
+
+def fill_diagonal(a: Any, value: Any) -> None:
+    """Set the elements on the diagonal of a matrix to a number."""
+    for i in range(min(a.shape[0], a.shape[1])):
+        a[i, i] = value
 
 
 def outer_of(f: Any, a: Any, b: Any) -> Any:
@@ -301,13 +367,32 @@ def _differences(args: list, given: dict[str, Any]) -> Found:
     (a,) = args
     ends = [_vector(given[name]) for name in ("prepend", "append") if name in given]
     is_first = _is_first(a, _known(given, "axis", -1))
-    if is_first is None or (ends and (a.kind.ndim > 1 or None in ends)):
+    if is_first is None:
         return None
-    if len(ends) == 2:
-        return diff_joined, [a, *ends]
-    if ends:
-        return diff_behind if "prepend" in given else diff_before, [a, *ends]
-    return diff_first if is_first else diff, args
+    if not ends:
+        return diff_first if is_first else diff, args
+    is_behind = "prepend" in given
+    if (
+        a.kind.ndim > 1
+        and len(ends) == 1
+        and _is_float(given["prepend" if is_behind else "append"])
+    ):
+        of_rows = rows_behind_number if is_behind else rows_before_number
+        of_columns = columns_behind_number if is_behind else columns_before_number
+        (end,) = (given[name] for name in ("prepend", "append") if name in given)
+        return (of_columns if is_first else of_rows, [a, end]) if a.kind.ndim == 2 else None
+    if a.kind.ndim > 1:
+        ends = [given[name] for name in ("prepend", "append") if name in given]
+        if a.kind.ndim > 2 or not all(_is_floats(v) and v.kind.ndim == 2 for v in ends):
+            return None
+    if None in ends:
+        return None
+    joined, behind, before = (
+        (diff_joined, diff_behind, diff_before)
+        if is_first
+        else (rows_joined, rows_behind, rows_before)
+    )
+    return joined if len(ends) == 2 else behind if is_behind else before, [a, *ends]
 
 
 def _vector(v: Any) -> Any:
@@ -335,6 +420,11 @@ def _turned(args: list, given: dict[str, Any]) -> Found:
         return None
     a: Any = named.get("a")
     shift, axis = named.get("shift"), _known(named, "axis")
+    if type(shift) is tuple and _is_floats(a) and a.kind.ndim == 2:
+        axes = _known_parts(named.get("axis"))
+        if len(shift) != 2 or not all(map(_is_integer, shift)) or axes not in ([0, 1], [1, 0]):
+            return None
+        return rolled_both, [a, *(shift if axes == [0, 1] else shift[::-1])]
     if not _is_floats(a) or not _is_integer(shift) or a.kind.ndim > 2:
         return None
     if a.kind.ndim == 1 and axis is None:
@@ -398,6 +488,18 @@ def _known_parts(v: Any) -> Any:
     return known(v) if type(v) is Value else None
 
 
+def _rounded(args: list, given: dict[str, Any]) -> Found:
+    decimals = [*args[1:], *given.values()] if given.keys() <= {"decimals"} else [None]
+    is_whole = all(type(v) is Value and known(v) == 0 for v in decimals) and len(decimals) < 2
+    return (nearest, args[:1]) if is_whole and args and _is_floats(args[0]) else None
+
+
+def _with_diagonal(args: list, given: dict[str, Any]) -> Found:
+    if given or len(args) != 2 or not _is_floats(args[0]) or args[0].kind.ndim != 2:
+        return None
+    return (fill_diagonal, args) if _is_float(args[1]) else None
+
+
 def _filled(args: list, given: dict[str, Any]) -> Found:
     return (full, args) if len(args) == 2 and not given and _is_float(args[1]) else None
 
@@ -413,7 +515,8 @@ _PADDINGS = {
 _OTHERS: dict[Any, Callable] = {
     np.full: _filled, np.diff: _differences, np.gradient: _slopes, np.roll: _turned,
     np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
-    np.polyval: _of_coefficients,
+    np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
+    np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
     np.cross: _by_rank(cross, 1, 1), np.trace: _by_rank(trace, 2),
     np.ndarray.trace: _by_rank(trace, 2), np.diag: _by_rank(diag, 1),
     np.meshgrid: _by_rank(meshgrid, 1, 1),
@@ -432,15 +535,19 @@ REDUCED: dict[Any, Callable] = {
 }
 """Ufunc → the function that does what its method ``reduce`` does."""
 
+_WITHOUT_RULES = frozenset({np.polyval, np.fill_diagonal})  # tracing has these in Python, too
+
 READ = frozenset(_OTHERS)
 """Functions that may be read as made of others."""
 
-OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip}
+OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip, np.fill_diagonal}
 """Functions that make vectors of lists of numbers."""
 
 FUNCTIONS = frozenset(
     {full, diag, diff, diff_first, diff_joined, diff_behind, diff_before, cross, trace, var, std}
     | {gradient_last, gradient_first, gradients, meshgrid, rolled_first, rolled_last, at_least}
+    | {rows_joined, rows_behind, rows_before, rows_behind_number, rows_before_number, nearest}
+    | {columns_behind_number, columns_before_number, rolled_both, fill_diagonal}
     | {outer_of, at_most, trapezoid, trapezoid_by, polynomial}
     | {f for both in _PADDINGS.values() for f in both}
 )
@@ -461,7 +568,7 @@ def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Found:
 
 def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
     entry = rrule.entry(key_of(function_of(f))[0])
-    if f is np.polyval:  # tracing reads it, too
+    if f in _WITHOUT_RULES:
         return entry is None
     try:
         given = tuple(map(_sample, args))
@@ -469,7 +576,10 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
         resolved = None if entry is None else entry.resolve(given, named, None)
     except UnsupportedError:
         return False
-    return resolved is not None and is_of_library(resolved[0])
+    if resolved is None:
+        return False
+    is_step = _OTHERS[f] is _rounded and resolved[0].kind == "non_differentiable"
+    return is_step or is_of_library(resolved[0])
 
 
 def _sample(v: Any) -> Any:

@@ -109,6 +109,27 @@ def bounds(x: Any, w: Any) -> Any:
     return np.sum(x) + low
 
 
+def with_ends(x: Any, w: Any) -> Any:
+    for k in range(2):
+        gx, gy = np.diff(x, axis=1, append=x[:, -1:]), np.diff(x, axis=0, append=x[-1:, :])
+        x = x - 0.1 * np.diff(gx, prepend=0.0) * np.diff(gy, axis=0, prepend=w[k])
+        x = x + 0.2 * np.diff(x, axis=-1, append=1.5) + 0.1 * np.diff(x, axis=0, append=w[0])
+        x = x + np.diff(x, prepend=x[:, :1], append=x[:, :1])[:, 1:] * w
+        x = x + np.diff(x, axis=0, prepend=x[:1], append=x[:1])[:-1] * np.diff(x, prepend=x[:, :1])
+    return np.sum(x * x) * 1e-6
+
+
+def turned_and_rounded(x: Any, w: Any) -> Any:
+    for k in range(3):
+        x = np.roll(x, (k, -1), axis=(0, 1)) * w + np.roll(x, (1, k), (1, 0))
+        x = x - np.round(x) * w + (x * 0.1).round() + np.around(w, 0)
+        np.fill_diagonal(x, 0.5)
+        y = x * 2.0
+        np.fill_diagonal(y, w[k])
+        x = x * y
+    return np.sum(x * x)
+
+
 def integrals(x: Any, w: Any) -> Any:
     total = 0.0
     for k in range(3):
@@ -120,7 +141,7 @@ def integrals(x: Any, w: Any) -> Any:
 
 
 PROGRAMS = [differences, products, traces, spreads, slopes, grids, joined, neighbours, increments,
-            frames, bounds, integrals]  # fmt: skip
+            frames, bounds, integrals, with_ends, turned_and_rounded]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -175,7 +196,9 @@ def test_a_rule_of_the_users(traced: Callable) -> None:
         rrule.unregister(np.diff, np.ndarray)
 
 
-@pytest.mark.parametrize("f", [neighbours, increments, bounds, integrals])
+@pytest.mark.parametrize(
+    "f", [neighbours, increments, bounds, integrals, with_ends, turned_and_rounded]
+)
 def test_no_rule_is_called(f: Callable) -> None:
     gradient(f, X, W)
     programs = [p for _, kept in calls._programs.values() for p in kept.values()]
