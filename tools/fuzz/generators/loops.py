@@ -12,6 +12,8 @@ from __future__ import annotations
 
 import random
 
+from tools.fuzz.drawn import argnums, with_views
+
 HEADER = """\
 import math
 
@@ -114,6 +116,7 @@ def program({names}):
 
 
 ARGUMENTS = {arguments}
+ARGNUMS = {argnums}
 """
 
 _VECTORS = ("a", "b", "w", "u")
@@ -489,7 +492,8 @@ def write(seed: int) -> str:
     return HEADER.format(
         n=n,
         names=names,
-        body="\n".join(writer.lines),
+        body=with_views("\n".join(writer.lines), _VECTORS, seed),
+        argnums=argnums(seed, 3),
         result=result,
         copies="    a, b, m = a.copy(), b.copy(), m * 1.0",
         rest=rest,
