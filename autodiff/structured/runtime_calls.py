@@ -91,6 +91,18 @@ def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
     return made * before
 
 
+def convolve_back(mode: str, g: np.ndarray, other: np.ndarray, own: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a vector by that of its convolution with another."""
+    n = len(own) + len(other) - 1
+    if len(g) < n:
+        shorter = min(len(own), len(other))
+        start = (shorter - 1) // 2 if mode == "same" else shorter - 1
+        whole = np.zeros(n)
+        whole[start : start + len(g)] = g
+        g = whole
+    return np.correlate(g, other, "valid")
+
+
 def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the cotangent of a matrix by that of its Cholesky factor."""
     from autodiff.structured.blas_sums import divided_twice  # it imports SciPy's linear algebra

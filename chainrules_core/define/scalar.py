@@ -295,7 +295,8 @@ def conjugate(d: Any) -> Any:
 
 def plain_product(d: Any, t: Any, owns: bool = False) -> Any:
     """Return ``d * t``, without a multiplication by one; in the memory of `d` if it may be."""
-    if owns and type(t) is _ndarray and d.shape == t.shape and _keeps_dtype(d.dtype, t.dtype):
+    are_arrays = owns and type(d) is type(t) is _ndarray
+    if are_arrays and d.shape == t.shape and _keeps_dtype(d.dtype, t.dtype):
         return np.multiply(d, t, out=d)
     if type(d) is int and d == 1:
         return t

@@ -63,6 +63,21 @@ def load(source: str, file: str = FILE) -> tuple[Callable, tuple]:
     return namespace["program"], namespace["ARGUMENTS"]
 
 
+def by_drawn_arguments(gradient: Callable, f: Callable, arguments: tuple) -> list[tuple]:
+    """Return the gradient by the arguments that a program draws, and which these are.
+
+    It is empty if a traced value is written into an array that then is not traced: tracing refuses.
+    """
+    chosen = f.__globals__["ARGNUMS"]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", autodiff.NoPathWarning)
+            found = gradient(f, *fresh(arguments), argnums=chosen)
+    except autodiff.MutationError:
+        return []
+    return list(zip(chosen, found, strict=True))
+
+
 def widened(source: str) -> str:
     """The program in double precision."""
     return source.replace("float32", "float64").replace("complex64", "complex128")

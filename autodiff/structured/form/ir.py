@@ -324,6 +324,18 @@ class Record(tuple):
     user_class: Callable[[], Any]
 
 
+class Instance(Record):
+    """An object of the user's whose attributes nobody changes once it is made: their values.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The attributes.
+    """
+
+    names: tuple[str, ...]
+
+
 class Columns(tuple):
     """A list of tuples that may grow: a list for each of their parts."""
 

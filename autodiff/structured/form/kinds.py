@@ -51,6 +51,20 @@ class ManyKindsError(UnsupportedError):
         self.loop: tuple[int, int] | None = None
 
 
+class MadeInLoopError(UnsupportedError):
+    """An object is made in a branch or loop: all of its class may be read as their attributes.
+
+    Attributes
+    ----------
+    cls : type
+        The class.
+    """
+
+    def __init__(self, cls: type) -> None:
+        super().__init__("an object that is made in a branch or loop")
+        self.cls = cls
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"

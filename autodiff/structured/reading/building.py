@@ -13,6 +13,7 @@ from autodiff.dispatch.arguments import place_of_out
 from autodiff.structured.form.ir import (
     Block,
     If,
+    Instance,
     Items,
     Memory,
     Named,
@@ -25,6 +26,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
+    MadeInLoopError,
     ManyKindsError,
     UnboundError,
     UnsupportedError,
@@ -46,6 +48,7 @@ from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OWN_CELLS,
     Attributes,
+    LocalObject,
     Scope,
     content_of,
     is_the_same,
@@ -67,6 +70,7 @@ class Builder:
     ) -> None:
         self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
         self.parted = frozenset(parted)  # those whose first turn is read by itself
+        self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -167,7 +171,8 @@ class Builder:
                 kind = value.kind.general()
                 self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
         if not is_alike and self.depth > scope.blocks:
-            raise ManyKindsError
+            is_object = type(value) is LocalObject and not value.is_given
+            raise MadeInLoopError(value.cls) if is_object else ManyKindsError
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
@@ -342,6 +347,8 @@ class Builder:
 
     def one(self, x: Any, given: bool = False) -> Value:
         """Return a tuple as one value; one of arrays can only be `given` to a function."""
+        if isinstance(x, Instance):
+            raise UnsupportedError("an object as a value")
         if not isinstance(x, tuple):
             return x if type(x) is Value else self.const(x.kind)  # a function has no kind
         values = [self.one(p, given) for p in x]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
-from autodiff.structured.form.ir import Columns, Items, Named, Record, Value, known
+from autodiff.structured.form.ir import Columns, Instance, Items, Named, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     UnsupportedError,
@@ -138,7 +138,7 @@ class Calls(Sequences):
     def _of_record(self, owner: Record, node: ast.Call) -> Any:
         """Read a call of a method, or of a field, of a named tuple."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name == "_replace" and not node.args:
+        if name == "_replace" and not node.args and not isinstance(owner, Instance):
             return self.replaced(owner, self._named(node))
         return self._of_object(self.of_record(owner, name), node)
 
@@ -194,8 +194,7 @@ class Calls(Sequences):
             if (f.__module__ or "").partition(".")[0] == "numpy":
                 raise UnsupportedError(f"{f.__name__} has no rule")
             return self.inline(f, args, options)
-        if any(type(a) is Items for a in (*args, *options.values())) and not _takes_lists(f):
-            raise UnsupportedError("a list as an argument")
+        _check_arguments(f, (*args, *options.values()))
         if f in JOINED and args and isinstance(args[0], tuple):
             args = [self.joined_parts(args[0]), *args[1:]]
         if f in OF_VECTORS:
@@ -227,6 +226,8 @@ class Calls(Sequences):
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
+        if any(isinstance(a, Instance) for a in args):
+            return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
         if f in (list, tuple) and len(args) == 1 and (is_sequence(args[0]) or _has_rows(args[0])):
@@ -237,8 +238,9 @@ class Calls(Sequences):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
-        if isinstance(x, Record):
-            answers = {issubclass(x.user_class(), asked)}
+        if type(x) in OBJECTS or isinstance(x, Record):
+            cls = x.user_class() if isinstance(x, Record) else x.cls
+            answers = {issubclass(cls, asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
@@ -270,6 +272,13 @@ class Calls(Sequences):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
+
+
+def _check_arguments(f: Any, args: tuple) -> None:
+    if any(isinstance(a, Instance) for a in args):
+        raise UnsupportedError("an object as an argument")
+    if any(type(a) is Items for a in args) and not _takes_lists(f):
+        raise UnsupportedError("a list as an argument")
 
 
 def _has_rows(x: Any) -> bool:

@@ -10,7 +10,17 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
-from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, flat, known
+from autodiff.structured.form.ir import (
+    Columns,
+    Instance,
+    Items,
+    Named,
+    Op,
+    Record,
+    Value,
+    flat,
+    known,
+)
 from autodiff.structured.form.kinds import (
     Kind,
     UnsupportedError,
@@ -57,6 +67,11 @@ COMPARISONS: dict[type, Callable] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+METHODS: dict[type, str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul",
+    ast.Pow: "pow", ast.Mod: "mod", ast.FloorDiv: "floordiv", ast.BitAnd: "and", ast.BitOr: "or",
+    ast.BitXor: "xor",
+}  # fmt: skip
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 _PARTS = {"real": np.real, "imag": np.imag}
 
@@ -94,6 +109,11 @@ class Expressions(Calls):
         if f is None:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         left, right = self.expression(node.left), self.expression(node.right)
+        if is_object(left) or is_object(right):
+            found = self.operator_of(METHODS[type(node.op)], left, right)
+            if found is NotImplemented:
+                raise UnsupportedError("an operator that an object does not have")
+            return found
         if f is operator.add and is_sequence(left) and is_sequence(right):
             return self._together(left, right)
         if f is operator.mul and type(left) is Items and type(right) is Value:
@@ -112,7 +132,14 @@ class Expressions(Calls):
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
         """Read an operator before its operand."""
         f = _UNARY.get(type(node.op))
-        x = self.value(node.operand)
+        made = self.expression(node.operand)
+        if is_object(made) and isinstance(node.op, ast.USub):
+            found = self.operator_of("neg", made, None)
+            if found is not NotImplemented:
+                return found
+        if type(made) is Items:
+            raise UnsupportedError("a list as a value")
+        x = self.one(made)
         if f is None or (f is operator.not_ and not x.kind.is_scalar):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
@@ -331,6 +358,11 @@ class Expressions(Calls):
         returned = flat(self.program.returned)
         if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
             raise UnsupportedError("a view without axes that is returned or changed")
+
+
+def is_object(x: Any) -> bool:
+    """Whether it is an object of one of the user's classes."""
+    return type(x) in OBJECTS or isinstance(x, Instance)
 
 
 def _is_told(v: Any) -> bool:

@@ -30,6 +30,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
+    MadeInLoopError,
     ManyKindsError,
     UnboundError,
     UnsupportedError,
@@ -86,15 +87,20 @@ def lower(
     """
     with_turns: set = set()
     parted: set = set()
+    of_values: set[type] = set()  # classes
     returns: Kind | None = None  # if the function calls itself
     while True:
         reading = _Lowering(with_turns, parted, returns)
+        reading.of_values = frozenset(of_values)
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
             if error.loop is None or error.loop in with_turns:
                 raise
             with_turns.add(error.loop)
+            continue
+        except MadeInLoopError as error:
+            of_values.add(error.cls)
             continue
         except ManyKindsError as error:
             if error.loop is None:

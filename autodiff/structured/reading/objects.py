@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -17,9 +19,9 @@ import numpy as np
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
-from autodiff.structured.form.ir import Items, Named, Record, Value
-from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.building import Builder, is_constant
+from autodiff.structured.form.ir import Instance, Items, Named, Record, Value
+from autodiff.structured.form.kinds import UNKNOWN, MadeInLoopError, UnsupportedError
+from autodiff.structured.reading.building import Builder, is_constant, parts_of
 from autodiff.structured.reading.scopes import (
     Attributes,
     BasesOf,
@@ -105,6 +107,8 @@ class Objects(Builder):
     def of_record(self, owner: Record, name: str) -> Any:
         """Read an attribute of a named tuple: a field, or what its class has."""
         cls: Any = owner.user_class()
+        if isinstance(owner, Instance):
+            return self._of_instance(owner, cls, name)
         if name in cls._fields:
             return owner[cls._fields.index(name)]
         found = self._of_record_class(cls, name)
@@ -113,6 +117,34 @@ class Objects(Builder):
         if type(found) is types.FunctionType and not is_library(found):
             return Method(found, owner)
         raise UnsupportedError(f"attribute {name} of a named tuple")
+
+    def _of_instance(self, owner: Instance, cls: type, name: str) -> Any:
+        """Read an attribute of an object that nobody changes."""
+        found = self._of_class(cls, name)
+        if type(found) is property:
+            return self.inline(found.fget, [owner], {})
+        if _decides_alone(found):
+            raise UnsupportedError(f"attribute {name}, which its class decides about")
+        if name in owner.names:
+            return owner[owner.names.index(name)]
+        return self._bound_to(owner, found, name)
+
+    def has_method(self, x: Any, name: str) -> bool:
+        """Whether the class of an object has a method."""
+        return self._of_class(_class_of(x), name) is not UNKNOWN
+
+    def operator_of(self, name: str, a: Any, b: Any) -> Any:
+        """Read an operator that the class of an operand has as a method; else NotImplemented."""
+        both = [x for x in (a, b) if isinstance(x, (LocalObject, OutsideObject, Instance))]
+        if len({_class_of(x) for x in both}) > 1 or (type(a) is Value and a.kind.is_array):
+            raise UnsupportedError("an operator of objects of several classes, or of an array")
+        for owner, other, method in ((a, b, f"__{name}__"), (b, a, f"__r{name}__")):
+            if not any(owner is x for x in both):
+                continue
+            found = self._of_class(_class_of(owner), method)
+            if type(found) is types.FunctionType:
+                return self.inline(found, [owner, *([] if other is None else [other])], {})
+        return NotImplemented
 
     def _of_record_class(self, cls: type, name: str) -> Any:
         """Return what the class of a named tuple has under a name, but for those of tuples."""
@@ -137,7 +169,7 @@ class Objects(Builder):
         """Read a method that Python itself calls: it is looked up in the class alone."""
         return self._bound_to(owner, self._of_class(owner.cls, name), name)
 
-    def _bound_to(self, owner: LocalObject | OutsideObject, found: Any, name: str) -> Any:
+    def _bound_to(self, owner: Any, found: Any, name: str) -> Any:
         if type(found) is types.FunctionType:
             return Method(found, owner)
         if type(found) is staticmethod:
@@ -208,10 +240,10 @@ class Objects(Builder):
 
     # -- new objects -------------------------------------------------------------------------------
 
-    def new_object(self, cls: type, args: list[Any], named: dict[str, Any]) -> LocalObject:
+    def new_object(self, cls: type, args: list[Any], named: dict[str, Any]) -> Any:
         """Read a call of a class."""
-        if self.depth != self.scope.blocks:
-            raise UnsupportedError("an object that is made in a branch or loop")
+        if self.depth != self.scope.blocks and cls not in self.of_values:
+            raise MadeInLoopError(cls)
         function = self.scope.function
         owner = LocalObject(cls, Scope(function, self.scope.depth, blocks=self.depth))
         init = self._of_class(cls, "__init__")
@@ -223,7 +255,15 @@ class Objects(Builder):
                 raise UnsupportedError("__init__ that returns something")
         elif init is not UNKNOWN or args or named:
             raise UnsupportedError(f"a new {cls.__name__}")
-        return owner
+        return self._values_of(owner) if cls in self.of_values else owner
+
+    def _values_of(self, x: LocalObject) -> Instance:
+        """Return an object that nobody changes as the values of its attributes."""
+        scope = x.scope
+        if scope.functions or any(hasattr(x.cls, name) for name in _LIKE_SEQUENCES):
+            raise UnsupportedError("an object with functions or objects, or like a sequence")
+        names = tuple(sorted({*scope.slots, *scope.forms} - _parts_in(scope.forms)))
+        return _instances(x.cls, names)([self.read_in(scope, name) for name in names])
 
     def _fill_fields(
         self, owner: LocalObject, init: types.FunctionType, args: list, named: dict[str, Any]
@@ -239,6 +279,24 @@ class Objects(Builder):
             if type(after) is not Method:
                 raise UnsupportedError(f"this {_POST_INIT}")
             self.inline(after.function, [owner], {})
+
+
+_LIKE_SEQUENCES = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__")
+
+
+@functools.lru_cache(maxsize=64)
+def _instances(cls: type, names: tuple[str, ...]) -> type[Instance]:
+    """Return the class of objects of a class with these attributes."""
+    return type(cls.__name__, (Instance,), {"user_class": weakref.ref(cls), "names": names})
+
+
+def _class_of(x: LocalObject | OutsideObject | Instance) -> type:
+    return x.user_class() if isinstance(x, Instance) else x.cls
+
+
+def _parts_in(forms: dict[str, Any]) -> set[str]:
+    """Return the names of the parts of variables that hold tuples."""
+    return {part for form in forms.values() for part in parts_of(form)}
 
 
 _POST_INIT = "__post_init__"

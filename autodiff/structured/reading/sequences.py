@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from autodiff.structured.form.ir import Columns, Items, Named, Op, Record, Value, known
+from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.lists import Lists, is_key
 
@@ -47,6 +47,8 @@ class Sequences(Lists):
 
     def _parts_of(self, x: Any) -> list:
         """Return the parts of what is known to have so many."""
+        if isinstance(x, Instance):
+            raise UnsupportedError("the parts of an object")
         if isinstance(x, tuple):
             return list(x)
         if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
@@ -74,6 +76,8 @@ class Sequences(Lists):
         raise NotImplementedError
 
     def _part(self, base: Any, at: Value) -> Any:
+        if isinstance(base, Instance):
+            raise UnsupportedError("an item of an object")
         i = known(at)
         if type(i) is not int:
             if not isinstance(base, tuple) or not at.kind.is_integral:
@@ -89,6 +93,8 @@ class Sequences(Lists):
         return self.made(Op("part", [base], data=i), parts[i])
 
     def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
+        if isinstance(base, Instance):
+            raise UnsupportedError("a slice of an object")
         parts = (node.lower, node.upper, node.step)
         bounds = [None if part is None else known(self.value(part)) for part in parts]
         if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
@@ -107,7 +113,7 @@ class Sequences(Lists):
     def _length_of(self, x: Any) -> Any:
         if type(x) is Columns:
             return self.length(x[0])
-        if isinstance(x, (tuple, Named)):
+        if isinstance(x, (tuple, Named)) and not isinstance(x, Instance):
             return self.const(len(x))
         if x.kind.parts:
             return self.const(len(x.kind.parts))
@@ -179,4 +185,6 @@ _GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
 
 def is_sequence(x: Any) -> bool:
     """Whether it is a list, or a tuple that is known part by part."""
-    return x.kind.is_list if type(x) is Value else isinstance(x, tuple)
+    if type(x) is Value:
+        return x.kind.is_list
+    return isinstance(x, tuple) and not isinstance(x, Instance)

@@ -37,7 +37,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.comprehensions import Comprehensions
-from autodiff.structured.reading.expressions import BINARY
+from autodiff.structured.reading.expressions import BINARY, METHODS, is_object
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import changes_dicts, grown_in, has_no_other_name
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
@@ -237,6 +237,12 @@ class Statements(Comprehensions):
             bind = functools.partial(self.set_attribute, node.target, owner)
         elif name is not None:
             old, bind = self.expression(node.target), functools.partial(self.bind, name)
+        if name is not None and is_object(old):
+            found = self.operator_of(METHODS[type(node.op)], old, self.expression(node.value))
+            if found is NotImplemented or self.has_method(old, f"__i{METHODS[type(node.op)]}__"):
+                raise UnsupportedError("an operator that an object does not have")
+            bind(found)
+            return
         if name is not None:
             is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
             if not (is_list or old.kind.is_array):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -75,7 +76,25 @@ def of_zero_slope(x: Any, w: Any) -> Any:
     return total
 
 
-PROGRAMS = [tables, at_nodes, growth, factors, contracted, choices, of_zero_slope]
+def filtered(x: Any, w: Any) -> Any:
+    for k in range(3):
+        y = np.convolve(w, x[k, :3], mode="same") + np.convolve(x[k, :2], w, "same")
+        z = np.convolve(w[:4], x[k]) * 0.1
+        w = np.tanh(y + z[2:8]) + np.convolve(x[k], w, "valid") + np.convolve(z, w[:4], "valid")
+    return np.sum(w * w)
+
+
+def angles(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(5):
+        total += math.atan2(x[k, 0], w[k]) * abs(x[k, 1] - w[k]) + math.fabs(w[k]) * abs(
+            w[k] - w[k]
+        )
+        total += math.atan2(w[k] - w[k], 0.0) + np.abs(x[k, 2]) + math.atan2(1e200 * w[k], 1e200)
+    return total
+
+
+PROGRAMS = [filtered, angles, tables, at_nodes, growth, factors, contracted, choices, of_zero_slope]
 
 
 @pytest.mark.parametrize("f", PROGRAMS)
@@ -97,7 +116,7 @@ def test_what_tracing_gives(f: Callable, traced: Callable, runs: list[str]) -> N
         assert "_pull" not in program.source
 
 
-@pytest.mark.parametrize("f", [tables, growth, factors, contracted, choices])
+@pytest.mark.parametrize("f", [filtered, angles, tables, growth, factors, contracted, choices])
 def test_differences(f: Callable) -> None:
     rng, h = np.random.default_rng(3), 1e-6
     found = gradient(f, X, W)

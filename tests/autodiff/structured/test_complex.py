@@ -277,6 +277,10 @@ def test_generated(first: int, traced: Callable, runs: list[str]) -> None:
         for x, y in zip(found, expected, strict=True):
             assert x.dtype == y.dtype
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
+        with np.errstate(all="ignore"):
+            drawn = judge.by_drawn_arguments(gradient, f, arguments)
+        for i, x in drawn:
+            np.testing.assert_allclose(x, expected[i], rtol=1e-9, atol=1e-11, err_msg=f"{seed}")
     assert runs
 
 

@@ -29,6 +29,10 @@ def test_programs(seeds: range, traced: Callable, runs: list[str]) -> None:
             continue
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
+        with np.errstate(all="ignore"):
+            drawn = judge.by_drawn_arguments(autodiff.gradient, f, arguments)
+        for i, x in drawn:
+            np.testing.assert_allclose(x, expected[i], rtol=1e-9, atol=1e-11, err_msg=f"{seed}")
     assert runs
 
 

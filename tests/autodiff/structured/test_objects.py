@@ -182,7 +182,27 @@ def called(x: Any) -> Any:
     return total
 
 
+def made_in_the_loop(x: Any) -> Any:
+    total, last = 0.0, Spring(x[0])
+    for v in x:
+        new = Spring(v * last.k)
+        total += new.k * last.k
+        last = new
+    return total
+
+
+def made_in_a_branch(x: Any) -> Any:
+    a = Spring(x[0])
+    if x[1] > 0.2:
+        a = Spring(x[2])
+    total = 0.0
+    for v in x:
+        total += a.k * v
+    return total
+
+
 READ = [
+    made_in_the_loop, made_in_a_branch,
     recursive_filter, springs, other_dataclasses, two_names, set_in_a_branch, returned,
     changed_once, by_the_defaults_of_init, called,
 ]  # fmt: skip
@@ -339,25 +359,6 @@ def factory(x: Any) -> Any:
     return sum(a.k)
 
 
-def made_in_the_loop(x: Any) -> Any:
-    total, last = 0.0, Spring(x[0])
-    for v in x:
-        new = Spring(v * last.k)
-        total += new.k * last.k
-        last = new
-    return total
-
-
-def made_in_a_branch(x: Any) -> Any:
-    a = Spring(x[0])
-    if x[1] > 0.2:
-        a = Spring(x[2])
-    total = 0.0
-    for v in x:
-        total += a.k * v
-    return total
-
-
 def by_its_dict(x: Any) -> Any:
     a = Spring(x[0])
     for v in x:
@@ -423,8 +424,8 @@ def not_one_field_each(x: Any) -> Any:
 
 
 NOT_READ = [
-    own_setattr, slots, own_getattr, setter, inherited, init_variable, factory, made_in_the_loop,
-    made_in_a_branch, by_its_dict, hidden_in_a_loop, method_hidden_in_a_loop,
+    own_setattr, slots, own_getattr, setter, inherited, init_variable, factory,
+    by_its_dict, hidden_in_a_loop, method_hidden_in_a_loop,
     object_hidden_in_a_branch, bound_anew_by_the_operand, name_bound_anew_by_the_operand,
     changed_in_place_by_a_setter, not_one_field_each,
 ]  # fmt: skip

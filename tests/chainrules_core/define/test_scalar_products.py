@@ -68,6 +68,12 @@ def test_a_partial_of_less_precision_or_another_kind_is_no_room_for_the_product(
     assert plain_product(np.array([1, 2]), np.array([0.5, 0.5]), True).dtype == float
 
 
+def test_a_number_of_numpys_is_no_memory():
+    """The conjugate of an array without axes is one."""
+    d = np.conj(np.array(1.0 + 2.0j))
+    assert plain_product(d, np.array(2.0 + 0.0j), True) == 2.0 - 4.0j
+
+
 def test_complex_partials_are_conjugated_in_their_own_memory(rule):
     z = np.array([1 + 2j, 3 - 1j])
     keep = z.copy()

@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import random
 
+from tools.fuzz.drawn import argnums, with_views
+
 HEADER = """\
 import cmath
 
@@ -57,6 +59,7 @@ def program(a, b, c):
 
 
 ARGUMENTS = (np.sin(np.arange(float(N)) + 0.3), np.cos(np.arange(float(N))), {c})
+ARGNUMS = {argnums}
 """
 
 _COMPLEX = ("u", "w", "c")
@@ -292,7 +295,8 @@ def write(seed: int) -> str:
         n=rng.randint(4, 6),
         z=rng.choice(("complex(a[0], b[0])", "a[1] + 0.3j", "0j", "(0.2 + 0.1j) * b[2]", "0.0")),
         s=rng.choice(("0.25", "0", "0.0")),
-        body="\n".join(writer.lines),
+        body=with_views("\n".join(writer.lines), ("x", "b", "u", "w"), seed),
+        argnums=argnums(seed, 3),
         result=rng.choice(results),
         c=c if rng.random() < 0.3 else f"{c} + 0.5j * np.sin(np.arange(float(N)))",
     )

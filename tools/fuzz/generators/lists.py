@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import random
 
+from tools.fuzz.drawn import argnums, with_views
+
 HEADER = """\
 import numpy as np
 
@@ -51,6 +53,7 @@ def program(a, b):
 
 
 ARGUMENTS = (np.sin(np.arange(4.0) + 0.3), np.cos(np.arange(4.0)))
+ARGNUMS = {argnums}
 """
 
 
@@ -275,6 +278,7 @@ def write(seed: int) -> str:
         n=rng.randint(3, 5),
         xs=rng.choice(("[s]", "[a[0], b[1]]", "[v * v for v in a]", "[0.5, 1.5]", "[0, s]")),
         rows=rng.choice(("[x]", "[a]", "[b * 0.5, a]", "[a * k for k in range(3)]")),
-        body="\n".join(writer.lines),
+        body=with_views("\n".join(writer.lines), ("x", "a", "b"), seed),
+        argnums=argnums(seed, 2),
         result=result,
     )

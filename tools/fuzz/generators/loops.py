@@ -3,14 +3,15 @@
 A kernel gets traced arrays, numbers and sizes, and mixes loops (up, down, by steps, nested, with
 `break`, `continue` and `while`), branches, reads and writes of elements, rows, columns and slices
 that overlap, views kept in variables, arrays that change their names, scratch arrays, helpers that
-write into what they are given, and products and sums of parts. Other arrays (a matrix, two rows and
-a column, which are broadcast against each other) are bound anew and hardly ever indexed. Its source
-is read at the first call, so that what is generated from it is compared, not the tape.
+write into what they are given, and products and sums of parts. Other arrays (a matrix, rows and a
+column, which are broadcast) are bound anew and hardly ever indexed. Its source is read at once.
 """
 
 from __future__ import annotations
 
 import random
+
+from tools.fuzz.drawn import argnums, with_views
 
 HEADER = """\
 import math
@@ -114,6 +115,7 @@ def program({names}):
 
 
 ARGUMENTS = {arguments}
+ARGNUMS = {argnums}
 """
 
 _VECTORS = ("a", "b", "w", "u")
@@ -487,12 +489,12 @@ def write(seed: int) -> str:
     rest = rng.choice(("0.0", "np.sum(a * C)", "np.sum(a) + np.sum(b * b)", "np.sum(m) * b[1]"))
     vector = "np.sin(np.arange(float(N)) + {})"
     return HEADER.format(
-        n=n,
-        names=names,
-        body="\n".join(writer.lines),
+        n=n, names=names,
+        body=with_views("\n".join(writer.lines), _VECTORS, seed),
+        argnums=argnums(seed, 3),
         result=result,
         copies="    a, b, m = a.copy(), b.copy(), m * 1.0",
         rest=rest,
         arguments=f"({vector.format(0.3)}, {vector.format(1.1)}, "
         "np.cos(0.7 * np.arange(float(N * N))).reshape(N, N))",
-    )
+    )  # fmt: skip

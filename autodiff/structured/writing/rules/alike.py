@@ -38,8 +38,13 @@ def angle_of(a: Any, b: Any) -> Any:
     return np.arctan2(a, b)
 
 
+def angle_of_floats(a: Any, b: Any) -> Any:
+    """Return ``math.atan2(a, b)``."""
+    return math.atan2(a, b)
+
+
 def modulus_of(x: Any) -> Any:
-    """Return ``abs(x)`` of complex numbers."""
+    """Return ``abs(x)`` of complex numbers, or of a float."""
     return np.abs(x)
 
 
@@ -75,13 +80,26 @@ scalar_rule(
     ),
 )
 
+scalar_rule(
+    angle_of_floats,
+    lambda y, a, b: (
+        b
+        / (math.hypot(a, b) + (math.hypot(a, b) == 0.0))
+        / (math.hypot(a, b) + (math.hypot(a, b) == 0.0))
+    ),
+    lambda y, a, b: (
+        -a
+        / (math.hypot(a, b) + (math.hypot(a, b) == 0.0))
+        / (math.hypot(a, b) + (math.hypot(a, b) == 0.0))
+    ),
+)
 scalar_rule(modulus_of, lambda y, x: x / (y + (y == 0.0)))  # 0 at zero
 scalar_rule(real_of, 1)
 scalar_rule(imag_of, 1j)
 
 ALIKE: dict[Any, tuple[Any, int]] = {
     np.clip: (clip_between, 3), np.ndarray.clip: (clip_between, 3), np.sign: (sign_of, 1),
-    np.arctan2: (angle_of, 2), math.atan2: (angle_of, 2),
+    np.arctan2: (angle_of, 2), math.atan2: (angle_of_floats, 2),
 }  # fmt: skip
 """Function → the one that is differentiated in its place, with so many arguments."""
 

@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
-from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS
+from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS, modulus_of
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
@@ -93,8 +93,8 @@ def _alike(op: Op) -> Any:
     if op.options:
         return None
     x, *others = op.args
-    if op.f in _SIZES and not others and not x.kind.is_complex and x.kind.is_array:
-        return np.fabs
+    if op.f in _SIZES and not others and not x.kind.is_complex:
+        return np.fabs if x.kind.is_array else modulus_of if _is_ruled_by_library(op) else None
     if not others and x.kind.is_complex:
         has_parts = not (x.kind.is_array or _may_be_real(x))
         found = OF_COMPLEX.get(op.f) or (PARTS.get(op.f) if has_parts else None)
@@ -120,7 +120,7 @@ def _is_ruled_by_library(op: Op) -> bool:
     return found is not None and is_of_library(found[0])
 
 
-_SIZES = (abs, np.abs, operator.abs)
+_SIZES = (abs, np.abs, operator.abs, math.fabs)
 
 
 class _RuleOfClasses:

@@ -6,6 +6,7 @@ sweep has anyway.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -16,6 +17,7 @@ from autodiff.structured.form.kinds import SCALARS
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.runtime_calls import (
     cholesky_back,
+    convolve_back,
     cumprod_back,
     cumsum_back,
     extremum_back,
@@ -174,12 +176,31 @@ _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
 }
 
 
+_CONVOLVED: dict[Any, dict[int, Back]] = {
+    mode: {
+        0: Back(functools.partial(convolve_back, mode), (2, 1)),
+        1: Back(functools.partial(convolve_back, mode), (1, 2)),
+    }
+    for mode in ("full", "same", "valid")
+}
+
+
 def backs_of(op: Op) -> dict[int, Back] | None:
     """Return the adjoints of a call, by argument, where the sweep has functions for them."""
+    if op.code == "call" and op.f is np.convolve:
+        return _of_convolution(op)
     found = _BACKS.get(function_of(op.f)) if op.code == "call" and not op.options else None
     if found is None or [a.kind.ndim for a in op.args] not in found[0]:
         return None
     return found[1] if _is_plain(op) else None
+
+
+def _of_convolution(op: Op) -> dict[int, Back] | None:
+    a, v, *others = op.args
+    given = dict(zip(("mode",), others, strict=False)) | op.options
+    mode = known(given["mode"]) if given.keys() == {"mode"} else "full" if not given else None
+    is_plain = a.kind.ndim == v.kind.ndim == 1 and len(others) + len(op.options) < 2
+    return _CONVOLVED.get(mode) if is_plain and type(mode) is str and _is_plain(op) else None
 
 
 def einsum_of_operand(op: Op, j: int) -> str | None:

@@ -1,0 +1,206 @@
+"""Objects that nobody changes once they are made, in loops, and operators of their classes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+
+from autodiff import gradient
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.runtime import Structured
+
+X = 1.5 + np.cos(np.arange(12.0))
+M = np.sin(np.arange(36.0)).reshape(12, 3)
+
+
+@dataclass(frozen=True)
+class Vec:
+    """A vector of the plane."""
+
+    x: Any
+    y: Any = 0.5
+
+    def __add__(self, other: Vec) -> Vec:
+        return Vec(self.x + other.x, self.y + other.y)
+
+    def __sub__(self, other: Vec) -> Vec:
+        return Vec(self.x - other.x, self.y - other.y)
+
+    def __mul__(self, k: Any) -> Vec:
+        return Vec(self.x * k, self.y * k)
+
+    __rmul__ = __mul__
+
+    def __neg__(self) -> Vec:
+        return Vec(-self.x, -self.y)
+
+    @property
+    def size(self) -> Any:
+        """How long it is."""
+        return math.hypot(self.x, self.y)
+
+
+class Dual:
+    """A number with a slope."""
+
+    unit = 1.0
+
+    def __init__(self, value: Any, slope: Any = 0.0) -> None:
+        self.value = value
+        self.slope = slope
+
+    def __mul__(self, other: Any) -> Dual:
+        if isinstance(other, Dual):
+            return Dual(
+                self.value * other.value, self.value * other.slope + self.slope * other.value
+            )
+        return Dual(self.value * other, self.slope * other)
+
+    def __radd__(self, other: Any) -> Dual:
+        return Dual(self.value + other * self.unit, self.slope)
+
+    def __truediv__(self, other: Any) -> Dual:
+        return Dual(self.value / other, self.slope / other)
+
+
+class Complex:
+    """A number of the plane whose parts are arrays."""
+
+    def __init__(self, re: Any, im: Any) -> None:
+        self.re, self.im = re, im
+
+    def __matmul__(self, other: Complex) -> Complex:
+        return Complex(
+            self.re * other.re - self.im * other.im, self.re * other.im + self.im * other.re
+        )
+
+    def __pow__(self, n: int) -> Complex:
+        made = self
+        for _ in range(n - 1):
+            made = made @ self
+        return made
+
+    def abs2(self) -> Any:
+        return np.sum(self.re * self.re + self.im * self.im)
+
+
+class Counter:
+    """An object that changes."""
+
+    def __init__(self, start: Any) -> None:
+        self.total = start
+
+    def __add__(self, other: Any) -> Counter:
+        made = Counter(self.total)
+        made.total = made.total + other
+        return made
+
+
+def orbit(x: Any, m: Any) -> Any:
+    p, v = Vec(x[0], x[1]), Vec(m[0, 0])
+    for i in range(8):
+        force = p * (-x[2] / p.size**3)
+        v += 0.1 * force
+        p = p + v * 0.1 - (-Vec(m[i, 1], m[i, 2])) * 0.01
+    return p.size + v.x
+
+
+def duals(x: Any, m: Any) -> Any:
+    y = Dual(x[0], 1.0)
+    for i in range(5):
+        y = y * y / 3.0 if m[i, 0] > 0.05 else x[i] + y * m[i, 1]
+    return y.value * y.slope
+
+
+def rows(x: Any, m: Any) -> Any:
+    z = Complex(m[0], m[1])
+    total = 0.0
+    for i in range(3):
+        z = z @ Complex(m[i], x[:3] * 0.5)
+        total += (z**2).abs2()
+    return total + z.re[0]
+
+
+def paths(x: Any, m: Any) -> Any:
+    best = None
+    for i in range(4):
+        p = Vec(x[i], m[i, 0])
+        q = Vec(x[i + 1], m[i, 1])
+        d = (p - q).size
+        if best is None or d > best:
+            best = d
+    return best
+
+
+def helpers(x: Any, m: Any) -> Any:
+    def middle(p: Vec, q: Vec) -> Vec:
+        return (p + q) * 0.5
+
+    p = Vec(x[0], x[1])
+    for i in range(4):
+        p = middle(p, Vec(m[i, 0], x[i]))
+        for j in range(2):
+            p = middle(p, Vec(x[j], p.x))
+    return p.x * p.y
+
+
+PROGRAMS = [orbit, duals, rows, paths, helpers]
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_what_tracing_gives(f: Callable, traced: Callable, runs: list[str]) -> None:
+    found = gradient(f, X, M)
+    assert f.__name__ in runs
+    for x, y in zip(found, traced(f, X, M), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("f", PROGRAMS)
+def test_differences(f: Callable) -> None:
+    rng, h = np.random.default_rng(5), 1e-6
+    dx, dm = rng.normal(size=X.shape), rng.normal(size=M.shape)
+    found = gradient(f, X, M)
+    slope = (f(X + h * dx, M + h * dm) - f(X - h * dx, M - h * dm)) / (2 * h)
+    assert np.sum(found[0] * dx) + np.sum(found[1] * dm) == pytest.approx(slope, rel=1e-6)
+
+
+def counters(x: Any) -> Any:
+    c = Counter(0.0)
+    for v in x:
+        c = c + v * v
+    return c.total
+
+
+def changed_in_the_loop(x: Any) -> Any:
+    total = 0.0
+    for v in x:
+        c = Counter(v)
+        c.total *= v
+        total += c.total
+    return total
+
+
+def summed(x: Any) -> Any:
+    points = []
+    for v in x:
+        points.append(Vec(v, v * v))
+    return sum(p.y for p in points)
+
+
+@pytest.mark.parametrize("f", [counters, changed_in_the_loop, summed])
+def test_objects_that_change_are_traced(f: Callable, traced: Callable) -> None:
+    with pytest.raises(UnsupportedError):
+        Structured(f, (None,), (X,), (0,))
+    np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
+
+
+def test_another_method(monkeypatch: pytest.MonkeyPatch, traced: Callable) -> None:
+    gradient(orbit, X, M)
+    monkeypatch.setattr(Vec, "__add__", lambda p, q: Vec(p.x + 2.0 * q.x, p.y + q.y))
+    for x, y in zip(gradient(orbit, X, M), traced(orbit, X, M), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-11)
