@@ -117,6 +117,14 @@ def tables(x: Any, m: Any) -> Any:
     return total
 
 
+def sums_by_name(x: Any, m: Any) -> Any:
+    sums = {name: x[i] * 0.1 for i, name in enumerate(("u", "v"))}
+    for i in range(4):
+        sums["u"] += x[i] * m[i, 0]
+        sums["v"] = sums["u"] * sums.get("v", 1.0) + x[i] * max(sums.values())
+    return sum(sums.values()) * sums["v"]
+
+
 def sizes(x: Any, m: Any) -> Any:
     total = 0.0
     for i in range(3):
@@ -126,7 +134,7 @@ def sizes(x: Any, m: Any) -> Any:
     return total
 
 
-PROGRAMS = [pairs, grids, elements, generated, with_names, counts, tables, sizes]
+PROGRAMS = [pairs, grids, elements, generated, with_names, counts, tables, sums_by_name, sizes]
 
 
 def _loss(f: Callable) -> Callable:
@@ -227,7 +235,20 @@ def ends_early(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [generator_in_a_generator, ends_early])
+def a_view_of_a_dict(x: Any) -> Any:
+    """The items that a loop goes over are those that there are then."""
+    sums, total = {"u": x[0], "v": x[1]}, 0.0
+    for i in range(3):
+        for _, s in sums.items():
+            total += s * x[i]
+            sums["v"] = sums["v"] * 0.5 + s
+        values = sums.values()
+        sums["u"] = x[i] * 2.0
+        total += sum(values)
+    return total
+
+
+@pytest.mark.parametrize("f", [generator_in_a_generator, ends_early, a_view_of_a_dict])
 def test_what_is_traced(f: Callable, traced: Callable) -> None:
     np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
     autodiff.gradient(f, X)
