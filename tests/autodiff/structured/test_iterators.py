@@ -107,6 +107,37 @@ def counts(x: Any, m: Any) -> Any:
     return total * best + calls
 
 
+def counts_of_both(x: Any, m: Any) -> Any:
+    n = 1.0
+
+    def outer(v: Any) -> Any:
+        n = v * 2.0
+
+        def inner() -> Any:
+            nonlocal n
+            n = n * v
+            return n
+
+        return inner() + n
+
+    total = 0.0
+    for i in range(4):
+        total += outer(x[i]) * n + m[i, 0]
+        n = n + 0.5 * x[i]
+    return total
+
+
+def scattered(x: Any, m: Any) -> Any:
+    y, z = np.zeros(5), m * 1.0
+    places = np.array([0, 3, 3, 1])
+    for i in range(4):
+        np.add.at(y, places, x[i : i + 4] * y[i])
+        np.add.at(z, (places, [0, 1, 1, 2]), x[:4])
+        np.add.at(y, places[:2], 0.5)
+        z = z * y[1]
+    return np.sum(y * y) + np.sum(z)
+
+
 def tables(x: Any, m: Any) -> Any:
     weights = {name: x[i] * 2.0 for i, name in enumerate(("a", "b"))}
     total = 0.0
@@ -134,7 +165,19 @@ def sizes(x: Any, m: Any) -> Any:
     return total
 
 
-PROGRAMS = [pairs, grids, elements, generated, with_names, counts, tables, sums_by_name, sizes]
+PROGRAMS = [
+    pairs,
+    grids,
+    elements,
+    generated,
+    with_names,
+    counts,
+    counts_of_both,
+    scattered,
+    tables,
+    sums_by_name,
+    sizes,
+]
 
 
 def _loss(f: Callable) -> Callable:
