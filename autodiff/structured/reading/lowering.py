@@ -303,8 +303,10 @@ class _Lowering(Statements):
             self.statements(nodes)
 
         self.takers.append((definition, take, self.scope, self.calling[-1]))
-        self.inline(f, self._displayed(call.args), self._named(call))
-        self.takers.pop()
+        try:
+            self.inline(f, self._displayed(call.args), self._named(call))
+        finally:
+            self.takers.pop()
 
     def given_to_loop(self, node: ast.Yield) -> None:
         """Read what a generator yields: a turn of the loop over it."""
