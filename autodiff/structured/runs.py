@@ -68,6 +68,7 @@ class Run:
                 is_other = program.with_numpy_floats() or is_other
             elif not is_other:
                 is_other = program.with_broadcasting(self.values)
+                is_other = is_other or program.with_numpy_floats()  # `math` raises, too
             if not is_other:
                 raise
             _, _, state = program.run(self.values)

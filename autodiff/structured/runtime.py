@@ -135,7 +135,7 @@ class Structured:
             compares_all=self.compares_all, notes_steep=self.notes_steep,
         )  # fmt: skip
         self.source, scope = emitter.emit()
-        self.has_plain_floats = bool(emitter.plain.loose)
+        self.has_plain_floats = bool(emitter.plain.loose) or emitter.needs_math
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
         self.returned = program.returned

@@ -227,7 +227,13 @@ def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
     """Return zeros like an array, whose axes lie in memory in this order, the slowest first."""
     if not x.flags.c_contiguous:
         return np.zeros_like(x)
-    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(np.argsort(axes))
+    return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(_places_of(axes))
+
+
+@functools.lru_cache(maxsize=64)
+def _places_of(axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Return where each axis stands in an order of axes."""
+    return tuple([axes.index(k) for k in range(len(axes))])
 
 
 def fitted(x: Any, shape: tuple[int, ...]) -> Any:

@@ -237,19 +237,30 @@ class Lists(Objects):
         return [self._sample(inner.items, inner)] * 2
 
 
+_VIEWS = frozenset({"keys", "values", "items"})
+
+
 def has_no_other_name(name: str, function: ast.AST) -> bool:
     """Whether a function makes a dict that is only its own: nobody else sees it change.
 
-    It is displayed, bound to this name alone, and then only its items are read and written, or its
-    keys gone over.
+    It is displayed, or a comprehension, bound to this name alone, and then only its items are read
+    and written, its keys gone over, or its values handed to a function: views of a dict change with
+    it.
     """
     uses = {id(part.value) for part in ast.walk(function) if isinstance(part, ast.Subscript)}
     uses |= {id(part.iter) for part in ast.walk(function) if isinstance(part, ast.For)}
+    handed = {id(a) for part in ast.walk(function) if isinstance(part, ast.Call) for a in part.args}
+    uses |= {
+        id(part.func.value)
+        for part in ast.walk(function)
+        if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
+        if part.func.attr == "get" or (part.func.attr in _VIEWS and id(part) in handed)
+    }
     displayed = {
         id(part.targets[0])
         for part in ast.walk(function)
         if isinstance(part, ast.Assign) and len(part.targets) == 1
-        if isinstance(part.value, ast.Dict)
+        if isinstance(part.value, (ast.Dict, ast.DictComp))
     }
     names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
     made = [part for part in names if id(part) not in uses]

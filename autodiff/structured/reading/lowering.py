@@ -303,8 +303,10 @@ class _Lowering(Statements):
             self.statements(nodes)
 
         self.takers.append((definition, take, self.scope, self.calling[-1]))
-        self.inline(f, self._displayed(call.args), self._named(call))
-        self.takers.pop()
+        try:
+            self.inline(f, self._displayed(call.args), self._named(call))
+        finally:
+            self.takers.pop()
 
     def given_to_loop(self, node: ast.Yield) -> None:
         """Read what a generator yields: a turn of the loop over it."""
@@ -445,19 +447,23 @@ def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
     return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
 
 
+def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield the parts of a function that are no parts of functions and classes inside it."""
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
+            yield child
+            yield from _own_parts(child)
+
+
 def yields(node: ast.AST) -> bool:
     """Whether a function is a generator."""
-    inner = [
-        child for child in ast.iter_child_nodes(node)
-        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef))
-    ]  # fmt: skip
-    return any(isinstance(child, (ast.Yield, ast.YieldFrom)) or yields(child) for child in inner)
+    return any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _own_parts(node))
 
 
-def _nonlocal_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+def _nonlocal_in(node: ast.AST) -> set[str]:
     """Return the names that belong to a function around another one."""
-    parts = [part for statement in _statements(node) for part in ast.walk(statement)]
-    return {name for part in parts if isinstance(part, ast.Nonlocal) for name in part.names}
+    parts = [part for part in _own_parts(node) if isinstance(part, ast.Nonlocal)]
+    return {name for part in parts for name in part.names}
 
 
 def _bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:

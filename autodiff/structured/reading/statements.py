@@ -178,6 +178,9 @@ class Statements(Comprehensions):
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
         """Read ``np.add.at``, which adds to an element as often as it is named."""
         values, template = self._index(at)
+        memory = value.memory and value.memory.root()
+        if memory is not None and base.memory is not None and memory is base.memory.root():
+            raise UnsupportedError("np.add.at of parts of the array itself")
         self.store(base, value, values, template, "add", np.add)
 
     def store(

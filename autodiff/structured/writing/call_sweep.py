@@ -28,11 +28,18 @@ from autodiff.structured.writing.rules.calls_without_rules import (
 )
 from autodiff.structured.writing.rules.partial_source import partial_source
 from autodiff.structured.writing.signs import negative, product, without_sign
+from autodiff.structured.writing.slopes import (
+    by_math,
+    computed_before,
+    is_quotient,
+    is_real,
+    slope_of_power,
+    terms_of_quotient,
+)
 from autodiff.structured.writing.strided_parts import strided_part
 from chainrules_core.define import DecomposeRule, LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
-_NAME = re.compile(r"[^\W\d]\w*")
 _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
 
@@ -233,8 +240,8 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     e = s.e
     out: Any = op.out
     wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
-    if len(wanted) == 2 and _is_quotient(s, op, bound):
-        terms = _terms_of_quotient(s, op, bound, g)
+    if len(wanted) == 2 and is_quotient(s, op, bound):
+        terms = terms_of_quotient(s, op, bound, g)
     else:
         terms = [(bound.args[j], *term_of(s, op, bound, j, g)) for j in wanted]
     terms = [term for term in terms if term[1]]
@@ -258,38 +265,6 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
         is_name = term in (g, negative(g)) and not e.has_shadow(out) and not e.has_shadow(v)
         waits = not (e.has_shadow(out) or out in s.lent)  # then what it reads changes
         s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor, waits)
-
-
-def _is_quotient(s: Any, op: Op, bound: Bound) -> bool:
-    """Whether an operation divides two numbers, or two arrays, and its rule is that of a quotient.
-
-    Machine code has a form for each partial derivative.
-    """
-    e, rule = s.e, bound.rule
-    if e.for_machine or e.is_strong(op):
-        return False
-    ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
-    if any(v.kind.is_array != bool(ndim) for v in bound.args):
-        return False
-    texts = [partial_source(p, lambda i: "yab"[i], 3, e.constants) for p in rule.partials[0]]
-    return texts == ["(1 / b)", "((-y) / b)"]
-
-
-def _terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
-    """Return what both arguments of a quotient y = a / b get: q = ȳ / b, and -q y."""
-    e = s.e
-    out: Any = op.out
-    a, b = bound.args
-    ndim = out.kind.ndim
-    is_negative, x = without_sign(g)
-    q = e.fresh("q")
-    y, by = [f"({e.need(v)}).conjugate()" if v.kind.is_complex else e.need(v) for v in (out, b)]
-    s.out.add(f"{q} = {x} / {by}")
-    both = q, negative(f"{q} * {y}")
-    return [
-        (v, negative(term) if is_negative else term, ndim, "")
-        for v, term in zip((a, b), both, strict=True)
-    ]
 
 
 def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
@@ -321,9 +296,11 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         if part is not None:
             term = f"{e.blas('inner_with_part')}({part}, {x})"
             return negative(term) if is_negative else term, 0, ""
-    d = partial_source(partial, text, rule.n + 1, e.constants)
+    d = None if e.for_machine else slope_of_power(op, bound, j, text)
+    d = d or partial_source(partial, text, rule.n + 1, e.constants)
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
+    d = by_math(s, computed_before(s, d, read), read)
     if d == "0":
         return "", 0, ""
     if d in ("1", "-1"):
@@ -332,7 +309,7 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
-    conjugate = f"({d}).conjugate()" if s.is_complex and not _is_real(out, read, texts, d) else d
+    conjugate = f"({d}).conjugate()" if s.is_complex and not is_real(out, read, texts, d) else d
     if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
@@ -358,18 +335,6 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     if not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
         return x, ndim, negative(d) if is_negative else d
     return product(g, conjugate), ndim, ""
-
-
-def _is_real(out: Value, read: list, texts: list[str], d: str) -> bool:
-    """Whether a partial derivative is real, or a gradient: what has real values has one.
-
-    It is real if it is computed by operators of nothing but real values.
-    """
-    if not out.is_complex:
-        return True
-    if any(a.is_complex if isinstance(a, Value) else np.iscomplexobj(a) for a in read):
-        return False
-    return set(_NAME.findall(d)) <= {name for text in texts for name in _NAME.findall(text)}
 
 
 def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
@@ -425,6 +390,8 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
     subscripts = _subscripts(bound)
     if subscripts is None:
         return False
+    if _of_itself(s, bound, subscripts, g):
+        return True
     is_negative, x = without_sign(g)
     if e.notes_steep:
         values = [g, *[e.need(v) for v in bound.args]]
@@ -460,6 +427,21 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         terms[k] = terms[k][0], f"p{k}"
     for v, term in terms:
         s.add_to(v, negative(term) if is_negative else term)
+    return True
+
+
+def _of_itself(s: Any, bound: Bound, subscripts: str, g: str) -> bool:
+    """Write the adjoint of the inner product of a vector with itself: 2 ȳ x; False for others."""
+    e, v = s.e, bound.args[0]
+    is_one = subscripts == "i,i->" and bound.args[1] is v
+    if not is_one or e.for_machine or s.is_complex or e.notes_steep:
+        return False
+    is_negative, x = without_sign(g)
+    twice = negative(f"(2.0 * {x})") if is_negative else f"(2.0 * {x})"
+    if e.has_shadow(v) and s.is_for_blas(v):
+        s.add_times(v, twice, v)
+    else:
+        s.add_to(v, product(twice, e.need(v)))
     return True
 
 

@@ -94,6 +94,8 @@ class Writer:
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
         self.plain = PlainFloats(program if has_plain_floats else None)
+        self.has_math = has_plain_floats  # slopes of floats may be computed by Python's math
+        self.needs_math = False  # some are
         self.constants = Constants()
         self.written_parameters = written_parameters(program)
         self.order = Order(program.body)

@@ -107,6 +107,37 @@ def counts(x: Any, m: Any) -> Any:
     return total * best + calls
 
 
+def counts_of_both(x: Any, m: Any) -> Any:
+    n = 1.0
+
+    def outer(v: Any) -> Any:
+        n = v * 2.0
+
+        def inner() -> Any:
+            nonlocal n
+            n = n * v
+            return n
+
+        return inner() + n
+
+    total = 0.0
+    for i in range(4):
+        total += outer(x[i]) * n + m[i, 0]
+        n = n + 0.5 * x[i]
+    return total
+
+
+def scattered(x: Any, m: Any) -> Any:
+    y, z = np.zeros(5), m * 1.0
+    places = np.array([0, 3, 3, 1])
+    for i in range(4):
+        np.add.at(y, places, x[i : i + 4] * y[i])
+        np.add.at(z, (places, [0, 1, 1, 2]), x[:4])
+        np.add.at(y, places[:2], 0.5)
+        z = z * y[1]
+    return np.sum(y * y) + np.sum(z)
+
+
 def tables(x: Any, m: Any) -> Any:
     weights = {name: x[i] * 2.0 for i, name in enumerate(("a", "b"))}
     total = 0.0
@@ -115,6 +146,14 @@ def tables(x: Any, m: Any) -> Any:
         total += np.sum(np.exp(-weights["a"] * d * d)) + np.add.reduce(m)[i] * weights["b"]
         total += np.maximum.reduce(x) * np.add.reduce(m, axis=1)[i] + np.multiply.outer(x, x)[i, 0]
     return total
+
+
+def sums_by_name(x: Any, m: Any) -> Any:
+    sums = {name: x[i] * 0.1 for i, name in enumerate(("u", "v"))}
+    for i in range(4):
+        sums["u"] += x[i] * m[i, 0]
+        sums["v"] = sums["u"] * sums.get("v", 1.0) + x[i] * max(sums.values())
+    return sum(sums.values()) * sums["v"]
 
 
 def sizes(x: Any, m: Any) -> Any:
@@ -126,7 +165,19 @@ def sizes(x: Any, m: Any) -> Any:
     return total
 
 
-PROGRAMS = [pairs, grids, elements, generated, with_names, counts, tables, sizes]
+PROGRAMS = [
+    pairs,
+    grids,
+    elements,
+    generated,
+    with_names,
+    counts,
+    counts_of_both,
+    scattered,
+    tables,
+    sums_by_name,
+    sizes,
+]
 
 
 def _loss(f: Callable) -> Callable:
@@ -227,7 +278,20 @@ def ends_early(x: Any) -> Any:
     return total
 
 
-@pytest.mark.parametrize("f", [generator_in_a_generator, ends_early])
+def a_view_of_a_dict(x: Any) -> Any:
+    """The items that a loop goes over are those that there are then."""
+    sums, total = {"u": x[0], "v": x[1]}, 0.0
+    for i in range(3):
+        for _, s in sums.items():
+            total += s * x[i]
+            sums["v"] = sums["v"] * 0.5 + s
+        values = sums.values()
+        sums["u"] = x[i] * 2.0
+        total += sum(values)
+    return total
+
+
+@pytest.mark.parametrize("f", [generator_in_a_generator, ends_early, a_view_of_a_dict])
 def test_what_is_traced(f: Callable, traced: Callable) -> None:
     np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
     autodiff.gradient(f, X)

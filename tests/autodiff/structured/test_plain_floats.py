@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import value_and_gradient
+from autodiff import gradient, value_and_gradient
 from autodiff.errors import MutationError
 from autodiff.structured import calls
 from autodiff.structured.runtime import Structured
@@ -410,3 +410,38 @@ def test_what_is_repeated_is_read_once() -> None:
     forward = source[: source.index("def backward")]
     assert forward.count("[1:]") == 1  # a view is the same, whatever is written
     assert forward.count("sum_") == 2  # a sum is not
+
+
+def turns(x: Any) -> Any:
+    a, s = x[0], 0.0
+    for i in range(4):
+        c, d = math.cos(a * x[i]), math.sin(a * x[i])
+        s += c * d**3 + math.exp(-c * x[i]) * math.sqrt(x[i] ** 1.5) + abs(d) * x[i] * x[i]
+        a = a + 0.1 * d
+    return s
+
+
+def far(x: Any) -> Any:
+    """The slopes are beyond the numbers, or not finite: NumPy's are computed."""
+    s = 0.0
+    for i in range(3):
+        s += 1e-300 * math.cosh(710.0 * x[i] / x[i]) + math.sqrt(x[i] - x[i]) * 0.0 * x[i]
+    return s
+
+
+@pytest.mark.parametrize("f", [turns, far])
+def test_slopes_by_math(f: Callable, traced: Callable, runs: list[str]) -> None:
+    x = np.linspace(0.5, 1.5, 5)
+    with np.errstate(all="ignore"):
+        expected = traced(f, x)
+        for _ in range(2):
+            np.testing.assert_allclose(gradient(f, x), expected, rtol=1e-12)
+    assert f.__name__ in runs
+
+
+def test_a_cosine_is_computed_once() -> None:
+    program = Structured(turns, (None,), (np.ones(5),), (0,))
+    backward = program.source[program.source.index("def backward") :]
+    assert "cos" not in backward
+    assert "sin" not in backward
+    assert "exp" not in backward
