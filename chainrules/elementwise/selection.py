@@ -53,7 +53,7 @@ def share(y: Any, a: Any, b: Any) -> Any:
 def extrema_together(y_bar: Any, y: Any, a: Any, b: Any) -> tuple | None:
     """Both cotangents of an extremum, where no elements tie: one gets what the other does not."""
     hit, other = y == as_chosen(y, a), y == as_chosen(y, b)
-    if not np.all(np.not_equal(hit, other, out=other)):
+    if np.count_nonzero(np.not_equal(hit, other, out=other)) < hit.size:
         return None
     a_bar = where_true(hit, y_bar)
     return a_bar, remainder(y_bar, a_bar)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import math
 import operator
 import types
@@ -63,6 +64,18 @@ class Calls(Sequences):
         """Read ``max(items, key=...)`` or ``min(items)``."""
         raise NotImplementedError
 
+    def quantified(self, f: Callable, items: ast.expr) -> Value:
+        """Read ``any(items)`` or ``all(items)``."""
+        raise NotImplementedError
+
+    def reduction(self, nodes: list[ast.expr]) -> Any:
+        """Read ``functools.reduce(f, items, first)``."""
+        raise NotImplementedError
+
+    def taken(self, node: ast.expr) -> ast.expr:
+        """Return what makes a list of all items of an iterator; other expressions as they are."""
+        raise NotImplementedError
+
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
         if any(k.arg is None for k in node.keywords):
@@ -93,10 +106,17 @@ class Calls(Sequences):
             and (is_plain_class(f) or record_class(f))
         ):
             return self.instance(f, self._displayed(node.args), self._named(node))
+        if f in _TAKERS:
+            given = [self.taken(a) for a in node.args]
+            node = ast.copy_location(ast.Call(node.func, given, node.keywords), node)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
             return self.extremum(f, node)
+        if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
+            return self.quantified(f, node.args[0])
+        if f is functools.reduce and not node.keywords:
+            return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of what is not known")
         args = [*own, *self._displayed(node.args)]
@@ -287,6 +307,10 @@ def _has_rows(x: Any) -> bool:
 
 def _is_number(x: Any) -> bool:
     return not isinstance(x, tuple) and x.kind.is_scalar
+
+
+_TAKERS = frozenset({sum, min, max, any, all, list, tuple, set, dict, sorted, math.fsum, math.prod})
+"""Functions that take all items of an iterator at once."""
 
 
 def _takes_lists(f: Any) -> bool:

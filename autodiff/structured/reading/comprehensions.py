@@ -10,7 +10,7 @@ from typing import Any
 from autodiff.structured.form.ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
-from autodiff.structured.reading.lists import comprehended, is_key, own_names, written
+from autodiff.structured.reading.lists import as_list, comprehended, is_key, own_names, written
 from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
 
 
@@ -37,6 +37,50 @@ class Comprehensions(Loops):
         self._for_each(names["item"], written(turn, **names), over)
         return self.read(names["best"])
 
+    def quantified(self, f: Callable, items: ast.expr) -> Value:
+        """Read ``any(items)`` or ``all(items)``."""
+        over = self.iterated(items)
+        names = {part: self.hidden(part) for part in ("found", "item")}
+        self.bind(names["found"], self.const(f is all))
+        turn = "if not item: found = False" if f is all else "if item: found = True"
+        self._for_each(names["item"], written(turn, **names), over)
+        return self.read(names["found"])
+
+    def reduction(self, nodes: list[ast.expr]) -> Any:
+        """Read ``functools.reduce(f, items, first)``."""
+        if not 2 <= len(nodes) <= 3 or any(isinstance(a, ast.Starred) for a in nodes):
+            raise UnsupportedError("this call of reduce")
+        names = {part: self.hidden(part) for part in ("f", "made", "item")}
+        self.bind(names["f"], self.expression(nodes[0]))
+        over = self.iterated(as_list(nodes[1]))
+        if nodes[2:]:
+            self.bind(names["made"], self.expression(nodes[2]))
+        else:
+            self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
+            self.bind(names["made"], over.item(self.const(0)))
+            over = self._after_first(over)
+        self._for_each(names["item"], written("made = f(made, item)", **names), over)
+        return self.read(names["made"])
+
+    def _after_first(self, over: Turns) -> Turns:
+        """Return what a loop goes over but for the first item."""
+        one = self.const(1)
+        n = self.held(self.call(operator.sub, [over.length(), one]))
+        return Turns(
+            lambda: self.read(n),
+            lambda i: over.item(self.call(operator.add, [i, self.const(1)])),
+            known=None if over.known is None else over.known - 1,
+        )
+
+    def taken(self, node: ast.expr) -> ast.expr:
+        """Return what makes a list of all items of an iterator; other expressions as they are."""
+        if not isinstance(node, ast.Call) or not self.is_iterator(node):
+            return as_list(node)
+        item = self.hidden("item")
+        over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
+        made = ast.ListComp(ast.Name(item, ast.Load()), [over])
+        return ast.fix_missing_locations(ast.copy_location(made, node))
+
     def on_listcomp(self, node: ast.ListComp) -> Items | Value:
         """Read a list of expressions: item by item over a tuple or list, else as a loop."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
@@ -51,9 +95,9 @@ class Comprehensions(Loops):
         self._for(comprehended(node, name, self.hidden), over)
         return self.read(name)
 
-    def on_generatorexp(self, node: ast.GeneratorExp) -> Items | Value:
-        """Read a generator, which whoever takes it goes over at once."""
-        return self.on_listcomp(ast.copy_location(ast.ListComp(node.elt, node.generators), node))
+    def on_generatorexp(self, node: ast.GeneratorExp) -> Any:
+        """Read a generator where nothing says who takes its items, and when."""
+        raise UnsupportedError("a generator that nobody goes over at once")
 
     def _comprehended(self, node: ast.ListComp, over: Turns) -> list:
         made = []

@@ -325,7 +325,14 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
-def own_names(node: ast.ListComp, fresh: Callable[[str], str]) -> _Renaming:
+def as_list(node: ast.expr) -> ast.expr:
+    """Return the list of what a generator makes; other expressions as they are."""
+    if not isinstance(node, ast.GeneratorExp):
+        return node
+    return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
+
+
+def own_names(node: ast.ListComp | ast.GeneratorExp, fresh: Callable[[str], str]) -> _Renaming:
     """Return what gives the variables of a comprehension names of their own.
 
     Functions that it calls, and comprehensions in it, may have variables of the same names.

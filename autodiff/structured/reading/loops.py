@@ -6,6 +6,7 @@ A loop over tuples and lists that are known has its body read once for each item
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -26,6 +27,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
 from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.jumps import breaks, structured, without_break
+from autodiff.structured.reading.lists import own_names, written
 from autodiff.structured.reading.scopes import NO_VALUES
 from autodiff.structured.reading.several_indices import SeveralIndices
 
@@ -207,9 +209,10 @@ class Loops(SeveralIndices):
 
     def iterated(self, node: ast.expr) -> Turns:
         """Read what a loop goes over."""
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            found = self.expression(node.func)
-            method = None if type(found) in NO_VALUES else _ITERATORS.get(known(found))
+        if isinstance(node, ast.GeneratorExp):
+            return self._over_generator(node)
+        if isinstance(node, ast.Call):
+            method = _ITERATORS.get(self._made_by(node))
             if method is not None:
                 names = {k.arg or "**" for k in node.keywords}
                 if any(isinstance(a, ast.Starred) for a in node.args) or names - {_OPTIONS[method]}:
@@ -217,6 +220,20 @@ class Loops(SeveralIndices):
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
         return self._over_any(self.expression(node))
+
+    def _over_generator(self, node: ast.GeneratorExp) -> Turns:
+        """Read a generator: an item is computed in the turn that takes it."""
+        first, *others = node.generators
+        if others or first.ifs or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            raise UnsupportedError("a generator of this form in a loop")
+        over = self.iterated(first.iter)
+
+        def item(i: Value) -> Any:
+            renaming = own_names(node, self.hidden)
+            self.assign(renaming.visit(first.target), over.item(i))
+            return self.expression(renaming.visit(node.elt))
+
+        return Turns(over.length, item, known=over.known)
 
     def _over_any(self, value: Any) -> Turns:
         if type(value) is Named:
@@ -326,6 +343,45 @@ class Loops(SeveralIndices):
             lambda i: tuple([over.item(i) for over in overs]),
             known=min(turns) if turns else None,
         )
+
+    def is_iterator(self, node: ast.Call) -> bool:
+        """Whether a call makes an iterator that loops go over, and no list."""
+        f = self._made_by(node)
+        return f is not range and f in _ITERATORS
+
+    def _made_by(self, node: ast.Call) -> Any:
+        """Return the function that is called, if it is read by name, alone or in a module."""
+        if not isinstance(node.func, ast.Name):
+            return self._callee(node)
+        found = self.expression(node.func)
+        return None if type(found) in NO_VALUES else known(found)
+
+    def on_map(self, nodes: list[ast.expr]) -> Turns:
+        """Read ``map(f, items, ...)``: an item is computed in the turn that takes it."""
+        if len(nodes) < 2:
+            raise UnsupportedError("a call that fails")
+        f = self.hidden("mapped")
+        self.bind(f, self.expression(nodes[0]))
+        over = self.on_zip(nodes[1:])
+
+        def item(i: Value) -> Any:
+            names = [self.hidden("given") for _ in nodes[1:]]
+            for name, x in zip(names, over.item(i), strict=True):
+                self.bind(name, x)
+            loads: list[ast.expr] = [ast.Name(name, ast.Load()) for name in names]
+            call = ast.Call(ast.Name(f, ast.Load()), loads, [])
+            return self.expression(ast.fix_missing_locations(ast.copy_location(call, nodes[0])))
+
+        return Turns(over.length, item, known=over.known)
+
+    def on_pairwise(self, nodes: list[ast.expr]) -> Turns:
+        """Read ``itertools.pairwise(items)`` of a list or array."""
+        if len(nodes) != 1:
+            raise UnsupportedError("a call that fails")
+        name = self.hidden("items")
+        self.bind(name, self.expression(nodes[0]))
+        later = written("xs[1:]", xs=name)[0].value  # type: ignore[attr-defined]
+        return self.on_zip([ast.copy_location(ast.Name(name, ast.Load()), nodes[0]), later])
 
     def on_reversed(self, nodes: list[ast.expr]) -> Turns:
         """Read ``reversed(items)``."""
@@ -457,6 +513,8 @@ _ITERATORS: dict[Any, Callable] = {
     enumerate: Loops.on_enumerate,
     zip: Loops.on_zip,
     reversed: Loops.on_reversed,
+    map: Loops.on_map,
+    itertools.pairwise: Loops.on_pairwise,
 }
 
 # Their arguments by name.
@@ -465,4 +523,6 @@ _OPTIONS: dict[Callable, str] = {
     Loops.on_enumerate: "start",
     Loops.on_zip: "strict",
     Loops.on_reversed: "",
+    Loops.on_map: "",
+    Loops.on_pairwise: "",
 }

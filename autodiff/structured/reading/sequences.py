@@ -7,7 +7,7 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.lists import Lists, is_key
+from autodiff.structured.reading.lists import Lists, as_list, is_key
 
 
 class Sequences(Lists):
@@ -40,7 +40,7 @@ class Sequences(Lists):
         parts: list = []
         for node in nodes:
             if isinstance(node, ast.Starred):
-                parts += self._parts_of(self.expression(node.value))
+                parts += self._parts_of(self.expression(as_list(node.value)))
             else:
                 parts.append(self.expression(node))
         return parts

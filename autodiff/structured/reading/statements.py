@@ -39,7 +39,7 @@ from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.expressions import BINARY, METHODS, is_object
 from autodiff.structured.reading.jumps import jumps
-from autodiff.structured.reading.lists import changes_dicts, grown_in, has_no_other_name
+from autodiff.structured.reading.lists import as_list, changes_dicts, grown_in, has_no_other_name
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.sequences import parts_appended
 
@@ -100,7 +100,9 @@ class Statements(Comprehensions):
 
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
-        value = self._that_may_grow(self.expression(node.value), node.targets)
+        is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
+        given = as_list(node.value) if is_taken else node.value
+        value = self._that_may_grow(self.expression(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
