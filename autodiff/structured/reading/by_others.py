@@ -1,7 +1,4 @@
-"""Functions of NumPy as they are made of others, to the last bit: programs read these instead.
-
-So their adjoints are those of differences, products and sums, and their loops become machine code.
-"""
+"""Calls of NumPy in whose place functions of `numpy_functions` are read."""
 
 from __future__ import annotations
 
@@ -13,301 +10,10 @@ import numpy as np
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.reading import numpy_functions as made
 from autodiff.structured.writing.rules.bound_rules import is_of_library
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
-
-
-def diff(a: Any) -> Any:
-    """Return the differences of neighbours along the last axis."""
-    return a[..., 1:] - a[..., :-1]
-
-
-def diff_first(a: Any) -> Any:
-    """Return the differences of neighbours along the first axis."""
-    return a[1:] - a[:-1]
-
-
-def cross(a: Any, b: Any) -> Any:
-    """Return the product of two vectors of three elements."""
-    assert len(a) == 3
-    assert len(b) == 3
-    return np.array(
-        [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
-    )
-
-
-def trace(a: Any) -> Any:
-    """Return the sum of the elements on the diagonal."""
-    return np.sum(np.diag(a))
-
-
-def var(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """Return the mean of the squared distances from the mean."""
-    d = a - np.mean(a, axis=axis, keepdims=True)
-    return np.mean(d * d, axis=axis, keepdims=keepdims)
-
-
-def std(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
-    """Return the root of the mean of the squared distances from the mean."""
-    d = a - np.mean(a, axis=axis, keepdims=True)
-    return np.sqrt(np.mean(d * d, axis=axis, keepdims=keepdims))
-
-
-def gradient_last(f: Any, h: Any = 1.0) -> Any:
-    """Return the slopes along the last axis."""
-    out = np.empty_like(f)
-    out[..., 1:-1] = (f[..., 2:] - f[..., :-2]) / (2.0 * h)
-    out[..., 0] = (f[..., 1] - f[..., 0]) / h
-    out[..., -1] = (f[..., -1] - f[..., -2]) / h
-    return out
-
-
-def gradient_first(f: Any, h: Any = 1.0) -> Any:
-    """Return the slopes along the first axis."""
-    out = np.empty_like(f)
-    out[1:-1] = (f[2:] - f[:-2]) / (2.0 * h)
-    out[0] = (f[1] - f[0]) / h
-    out[-1] = (f[-1] - f[-2]) / h
-    return out
-
-
-def gradients(f: Any, h: Any = 1.0) -> Any:
-    """Return the slopes of a matrix along both axes."""
-    return gradient_first(f, h), gradient_last(f, h)
-
-
-def meshgrid(x: Any, y: Any) -> Any:
-    """Return the coordinates of the points of a grid."""
-    xs, ys = np.empty((len(y), len(x))), np.empty((len(y), len(x)))
-    xs[...] = x
-    ys[...] = y[:, None]
-    return xs, ys
-
-
-def full(shape: Any, value: Any) -> Any:
-    """Return an array that is filled with a float."""
-    a = np.empty(shape)
-    a[...] = value
-    return a
-
-
-def diag(v: Any) -> Any:
-    """Return a matrix with a vector on its diagonal."""
-    n = len(v)
-    m = np.zeros((n, n))
-    for i in range(n):
-        m[i, i] = v[i]
-    return m
-
-
-def diff_joined(a: Any, first: Any, last: Any) -> Any:
-    """Return the differences of neighbours in a vector between two others."""
-    x = np.concatenate((first, a, last))
-    return x[1:] - x[:-1]
-
-
-def diff_behind(a: Any, first: Any) -> Any:
-    """Return the differences of neighbours in a vector behind another."""
-    x = np.concatenate((first, a))
-    return x[1:] - x[:-1]
-
-
-def diff_before(a: Any, last: Any) -> Any:
-    """Return the differences of neighbours in a vector before another."""
-    x = np.concatenate((a, last))
-    return x[1:] - x[:-1]
-
-
-def rows_joined(a: Any, first: Any, last: Any) -> Any:
-    """Return the differences of neighbours in the rows of a matrix between two others."""
-    x = np.concatenate((first, a, last), axis=1)
-    return x[:, 1:] - x[:, :-1]
-
-
-def rows_behind(a: Any, first: Any) -> Any:
-    """Return the differences of neighbours in the rows of a matrix behind another."""
-    x = np.concatenate((first, a), axis=1)
-    return x[:, 1:] - x[:, :-1]
-
-
-def rows_before(a: Any, last: Any) -> Any:
-    """Return the differences of neighbours in the rows of a matrix before another."""
-    x = np.concatenate((a, last), axis=1)
-    return x[:, 1:] - x[:, :-1]
-
-
-def rows_behind_number(a: Any, first: Any) -> Any:
-    """Return the differences of neighbours in the rows of a matrix, each behind a number."""
-    out = np.empty(a.shape)
-    out[:, 0] = a[:, 0] - first
-    out[:, 1:] = a[:, 1:] - a[:, :-1]
-    return out
-
-
-def rows_before_number(a: Any, last: Any) -> Any:
-    """Return the differences of neighbours in the rows of a matrix, each before a number."""
-    out = np.empty(a.shape)
-    out[:, :-1] = a[:, 1:] - a[:, :-1]
-    out[:, -1] = last - a[:, -1]
-    return out
-
-
-def columns_behind_number(a: Any, first: Any) -> Any:
-    """Return the differences of neighbours in the columns of a matrix, each behind a number."""
-    out = np.empty(a.shape)
-    out[0] = a[0] - first
-    out[1:] = a[1:] - a[:-1]
-    return out
-
-
-def columns_before_number(a: Any, last: Any) -> Any:
-    """Return the differences of neighbours in the columns of a matrix, each before a number."""
-    out = np.empty(a.shape)
-    out[:-1] = a[1:] - a[:-1]
-    out[-1] = last - a[-1]
-    return out
-
-
-def rolled_first(a: Any, shift: Any) -> Any:
-    """Return an array whose first axis is turned."""
-    at = len(a) - shift % len(a)
-    return np.concatenate((a[at:], a[:at]))
-
-
-def rolled_last(a: Any, shift: Any) -> Any:
-    """Return a matrix whose rows are turned."""
-    n = a.shape[1]
-    at = n - shift % n
-    return np.concatenate((a[:, at:], a[:, :at]), axis=1)
-
-
-def rolled_both(a: Any, down: Any, right: Any) -> Any:
-    """Return a matrix whose columns and rows are turned."""
-    return rolled_last(rolled_first(a, down), right)
-
-
-def nearest(a: Any) -> Any:
-    """Return the nearest whole numbers, as floats."""
-    return np.rint(a)
-
-
-def fill_diagonal(a: Any, value: Any) -> None:
-    """Set the elements on the diagonal of a matrix to a number."""
-    for i in range(min(a.shape[0], a.shape[1])):
-        a[i, i] = value
-
-
-def outer_of(f: Any, a: Any, b: Any) -> Any:
-    """Return what a ufunc makes of each element of one vector and each of another."""
-    return f(a[:, None], b)
-
-
-def at_least(a: Any, low: Any) -> Any:
-    """Return what is bounded from below."""
-    return np.maximum(a, low)
-
-
-def at_most(a: Any, high: Any) -> Any:
-    """Return what is bounded from above."""
-    return np.minimum(a, high)
-
-
-def trapezoid(y: Any, x: Any) -> Any:
-    """Return the integral along the last axis over places."""
-    d = x[1:] - x[:-1]
-    return (d * (y[..., 1:] + y[..., :-1]) / 2.0).sum(-1)
-
-
-def trapezoid_by(y: Any, h: Any) -> Any:
-    """Return the integral along the last axis by steps of one width."""
-    return (h * (y[..., 1:] + y[..., :-1]) / 2.0).sum(-1)
-
-
-def polynomial(p: Any, x: Any) -> Any:
-    """Return the values of a polynomial."""
-    y = np.zeros_like(x)
-    for c in p:
-        y = y * x + c
-    return y
-
-
-def between_zeros(a: Any, before: Any, after: Any) -> Any:
-    """Return a vector between zeros."""
-    n = len(a)
-    out = np.zeros(before + n + after)
-    out[before : before + n] = a
-    return out
-
-
-def between_ends(a: Any, before: Any, after: Any) -> Any:
-    """Return a vector with its first and last element again and again."""
-    n = len(a)
-    out = np.empty(before + n + after)
-    out[before : before + n] = a
-    out[:before] = a[0]
-    out[before + n :] = a[n - 1]
-    return out
-
-
-def framed_by_zeros(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Return a matrix in a frame of zeros."""
-    m, n = a.shape
-    out = np.zeros((above + m + below, before + n + after))
-    out[above : above + m, before : before + n] = a
-    return out
-
-
-def framed_by_ends(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Return a matrix in a frame of its outermost elements."""
-    m, n = a.shape
-    out = np.empty((above + m + below, before + n + after))
-    out[above : above + m, before : before + n] = a
-    out[above : above + m, :before] = a[:, :1]
-    out[above : above + m, before + n :] = a[:, n - 1 :]
-    out[:above] = out[above : above + 1]
-    out[above + m :] = out[above + m - 1 : above + m]
-    return out
-
-
-def wrapped(a: Any, before: Any, after: Any) -> Any:
-    """Return an array between its own ends, as if it went on."""
-    n = len(a)
-    assert before <= n
-    assert after <= n
-    return np.concatenate((a[n - before :], a, a[:after]))
-
-
-def reflected(a: Any, before: Any, after: Any) -> Any:
-    """Return an array between its own parts backwards, the ends once."""
-    n = len(a)
-    assert before < n
-    assert after < n
-    return np.concatenate((a[1 : before + 1][::-1], a, a[n - 1 - after : n - 1][::-1]))
-
-
-def mirrored(a: Any, before: Any, after: Any) -> Any:
-    """Return an array between its own parts backwards, the ends twice."""
-    n = len(a)
-    assert before <= n
-    assert after <= n
-    return np.concatenate((a[:before][::-1], a, a[n - after :][::-1]))
-
-
-def wrapped_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Return a matrix as if it went on to all sides."""
-    return wrapped(wrapped(a, above, below).T, before, after).T
-
-
-def reflected_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Return a matrix between its own parts backwards, the ends once."""
-    return reflected(reflected(a, above, below).T, before, after).T
-
-
-def mirrored_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
-    """Return a matrix between its own parts backwards, the ends twice."""
-    return mirrored(mirrored(a, above, below).T, before, after).T
-
 
 Found = tuple[Callable, list] | None
 """The function that is read, and its arguments: values, or integers."""
@@ -370,15 +76,15 @@ def _differences(args: list, given: dict[str, Any]) -> Found:
     if is_first is None:
         return None
     if not ends:
-        return diff_first if is_first else diff, args
+        return made.diff_first if is_first else made.diff, args
     is_behind = "prepend" in given
     if (
         a.kind.ndim > 1
         and len(ends) == 1
         and _is_float(given["prepend" if is_behind else "append"])
     ):
-        of_rows = rows_behind_number if is_behind else rows_before_number
-        of_columns = columns_behind_number if is_behind else columns_before_number
+        of_rows = made.rows_behind_number if is_behind else made.rows_before_number
+        of_columns = made.columns_behind_number if is_behind else made.columns_before_number
         (end,) = (given[name] for name in ("prepend", "append") if name in given)
         return (of_columns if is_first else of_rows, [a, end]) if a.kind.ndim == 2 else None
     if a.kind.ndim > 1:
@@ -388,9 +94,9 @@ def _differences(args: list, given: dict[str, Any]) -> Found:
     if None in ends:
         return None
     joined, behind, before = (
-        (diff_joined, diff_behind, diff_before)
+        (made.diff_joined, made.diff_behind, made.diff_before)
         if is_first
-        else (rows_joined, rows_behind, rows_before)
+        else (made.rows_joined, made.rows_behind, made.rows_before)
     )
     return joined if len(ends) == 2 else behind if is_behind else before, [a, *ends]
 
@@ -408,10 +114,14 @@ def _slopes(args: list, given: dict[str, Any]) -> Found:
         return None
     if not given:
         if args[0].kind.ndim == 2:
-            return (gradients, args) if _GIVE_TUPLES else None
-        return (gradient_first, args) if args[0].kind.ndim == 1 else None
+            return (made.gradients, args) if _GIVE_TUPLES else None
+        return (made.gradient_first, args) if args[0].kind.ndim == 1 else None
     is_first = _is_first(args[0], _known(given, "axis")) if given.keys() == {"axis"} else None
-    return None if is_first is None else (gradient_first if is_first else gradient_last, args)
+    return (
+        None
+        if is_first is None
+        else (made.gradient_first if is_first else made.gradient_last, args)
+    )
 
 
 def _turned(args: list, given: dict[str, Any]) -> Found:
@@ -424,13 +134,17 @@ def _turned(args: list, given: dict[str, Any]) -> Found:
         axes = _known_parts(named.get("axis"))
         if len(shift) != 2 or not all(map(_is_integer, shift)) or axes not in ([0, 1], [1, 0]):
             return None
-        return rolled_both, [a, *(shift if axes == [0, 1] else shift[::-1])]
+        return made.rolled_both, [a, *(shift if axes == [0, 1] else shift[::-1])]
     if not _is_floats(a) or not _is_integer(shift) or a.kind.ndim > 2:
         return None
     if a.kind.ndim == 1 and axis is None:
         axis = 0
     is_first = _is_first(a, axis)
-    return None if is_first is None else (rolled_first if is_first else rolled_last, [a, shift])
+    return (
+        None
+        if is_first is None
+        else (made.rolled_first if is_first else made.rolled_last, [a, shift])
+    )
 
 
 def _bounded(args: list, given: dict[str, Any]) -> Found:
@@ -441,8 +155,8 @@ def _bounded(args: list, given: dict[str, Any]) -> Found:
     if not (_is_floats(a) or _is_float(a)) or not all(type(v) is Value for v in (low, high)):
         return None
     if known(high) is None and known(low) is not None:
-        return at_least, [a, low]
-    return (at_most, [a, high]) if known(low) is None and known(high) is not None else None
+        return made.at_least, [a, low]
+    return (made.at_most, [a, high]) if known(low) is None and known(high) is not None else None
 
 
 def _integral(args: list, given: dict[str, Any]) -> Found:
@@ -450,14 +164,14 @@ def _integral(args: list, given: dict[str, Any]) -> Found:
         return None
     (by,) = (*args[1:], *given.values()) or (1.0,)
     if by == 1.0 or (given.keys() == {"dx"} and _is_float(by)):
-        return trapezoid_by, [args[0], by]
+        return made.trapezoid_by, [args[0], by]
     is_place = _is_floats(by) and by.kind.ndim == 1 and given.keys() <= {"x"}
-    return (trapezoid, [args[0], by]) if is_place else None
+    return (made.trapezoid, [args[0], by]) if is_place else None
 
 
 def _of_coefficients(args: list, given: dict[str, Any]) -> Found:
     is_one = len(args) == 2 and all(map(_is_floats, args)) and args[0].kind.ndim == 1
-    return (polynomial, args) if is_one and not given else None
+    return (made.polynomial, args) if is_one and not given else None
 
 
 def _padded(args: list, given: dict[str, Any]) -> Found:
@@ -491,37 +205,38 @@ def _known_parts(v: Any) -> Any:
 def _rounded(args: list, given: dict[str, Any]) -> Found:
     decimals = [*args[1:], *given.values()] if given.keys() <= {"decimals"} else [None]
     is_whole = all(type(v) is Value and known(v) == 0 for v in decimals) and len(decimals) < 2
-    return (nearest, args[:1]) if is_whole and args and _is_floats(args[0]) else None
+    return (made.nearest, args[:1]) if is_whole and args and _is_floats(args[0]) else None
 
 
 def _with_diagonal(args: list, given: dict[str, Any]) -> Found:
     if given or len(args) != 2 or not _is_floats(args[0]) or args[0].kind.ndim != 2:
         return None
-    return (fill_diagonal, args) if _is_float(args[1]) else None
+    return (made.fill_diagonal, args) if _is_float(args[1]) else None
 
 
 def _filled(args: list, given: dict[str, Any]) -> Found:
-    return (full, args) if len(args) == 2 and not given and _is_float(args[1]) else None
+    return (made.full, args) if len(args) == 2 and not given and _is_float(args[1]) else None
 
 
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 _OF_DIFF = frozenset({"axis", "prepend", "append"})
 _BOUNDS = (("a_min", "min"), ("a_max", "max"))
 _PADDINGS = {
-    "constant": (between_zeros, framed_by_zeros), "edge": (between_ends, framed_by_ends),
-    "wrap": (wrapped, wrapped_frame), "reflect": (reflected, reflected_frame),
-    "symmetric": (mirrored, mirrored_frame),
+    "constant": (made.between_zeros, made.framed_by_zeros),
+    "edge": (made.between_ends, made.framed_by_ends),
+    "wrap": (made.wrapped, made.wrapped_frame), "reflect": (made.reflected, made.reflected_frame),
+    "symmetric": (made.mirrored, made.mirrored_frame),
 }  # fmt: skip
 _OTHERS: dict[Any, Callable] = {
     np.full: _filled, np.diff: _differences, np.gradient: _slopes, np.roll: _turned,
     np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
     np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
     np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
-    np.cross: _by_rank(cross, 1, 1), np.trace: _by_rank(trace, 2),
-    np.ndarray.trace: _by_rank(trace, 2), np.diag: _by_rank(diag, 1),
-    np.meshgrid: _by_rank(meshgrid, 1, 1),
-    np.std: _by_axes(std), np.ndarray.std: _by_axes(std),
-    np.var: _by_axes(var), np.ndarray.var: _by_axes(var),
+    np.cross: _by_rank(made.cross, 1, 1), np.trace: _by_rank(made.trace, 2),
+    np.ndarray.trace: _by_rank(made.trace, 2), np.diag: _by_rank(made.diag, 1),
+    np.meshgrid: _by_rank(made.meshgrid, 1, 1),
+    np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
+    np.var: _by_axes(made.var), np.ndarray.var: _by_axes(made.var),
 }  # fmt: skip
 
 JOINED = frozenset({np.concatenate, np.hstack})
@@ -543,15 +258,8 @@ READ = frozenset(_OTHERS)
 OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip, np.fill_diagonal}
 """Functions that make vectors of lists of numbers."""
 
-FUNCTIONS = frozenset(
-    {full, diag, diff, diff_first, diff_joined, diff_behind, diff_before, cross, trace, var, std}
-    | {gradient_last, gradient_first, gradients, meshgrid, rolled_first, rolled_last, at_least}
-    | {rows_joined, rows_behind, rows_before, rows_behind_number, rows_before_number, nearest}
-    | {columns_behind_number, columns_before_number, rolled_both, fill_diagonal}
-    | {outer_of, at_most, trapezoid, trapezoid_by, polynomial}
-    | {f for both in _PADDINGS.values() for f in both}
-)
-"""Functions of this file that are read in the place of others."""
+FUNCTIONS = frozenset(filter(callable, vars(made).values())) - {Any}
+"""Functions that are read in the place of others."""
 
 
 def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Found:

@@ -31,8 +31,8 @@ from autodiff.structured.reading.by_others import (
     READ,
     REDUCED,
     made_of_others,
-    outer_of,
 )
+from autodiff.structured.reading.numpy_functions import outer_of
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
