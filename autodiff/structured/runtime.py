@@ -203,10 +203,11 @@ class Structured:
 
         If other arrays have turned out to be broadcast, it is made anew.
         """
-        if isinstance(error, UnequalError):
-            if self._learn_ones(error.ones) or self._forget_ones(error.ones):
-                self.native = self.native_code = None
-                return
+        if isinstance(error, UnequalError) and (
+            self._learn_ones(error.ones) or self._forget_ones(error.ones)
+        ):
+            self.native = self.native_code = None
+            return
         self.asides += 1
         if self.asides > _MOST_ASIDES:
             self.native, self.native_code, self.why = None, None, str(error)

@@ -284,19 +284,22 @@ class Scalars(Integers, Comparisons):
         """Leave where Python would raise: NumPy's source says how."""
         if not self.raises or made.letter not in "dz":
             return
-        b, code = self.b, self.code
+        code = self.code
         is_of_module = getattr(f, "__module__", "") in ("math", "cmath")
         if made.kind.is_array or not (
             is_of_module or not made.kind.classes.isdisjoint({float, complex})
         ):
             return
-        zero = ir.Constant(TYPES["d"], 0.0)
         if f is operator.truediv:
             code.exit_if(self.compared("==", args[1], self.known(0.0)))
         elif f is operator.pow or is_of_module:
             # Inf and NaN: what is no error is rare.
-            code.exit_if(self._in_any_part(
-                made, lambda p: b.fcmp_unordered("!=", b.fsub(p, p), zero)))  # fmt: skip
+            for x in args if getattr(f, "__module__", "") == "cmath" else ():
+                code.exit_if(self._in_any_part(x, self._is_not_finite))
+            code.exit_if(self._in_any_part(made, self._is_not_finite))
+
+    def _is_not_finite(self, x: Any) -> Any:
+        return self.b.fcmp_unordered("!=", self.b.fsub(x, x), ir.Constant(x.type, 0.0))
 
     def evaluated(
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
