@@ -30,7 +30,7 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.form.known_functions import are_distinct
-from autodiff.structured.reading.expressions import BINARY
+from autodiff.structured.reading.expressions import BINARY, PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import changes_dicts, grown_in, has_no_other_name
 from autodiff.structured.reading.loops import Loops
@@ -114,7 +114,13 @@ class Statements(Loops):
         if name is not None:
             self.bind(name, value)
         elif isinstance(target, ast.Attribute):
-            self.set_attribute(target, self.expression(target.value), value)
+            owner = self.expression(target.value)
+            is_complex = type(owner) is Value and owner.kind.letter == "c"
+            if is_complex and target.attr in PARTS:  # x.real = y is x.real[:] = y
+                whole = ast.Subscript(target, ast.Slice(None, None, None))
+                self.assign(ast.copy_location(whole, target), value)
+                return
+            self.set_attribute(target, owner, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             if any(isinstance(t, ast.Starred) for t in target.elts):
                 raise UnsupportedError("* in an assignment")

@@ -219,7 +219,7 @@ class _Writer:
                     "w.real[1:] += x[1:]",
                     "u[np.abs(u) > 0.8] *= 0.5",
                     "x = u.imag * w.real",
-                    "w[::-1].real = x" if self.rng.random() < 0.2 else "w[::2] += np.conj(u[::2])",
+                    self.pick("w.real = x", "u.imag = 0.5 * x", "w[::2] += np.conj(u[::2])"),
                     f"s = s + 0.1 if {self.number(0)} == {self.number(0)} else s - 0.1",
                     "u.imag[0] = s",
                     "s = 0",
