@@ -47,7 +47,7 @@ scalar_rule(
 )
 scalar_rule(sign_of, ZeroTangent())
 # A sweep conjugates: what z gets is its direction times the cotangent, which is real.
-scalar_rule(size_of, lambda y, z: np.conj(z) / (y + (y == 0.0)))
+scalar_rule(size_of, lambda y, z: np.conj(z) * (1.0 / (y + (y == 0.0))))
 scalar_rule(
     angle_of,
     # Without squares, which may be beyond the numbers; 0 at zero.
