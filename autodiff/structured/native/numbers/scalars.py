@@ -60,10 +60,10 @@ _OF_TRUTHS: dict[Any, str] = {
     **dict.fromkeys([operator.or_, np.bitwise_or, np.logical_or, operator.add], "or_"),
     **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
 }
-# Of integers they make integers.
 _OF_PARTS = {abs, np.real, np.imag, np.conj}
 MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 """Functions of complex numbers that are written for real ones, too."""
+# Of integers they make integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
@@ -199,7 +199,7 @@ class Scalars(Integers, Comparisons):
         return f is not operator.pow
 
     def _tag(self, f: Any, args: list[Number], kind: Kind) -> Any:
-        """Return the class of a result that may be of several: the highest of the arguments."""
+        """Return the class of a result that may be of several, by those of the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
         is_other = function_of(f) not in _OF_PARTS and getattr(f, "__module__", "") != "_operator"
@@ -294,9 +294,9 @@ class Scalars(Integers, Comparisons):
             code.exit_if(self.compared("==", args[1], self.known(0.0)))
         elif f is operator.pow or is_of_module:
             # Inf and NaN: what is no error is rare.
-            for x in args if getattr(f, "__module__", "") == "cmath" else ():
+            given = args if getattr(f, "__module__", "") == "cmath" else []
+            for x in (*[self.plain("z", self.converted(a, "z")) for a in given], made):
                 code.exit_if(self._in_any_part(x, self._is_not_finite))
-            code.exit_if(self._in_any_part(made, self._is_not_finite))
 
     def _is_not_finite(self, x: Any) -> Any:
         return self.b.fcmp_unordered("!=", self.b.fsub(x, x), ir.Constant(x.type, 0.0))

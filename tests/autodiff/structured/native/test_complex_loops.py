@@ -97,7 +97,7 @@ def filters(r: Any, c: Any) -> Any:
         z = complex(50.0, 0.0)
         for k in range(len(r) - 1, -1, -1):
             z = z + r[k] + 1j * (q + 1) * c[k]
-            z = 1 / (1 / z + 0.1j * q * c[k])
+            z = 1 / (1 / z + 0.1j * q * c[k]) * cmath.exp(-q) * cmath.sqrt(1.5)
         gain[q] = 20 * math.log10(abs(z / (z + 50.0))) + cmath.sqrt(z).imag
     return gain
 
