@@ -102,6 +102,8 @@ class _Writer:
                 "np.vdot(u, w).real",
                 "abs(zs[-1])",
                 "np.linalg.norm(c) * 0.1",
+                f"np.angle(2.5 + 0.2 * {v})",
+                "np.sum(np.angle(u) * b)",
             )
         if r < 0.9:
             op = self.pick("+", "-", "*")

@@ -8,6 +8,7 @@ once, for numbers that are finite; who writes the loop leaves behind it if one w
 
 from __future__ import annotations
 
+import cmath
 import operator
 import sys
 from collections.abc import Callable
@@ -76,11 +77,17 @@ class Complexes(Library):
             return self.part_of(x, name)
         if name in ("abs", "absolute") and is_complex(x):
             return self.plain(PARTS[x.letter], self._size(x))
+        if name in ("angle", "phase") and is_complex(x):
+            return self.plain(PARTS[x.letter], self._angle(x, name == "phase"))
         held = letter if letter in PARTS else next((a.letter for a in args if is_complex(a)), "z")
         if name in ("conj", "conjugate"):
             return self.conjugate(x)
         if f in _CONVERSIONS and len(args) == 1:
             return self.plain(held, self.converted(x, held))
+        if f is cmath.rect:
+            size, phase = (self.converted(a, "d") for a in args)
+            waves = (self.library(name, [phase], "d") for name in ("cos", "sin"))
+            return self.plain(held, b.pair(*[b.fmul(size, wave) for wave in waves]))
         if f is complex:
             return self.plain(held, self._made_of(*args))
         if f is operator.neg:
@@ -146,6 +153,18 @@ class Complexes(Library):
         infinity = ir.Constant(kind, float("inf"))
         for part in parts:
             made = b.select(b.fcmp_ordered("==", part, infinity), infinity, made)
+        return made
+
+    def _angle(self, x: Number, may_raise: bool) -> Any:
+        """Return the angle of a complex number; `cmath.phase` raises where it underflows."""
+        b, letter = self.b, PARTS[x.letter]
+        re, im = b.parts(x.value)
+        made = self.library("atan2", [im, re], letter)
+        if may_raise and self.raises:
+            tiny = ir.Constant(made.type, sys.float_info.min)
+            is_tiny = b.fcmp_ordered("<", self.library("fabs", [made], letter), tiny)
+            is_real = b.fcmp_ordered("==", im, ir.Constant(im.type, 0.0))
+            self.code.exit_if(b.and_(is_tiny, b.not_(is_real)))
         return made
 
     # -- arithmetic --------------------------------------------------------------------------------

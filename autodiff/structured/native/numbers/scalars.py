@@ -61,6 +61,8 @@ _OF_TRUTHS: dict[Any, str] = {
     **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
 }
 _OF_PARTS = {abs, np.real, np.imag, np.conj}
+OF_ARRAYS = {np.real, np.imag, np.angle}
+"""Functions of complex numbers that work element by element, and are no ufuncs."""
 MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 """Functions of complex numbers that are written for real ones, too."""
 # Of integers they make integers.

@@ -1,8 +1,8 @@
 """Functions in whose place others are differentiated: their partial derivatives can be written.
 
 The rules of `numpy.clip`, `numpy.sign` and `numpy.arctan2` prepare something, or ask which cases
-there are. These here say the same of real numbers, element by element. That of `abs` of complex
-numbers computes a cotangent, not a slope, because none is complex differentiable.
+there are. These here say the same of real numbers, element by element. Those of `abs` and
+`angle` of complex numbers compute a cotangent, not a slope: they have no complex derivative.
 """
 
 from __future__ import annotations
@@ -32,6 +32,11 @@ def size_of(z: Any) -> Any:
     return np.abs(z)
 
 
+def phase_of(z: Any) -> Any:
+    """Return ``np.angle(z)`` of complex numbers."""
+    return np.angle(z)
+
+
 def angle_of(a: Any, b: Any) -> Any:
     """Return ``np.arctan2(a, b)``."""
     return np.arctan2(a, b)
@@ -49,6 +54,14 @@ scalar_rule(sign_of, ZeroTangent())
 # A sweep conjugates: what z gets is its direction times the cotangent, which is real.
 scalar_rule(size_of, lambda y, z: np.conj(z) * (1.0 / (y + (y == 0.0))))
 scalar_rule(
+    phase_of,
+    lambda y, z: (
+        (-1j * np.conj(z))
+        * (1.0 / (np.abs(z) + (np.abs(z) == 0.0)))
+        * (1.0 / (np.abs(z) + (np.abs(z) == 0.0)))
+    ),
+)
+scalar_rule(
     angle_of,
     # Without squares, which may be beyond the numbers; 0 at zero.
     lambda y, a, b: (
@@ -61,6 +74,7 @@ scalar_rule(
 
 OF_COMPLEX: dict[Any, tuple[Any, int]] = {
     **dict.fromkeys([abs, operator.abs, np.absolute], (size_of, 1)),
+    **dict.fromkeys([cmath.phase, np.angle], (phase_of, 1)),
     cmath.exp: (np.exp, 1), cmath.sqrt: (np.sqrt, 1), cmath.sin: (np.sin, 1),
     cmath.cos: (np.cos, 1), cmath.sinh: (np.sinh, 1), cmath.cosh: (np.cosh, 1),
     cmath.tan: (np.tan, 1), cmath.tanh: (np.tanh, 1),

@@ -155,9 +155,18 @@ def kept(c: Any, a: Any) -> Any:
     return s * t + complex(abs(s), a[0]) + s.imag
 
 
+def polar(c: Any, a: Any) -> Any:
+    s = 0.0
+    for i in range(len(a)):
+        z = cmath.rect(1.0 + a[i], 0.3 * i + a[i]) + c[i]
+        s = s + cmath.phase(z) * np.angle(c[i]) + np.sum(np.angle(c * z) * a)
+    return s + z
+
+
 CASES = [
     (escapes, (A, B)), (butterflies, (Z,)), (walk, (A,)), (films, (B, A)), (filters, (B, A)),
     (roots, (Z,)), (powers, (Z, B)), (waves, (Z, A)), (lists, (Z, A)), (kept, (Z, A)),
+    (polar, (Z, A)),
 ]  # fmt: skip
 
 

@@ -37,10 +37,11 @@ COMPLEX = (complex, np.complex128)
 
 UNARY: tuple[Callable, ...] = (
     operator.neg, np.abs, np.sqrt, np.exp, np.log, np.sin, np.cos, np.sinh, np.cosh, np.tan,
-    np.tanh, np.conjugate, np.real, np.imag, np.isfinite,
+    np.tanh, np.conjugate, np.real, np.imag, np.isfinite, np.angle,
 )  # fmt: skip
 OF_PYTHON: tuple[Callable, ...] = (
-    abs, cmath.exp, cmath.sqrt, cmath.sin, cmath.cos, cmath.log, cmath.sinh, cmath.tanh,
+    abs, cmath.phase, cmath.exp, cmath.sqrt, cmath.sin, cmath.cos, cmath.log, cmath.sinh,
+    cmath.tanh,
 )  # fmt: skip
 BINARY: tuple[Callable, ...] = (
     operator.add, operator.sub, operator.mul, operator.truediv, operator.eq, operator.ne,
