@@ -203,7 +203,9 @@ class Structured:
 
         If other arrays have turned out to be broadcast, it is made anew.
         """
-        if isinstance(error, UnequalError) and self._learn_ones(error.ones):
+        if isinstance(error, UnequalError) and (
+            self._learn_ones(error.ones) or self._forget_ones(error.ones)
+        ):
             self.native = self.native_code = None
             return
         self.asides += 1
@@ -225,6 +227,15 @@ class Structured:
             self.ones[name] = (known | now) - longer
             changed = changed or self.ones[name] != known
         return changed
+
+    def _forget_ones(self, seen: dict[str, set[int]]) -> bool:
+        """Take variables for such as become longer in a loop: one element is where they begin."""
+        variables = self.native.names.variables
+        found = {x: now & self.ones.get(x, set()) for x, now in seen.items() if x in variables}
+        for name, axes in found.items():
+            self.longer.setdefault(name, set()).update(axes)
+            self.ones[name] = self.ones.get(name, set()) - axes
+        return any(found.values())
 
     def _same_as_argument(self, returned: Any) -> Any:
         """Say which argument is returned; a view of one is not handled.

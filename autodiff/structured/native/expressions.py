@@ -25,7 +25,7 @@ from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
 from autodiff.structured.native.numbers.scalars import (
     BINARY,
-    MAY_BE_REAL,
+    OF_ARRAYS,
     STRONG,
     UNARY,
     Scalars,
@@ -400,7 +400,7 @@ class Expressions(SweepCalls):
         if not kind.is_array:
             raise UnsupportedError(f"{name_of(f)} in machine code")
         is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
-        if not (is_written or f in STRONG | MAY_BE_REAL):
+        if not (is_written or f in STRONG | OF_ARRAYS):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{name_of(f)} of arrays in machine code")

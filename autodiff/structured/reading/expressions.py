@@ -73,7 +73,8 @@ METHODS: dict[type, str] = {
     ast.BitXor: "xor",
 }  # fmt: skip
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
-_PARTS = {"real": np.real, "imag": np.imag}
+PARTS = {"real": np.real, "imag": np.imag}
+"""Attributes that are parts of complex numbers."""
 
 
 class Expressions(Calls):
@@ -214,7 +215,7 @@ class Expressions(Calls):
         if type(owner) is Items:
             raise UnsupportedError("an attribute of a list")
         owner = self.one(owner)
-        if name in _PARTS and (owner.kind.is_scalar or owner.kind.is_array):
+        if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
             return self.from_outside(self.attribute_of(owner, name))
@@ -234,7 +235,7 @@ class Expressions(Calls):
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
         if x.kind.letter != "c":
-            return self.call(_PARTS[name], [x])
+            return self.call(PARTS[name], [x])
         kind = kind_of(getattr(samples(x.kind)[0], name))
         return self.view(Op("view", [x], data=name), kind)
 

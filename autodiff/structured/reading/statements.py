@@ -37,7 +37,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.comprehensions import Comprehensions
-from autodiff.structured.reading.expressions import BINARY, METHODS, is_object
+from autodiff.structured.reading.expressions import BINARY, METHODS, PARTS, is_object
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import as_list, changes_dicts, grown_in, has_no_other_name
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
@@ -133,7 +133,13 @@ class Statements(Comprehensions):
         if name is not None:
             self.bind(name, value)
         elif isinstance(target, ast.Attribute):
-            self.set_attribute(target, self.expression(target.value), value)
+            owner = self.expression(target.value)
+            is_complex = type(owner) is Value and owner.kind.letter == "c"
+            if is_complex and target.attr in PARTS:  # x.real = y is x.real[:] = y
+                whole = ast.Subscript(target, ast.Slice(None, None, None))
+                self.assign(ast.copy_location(whole, target), value)
+                return
+            self.set_attribute(target, owner, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
             if any(isinstance(t, ast.Starred) for t in target.elts):
                 raise UnsupportedError("* in an assignment")

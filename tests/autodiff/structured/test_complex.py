@@ -83,6 +83,7 @@ def parts_are_views(a: Any, b: Any, c: Any) -> Any:
     for i in range(1, len(a)):
         c.real[i] += a[i] * c.imag[i - 1]
         c.imag[1:] *= b[1:]
+        c.real = c.real * b
         row = c.real
         row[0] = row[i] * 0.5
     return np.sum(c.real * a) + np.sum(np.abs(c) ** 2)

@@ -105,6 +105,8 @@ class _Writer:
                 "np.vdot(u, w).real",
                 "abs(zs[-1])",
                 "np.linalg.norm(c) * 0.1",
+                f"np.angle(2.5 + 0.2 * {v})",
+                "np.sum(np.angle(u) * b)",
             )
         if r < 0.9:
             op = self.pick("+", "-", "*")
@@ -222,7 +224,7 @@ class _Writer:
                     "w.real[1:] += x[1:]",
                     "u[np.abs(u) > 0.8] *= 0.5",
                     "x = u.imag * w.real",
-                    "w[::-1].real = x" if self.rng.random() < 0.2 else "w[::2] += np.conj(u[::2])",
+                    self.pick("w.real = x", "u.imag = 0.5 * x", "w[::2] += np.conj(u[::2])"),
                     f"s = s + 0.1 if {self.number(0)} == {self.number(0)} else s - 0.1",
                     "u.imag[0] = s",
                     "s = 0",

@@ -8,6 +8,7 @@ once, for numbers that are finite; who writes the loop leaves behind it if one w
 
 from __future__ import annotations
 
+import cmath
 import operator
 import sys
 from collections.abc import Callable
@@ -28,7 +29,7 @@ _IN_LIBRARY = {
        "tanh", "acos", "acosh", "asin", "asinh", "atan", "atanh")},
 }  # fmt: skip
 _MOST_FACTORS = 100
-"""Powers with whole exponents up to this are products, in NumPy and in Python."""
+"""Powers with whole exponents below this are products in NumPy; in Python, with 100 too."""
 _CONVERSIONS = frozenset({complex, np.complex128, np.complex64, operator.pos, np.positive})
 
 
@@ -76,11 +77,17 @@ class Complexes(Library):
             return self.part_of(x, name)
         if name in ("abs", "absolute") and is_complex(x):
             return self.plain(PARTS[x.letter], self._size(x))
+        if name in ("angle", "phase") and is_complex(x):
+            return self.plain(PARTS[x.letter], self._angle(x, name == "phase"))
         held = letter if letter in PARTS else next((a.letter for a in args if is_complex(a)), "z")
         if name in ("conj", "conjugate"):
             return self.conjugate(x)
         if f in _CONVERSIONS and len(args) == 1:
             return self.plain(held, self.converted(x, held))
+        if f is cmath.rect:
+            size, phase = (self.converted(a, "d") for a in args)
+            waves = (self.library(name, [phase], "d") for name in ("cos", "sin"))
+            return self.plain(held, b.pair(*[b.fmul(size, wave) for wave in waves]))
         if f is complex:
             return self.plain(held, self._made_of(*args))
         if f is operator.neg:
@@ -148,11 +155,23 @@ class Complexes(Library):
             made = b.select(b.fcmp_ordered("==", part, infinity), infinity, made)
         return made
 
+    def _angle(self, x: Number, may_raise: bool) -> Any:
+        """Return the angle of a complex number; `cmath.phase` raises where it underflows."""
+        b, letter = self.b, PARTS[x.letter]
+        re, im = b.parts(x.value)
+        made = self.library("atan2", [im, re], letter)
+        if may_raise and self.raises:
+            tiny = ir.Constant(made.type, sys.float_info.min)
+            is_tiny = b.fcmp_ordered("<", self.library("fabs", [made], letter), tiny)
+            is_real = b.fcmp_ordered("==", im, ir.Constant(im.type, 0.0))
+            self.code.exit_if(b.and_(is_tiny, b.not_(is_real)))
+        return made
+
     # -- arithmetic --------------------------------------------------------------------------------
 
     def _are_mixed(self, x: Number, y: Number) -> bool:
         """Whether one is real and has no imaginary part: in the sweep, and since Python 3.14."""
-        are_pythons = x.kind.classes | y.kind.classes <= {int, float, complex}
+        are_pythons = _is_pythons(x) and _is_pythons(y)
         is_apart = not self.raises or (are_pythons and sys.version_info >= (3, 14))
         return is_complex(x) != is_complex(y) and is_apart
 
@@ -202,78 +221,100 @@ class Complexes(Library):
         ratio = b.select(is_zero, zero, b.fdiv(least, b.select(is_zero, one, most)))
         scale = b.fdiv(one, b.fadd(most, b.fmul(least, ratio)))
         re = b.fmul(b.fadd(first, b.fmul(second, ratio)), scale)
-        im = b.fmul(b.fsub(second, b.fmul(first, ratio)), scale)
-        return b.pair(re, b.select(is_upright, b.fneg(im), im))
+        turned = b.fmul(first, ratio)
+        both = b.select(is_upright, turned, second), b.select(is_upright, second, turned)
+        return b.pair(re, b.fmul(b.fsub(*both), scale))
 
     # -- powers and functions ----------------------------------------------------------------------
 
     def _power(self, x: Number, y: Number, letter: str) -> Any:
         """Return a power: a product if the exponent is a whole number that is not large."""
         b, code = self.b, self.code
-        n = whole_of(y)
-        if n is not None and abs(n) < _MOST_FACTORS:
+        n, most = whole_of(y), _MOST_FACTORS + _is_pythons(x)
+        if n is not None and abs(n) < most:
             return self._known_power(x, n, letter)
         z, power = (self.converted(a, letter) for a in (x, y))
         if is_complex(y):
-            return self._general_power(z, power, letter)
+            return self._general_power(x, z, power, letter)
         place = code.variable(z.type)
         kind = TYPES[PARTS[letter]]
         exponent = b.parts(power)[0]
         size = self.library("fabs", [exponent], PARTS[letter])
-        is_few = b.fcmp_ordered("<", size, ir.Constant(kind, float(_MOST_FACTORS)))
+        is_few = b.fcmp_ordered("<", size, ir.Constant(kind, float(most)))
         whole = b.fcmp_ordered("==", self.library("floor", [size], PARTS[letter]), size)
         with code.branches(b.and_(is_few, whole)) as (then, otherwise):
             with then:
-                made = self._product_of(z, b.fptosi(size, I64), letter)
+                made = self._product_of(x, z, b.fptosi(size, I64))
                 b.store(made, place)
                 with code.branch(b.fcmp_ordered("<", exponent, ir.Constant(kind, 0.0))):
                     one, made = self.known(1.0), self.plain(letter, made)
                     b.store(self._quotient(one, made, letter), place)
             with otherwise:
-                b.store(self._general_power(z, power, letter), place)
+                b.store(self._general_power(x, z, power, letter), place)
         return b.load(place, typ=z.type)
 
-    def _general_power(self, z: Any, power: Any, letter: str) -> Any:
+    def _general_power(self, x: Number, z: Any, power: Any, letter: str) -> Any:
+        """Return a power of z, which x is held as: by the C library, or as Python does."""
+        b = self.b
         if self.raises:  # of zero, NumPy has its own
             self.code.exit_if(self.are_equal(z, constant(z.type, 0.0)))
-        return self._call("cpow", [*self.b.parts(z), *self.b.parts(power)], letter)
+        if not _is_pythons(x):
+            return self._call("cpow", [*b.parts(z), *b.parts(power)], letter)
+        (re, im), (p, q) = b.parts(z), b.parts(power)
+        size, angle = self.library("hypot", [re, im], "d"), self.library("atan2", [im, re], "d")
+        turned = self.library("exp", [b.fmul(angle, q)], "d")
+        length = b.fdiv(self.library("pow", [size, p], "d"), turned)
+        phase = b.fmul(angle, p)
+        is_real = b.fcmp_ordered("==", q, ir.Constant(q.type, 0.0))
+        more = b.fadd(phase, b.fmul(q, self.library("log", [size], "d")))
+        phase = b.select(is_real, phase, more)
+        return b.pair(*[b.fmul(length, self.library(f, [phase], "d")) for f in ("cos", "sin")])
 
-    def _product_of(self, z: Any, n: Any, letter: str) -> Any:
-        """Return the product of n factors."""
-        b, code = self.b, self.code
-        made, square, left = (code.variable(k) for k in (z.type, z.type, I64))
-        b.store(constant(z.type, 1.0), made)
-        b.store(z, square)
-        b.store(n, left)
+    def _is_alone(self, x: Number, n: int) -> bool:
+        """Whether a product of n factors is of them alone: else the first one is 1.
+
+        That changes the signs of zeros. NumPy has no 1 for up to three factors, Python always.
+        """
+        return n in (1, 2, 3) and not _is_pythons(x)
+
+    def _product_of(self, x: Number, z: Any, n: Any) -> Any:
+        """Return the product of n factors z, which x is held as."""
+        b, code, held = self.b, self.code, z.type
+        made, square, left, has_one = (code.variable(k) for k in (held, held, I64, TYPES["b"]))
+        most = max([k for k in range(5) if self._is_alone(x, k)], default=0)
+        for value, place in ((constant(held, 1.0), made), (z, square), (n, left),
+                             (code.less(code.whole(most), n), has_one)):  # fmt: skip
+            b.store(value, place)
 
         def body(after: Any) -> None:
-            n, z = b.load(left, typ=I64), b.load(square, typ=made_type)
+            n, factor = b.load(left, typ=I64), b.load(square, typ=held)
             with code.branch(b.icmp_signed("!=", b.and_(n, code.whole(1)), code.whole(0))):
-                old = b.load(made, typ=made_type)
-                b.store(self._product(*b.parts(old), *b.parts(z)), made)
+                product = self._product(*b.parts(b.load(made, typ=held)), *b.parts(factor))
+                b.store(b.select(b.load(has_one, typ=TYPES["b"]), product, factor), made)
+                b.store(ir.Constant(TYPES["b"], 1), has_one)
             rest = b.ashr(n, code.whole(1))
             b.store(rest, left)
             going = code.function.append_basic_block()
             b.cbranch(code.equal(rest, code.whole(0)), after, going)
             b.position_at_end(going)
-            b.store(self._product(*b.parts(z), *b.parts(z)), square)
+            b.store(self._product(*b.parts(factor), *b.parts(factor)), square)
 
-        made_type = z.type
         code.endless(body)
-        return b.load(made, typ=made_type)
+        return b.load(made, typ=held)
 
     def _known_power(self, x: Number, n: int, letter: str) -> Any:
         b, one = self.b, self.known(1.0)
-        made, square, left = None, self.converted(x, letter), abs(n)
+        is_alone = self._is_alone(x, n) or (n and not self.raises)
+        made = None if is_alone else self.converted(one, letter)
+        square, left = self.converted(x, letter), abs(n)
         while left:
             if left & 1:
                 both = None if made is None else (*b.parts(made), *b.parts(square))
                 made = square if both is None else self._product(*both)
             left >>= 1
             square = self._product(*b.parts(square), *b.parts(square)) if left else square
-        if made is None:
-            return self.converted(one, letter)
-        return made if n > 0 else self._quotient(one, self.plain(letter, made), letter)
+        assert made is not None
+        return made if n >= 0 else self._quotient(one, self.plain(letter, made), letter)
 
     def are_equal(self, x: Any, y: Any) -> Any:
         """Whether two complex numbers are equal."""
@@ -311,6 +352,11 @@ class Complexes(Library):
         if letter == "z":
             return found
         return b.pair(*[b.fptrunc(p, TYPES["s"]) for p in b.parts(found)])
+
+
+def _is_pythons(x: Number) -> bool:
+    """Whether a number is of Python's classes."""
+    return x.kind.classes <= {int, float, complex}
 
 
 def whole_of(x: Number) -> int | None:

@@ -60,10 +60,12 @@ _OF_TRUTHS: dict[Any, str] = {
     **dict.fromkeys([operator.or_, np.bitwise_or, np.logical_or, operator.add], "or_"),
     **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
 }
-# Of integers they make integers.
 _OF_PARTS = {abs, np.real, np.imag, np.conj}
+OF_ARRAYS = {np.real, np.imag, np.angle}
+"""Functions of complex numbers that work element by element, and are no ufuncs."""
 MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 """Functions of complex numbers that are written for real ones, too."""
+# Of integers they make integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
@@ -201,7 +203,7 @@ class Scalars(Integers, Comparisons):
         return f is not operator.pow
 
     def _tag(self, f: Any, args: list[Number], kind: Kind) -> Any:
-        """Return the class of a result that may be of several: the highest of the arguments."""
+        """Return the class of a result that may be of several, by those of the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
         is_other = function_of(f) not in _OF_PARTS and getattr(f, "__module__", "") != "_operator"
@@ -286,19 +288,22 @@ class Scalars(Integers, Comparisons):
         """Leave where Python would raise: NumPy's source says how."""
         if not self.raises or made.letter not in "dz":
             return
-        b, code = self.b, self.code
+        code = self.code
         is_of_module = getattr(f, "__module__", "") in ("math", "cmath")
         if made.kind.is_array or not (
             is_of_module or not made.kind.classes.isdisjoint({float, complex})
         ):
             return
-        zero = ir.Constant(TYPES["d"], 0.0)
         if f is operator.truediv:
             code.exit_if(self.compared("==", args[1], self.known(0.0)))
         elif f is operator.pow or is_of_module:
             # Inf and NaN: what is no error is rare.
-            code.exit_if(self._in_any_part(
-                made, lambda p: b.fcmp_unordered("!=", b.fsub(p, p), zero)))  # fmt: skip
+            given = args if getattr(f, "__module__", "") == "cmath" else []
+            for x in (*[self.plain("z", self.converted(a, "z")) for a in given], made):
+                code.exit_if(self._in_any_part(x, self._is_not_finite))
+
+    def _is_not_finite(self, x: Any) -> Any:
+        return self.b.fcmp_unordered("!=", self.b.fsub(x, x), ir.Constant(x.type, 0.0))
 
     def evaluated(
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int

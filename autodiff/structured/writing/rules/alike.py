@@ -28,9 +28,9 @@ def sign_of(a: Any) -> Any:
     return np.sign(a)
 
 
-def size_of(z: Any) -> Any:
-    """Return ``np.abs(z)`` of complex numbers."""
-    return np.abs(z)
+def phase_of(z: Any) -> Any:
+    """Return ``np.angle(z)`` of complex numbers."""
+    return np.angle(z)
 
 
 def angle_of(a: Any, b: Any) -> Any:
@@ -44,8 +44,13 @@ def angle_of_floats(a: Any, b: Any) -> Any:
 
 
 def modulus_of(x: Any) -> Any:
-    """Return ``abs(x)`` of complex numbers, or of a float."""
+    """Return ``abs(x)`` of complex numbers."""
     return np.abs(x)
+
+
+def size_of_float(x: Any) -> Any:
+    """Return ``abs(x)`` of a float."""
+    return abs(x)
 
 
 def real_of(x: Any) -> Any:
@@ -67,8 +72,6 @@ scalar_rule(
     ),
 )
 scalar_rule(sign_of, ZeroTangent())
-# A sweep conjugates: what z gets is its direction times the cotangent, which is real.
-scalar_rule(size_of, lambda y, z: np.conj(z) / (y + (y == 0.0)))
 scalar_rule(
     angle_of,
     # Without squares, which may be beyond the numbers; 0 at zero.
@@ -93,7 +96,16 @@ scalar_rule(
         / (math.hypot(a, b) + (math.hypot(a, b) == 0.0))
     ),
 )
-scalar_rule(modulus_of, lambda y, x: x / (y + (y == 0.0)))  # 0 at zero
+scalar_rule(size_of_float, lambda y, x: x / (y + (y == 0.0)))
+scalar_rule(modulus_of, lambda y, x: x * (1.0 / (y + (y == 0.0))))  # 0 at zero
+scalar_rule(
+    phase_of,
+    lambda y, x: (
+        (1j * x)
+        * (1.0 / (np.abs(x) + (np.abs(x) == 0.0)))
+        * (1.0 / (np.abs(x) + (np.abs(x) == 0.0)))
+    ),
+)
 scalar_rule(real_of, 1)
 scalar_rule(imag_of, 1j)
 
@@ -105,6 +117,7 @@ ALIKE: dict[Any, tuple[Any, int]] = {
 
 OF_COMPLEX: dict[Any, Any] = {
     operator.abs: modulus_of, np.absolute: modulus_of, abs: modulus_of,
+    cmath.phase: phase_of, np.angle: phase_of,
     cmath.exp: np.exp, cmath.cos: np.cos, cmath.sin: np.sin, cmath.cosh: np.cosh,
     cmath.sinh: np.sinh, cmath.tan: np.tan, cmath.tanh: np.tanh, cmath.sqrt: np.sqrt,
 }  # fmt: skip

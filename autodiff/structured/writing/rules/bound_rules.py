@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
-from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS, modulus_of
+from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS, size_of_float
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
@@ -94,7 +94,7 @@ def _alike(op: Op) -> Any:
         return None
     x, *others = op.args
     if op.f in _SIZES and not others and not x.kind.is_complex:
-        return np.fabs if x.kind.is_array else modulus_of if _is_ruled_by_library(op) else None
+        return np.fabs if x.kind.is_array else size_of_float if _is_ruled_by_library(op) else None
     if not others and x.kind.is_complex:
         has_parts = not (x.kind.is_array or _may_be_real(x))
         found = OF_COMPLEX.get(op.f) or (PARTS.get(op.f) if has_parts else None)

@@ -79,6 +79,8 @@ def partial_source(
 
 def _written(x: Any, partial: Partial, text: Callable[[int], str], constants: Constants) -> str:
     if type(x) is not Symbol:
+        if type(x) is complex:
+            return constants.name(x)
         if type(x) in (int, float, bool):
             return f"({x!r})" if x < 0 else repr(x)
         raise _UnclearError

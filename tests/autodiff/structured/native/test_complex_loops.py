@@ -97,7 +97,7 @@ def filters(r: Any, c: Any) -> Any:
         z = complex(50.0, 0.0)
         for k in range(len(r) - 1, -1, -1):
             z = z + r[k] + 1j * (q + 1) * c[k]
-            z = 1 / (1 / z + 0.1j * q * c[k])
+            z = 1 / (1 / z + 0.1j * q * c[k]) * cmath.exp(-q) * cmath.sqrt(1.5)
         gain[q] = 20 * math.log10(abs(z / (z + 50.0))) + cmath.sqrt(z).imag
     return gain
 
@@ -155,9 +155,18 @@ def kept(c: Any, a: Any) -> Any:
     return s * t + complex(abs(s), a[0]) + s.imag
 
 
+def polar(c: Any, a: Any) -> Any:
+    s = 0.0
+    for i in range(len(a)):
+        z = cmath.rect(1.0 + a[i], 0.3 * i + a[i]) + c[i]
+        s = s + cmath.phase(z) * np.angle(c[i]) + np.sum(np.angle(c * z) * a)
+    return s + z
+
+
 CASES = [
     (escapes, (A, B)), (butterflies, (Z,)), (walk, (A,)), (films, (B, A)), (filters, (B, A)),
     (roots, (Z,)), (powers, (Z, B)), (waves, (Z, A)), (lists, (Z, A)), (kept, (Z, A)),
+    (polar, (Z, A)),
 ]  # fmt: skip
 
 

@@ -32,6 +32,20 @@ def moved(a, b, m):
     return np.sum(x * w)
 
 
+def growing(a, b, m):
+    """Vectors that begin with one element, and become longer."""
+    f, x = np.array([1.0]), np.array([b[0]])
+    for k in range(1, len(a)):
+        ef = ex = 0.0
+        for i in range(k):
+            ef += 0.1 * a[k - i] * f[i]
+            ex += 0.1 * a[k - i] * x[i]
+        padded = np.concatenate((f, [0.0])) - ef * np.concatenate(([0.0], f[::-1]))
+        f = padded / (1.0 + ef * ef)
+        x = np.concatenate((x, [0.0])) + (b[k] - ex) * f[::-1]
+    return np.sum(x * m)
+
+
 @pytest.mark.parametrize("kernel", [columns, moved])
 def test_arrays_that_are_broadcast(
     kernel: Callable, made: list[Structured], traced: Callable
@@ -44,6 +58,16 @@ def test_arrays_that_are_broadcast(
     assert made[-1].broadcasts
     assert not made[-1].native.why
     assert not made[-1].asides
+
+
+def test_arrays_of_one_element_that_become_longer(made: list[Structured], traced: Callable) -> None:
+    loss = loss_of(growing)
+    for n in (5, 5, 5, 6):
+        for x, y in zip(gradient(loss, *arguments(n)), traced(loss, *arguments(n)), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
+    assert made[-1].native is not None
+    assert not made[-1].native.why
+    assert made[-1].asides == 0
 
 
 def test_shapes_that_alternate(made: list[Structured], traced: Callable) -> None:
