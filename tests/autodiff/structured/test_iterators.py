@@ -142,3 +142,16 @@ def test_taken_later(f: Callable, traced: Callable, runs: list[str]) -> None:
     """Nothing says when the items are taken: such a function is traced."""
     check(f, traced)
     assert f.__name__ not in runs
+
+
+def of_iterators_from_their_end(x: Any) -> Any:
+    total = 0.0
+    for _, v in reversed(enumerate(x)):  # type: ignore[call-overload] # it raises
+        total += v
+    return total
+
+
+def test_iterators_have_no_end(traced: Callable) -> None:
+    for _ in range(2):
+        with pytest.raises(TypeError):
+            value_and_gradient(of_iterators_from_their_end, X)
