@@ -26,6 +26,10 @@ from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS
 from chainrules_core.interpreter.quiet import quiet
 
+_TOO_LONG = 30_000
+"""Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because
+programs run neither in forward mode nor at several levels. They take seconds to compile."""
+
 
 class Unrolled:
     """The calls of a function with loops in a recording, which writes down each turn.
@@ -67,12 +71,13 @@ class Unrolled:
         if 2 * own < n:
             return False
         programs, g, form, leaves = self.last
+        can_run = _level_of(recording, leaves) is not None
+        if not can_run and (as_one_step or n < _TOO_LONG):
+            return False
         program = programs.program_for(g, form, leaves)
         if program is None:
             return False
-        if not as_one_step:
-            return bool(program.active)
-        return _level_of(recording, leaves) is not None and _can_be_step(program)
+        return _can_be_step(program) if as_one_step else bool(program.active)
 
 
 class Forward:

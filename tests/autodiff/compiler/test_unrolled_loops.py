@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient
+from autodiff import compile, gradient, jvp
 from autodiff.compiler.compiled_function import Compiled
 from autodiff.structured import runtime
 from autodiff.structured.settings import Settings
@@ -257,3 +257,27 @@ def test_a_step_whose_slopes_are_infinite_is_written_anew() -> None:
             warnings.simplefilter("error")
             np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
     assert compiled.eager_because is None
+
+
+def energy(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(4):
+        total = total + 1.0 / math.sqrt(x * x + w * w + k)
+    return total
+
+
+def flight(w: Any, turns: int) -> Any:
+    x, v = 1.0, 0.0
+    for _ in range(turns):
+        v = v - 0.01 * jvp(lambda x: energy(x, w), (x,), (1.0,))[1]
+        x = x + 0.01 * v
+    return x
+
+
+def test_a_loop_in_forward_mode_is_recorded() -> None:
+    """Programs do not run in forward mode: as it is written, the function would be traced."""
+    compiled = compile(lambda w: jvp(lambda w: flight(w, 50), (w,), (1.0,))[1])
+    for w in (0.7, 0.8, 0.9):
+        expected = jvp(lambda w: flight(w, 50), (w,), (1.0,))[1]
+        np.testing.assert_allclose(compiled(w), expected, rtol=1e-12)
+    assert compiled.variants == 1
