@@ -276,8 +276,8 @@ def flight(w: Any, turns: int) -> Any:
 
 def test_a_loop_in_forward_mode_is_recorded() -> None:
     """Programs do not run in forward mode: as it is written, the function would be traced."""
-    compiled = compile(lambda w: jvp(lambda w: flight(w, 50), (w,), (1.0,))[1])
+    compiled = compile(lambda w: jvp(lambda w: flight(w, 100), (w,), (1.0,))[1])
     for w in (0.7, 0.8, 0.9):
-        expected = jvp(lambda w: flight(w, 50), (w,), (1.0,))[1]
+        expected = jvp(lambda w: flight(w, 100), (w,), (1.0,))[1]
         np.testing.assert_allclose(compiled(w), expected, rtol=1e-12)
     assert compiled.variants == 1
