@@ -11,6 +11,8 @@ import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
 from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    WRITES,
     Block,
     If,
     Instance,
@@ -21,6 +23,7 @@ from autodiff.structured.form.ir import (
     Program,
     Slot,
     Value,
+    blocks_of,
 )
 from autodiff.structured.form.kinds import (
     SCALARS,
@@ -97,7 +100,9 @@ class Builder:
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow
-        self.lengths: list[tuple[str, str]] = []  # variables: lists gone over, how long they are
+        # Vectors and lists whose items a loop takes before the turns that are given them, and its
+        # operations, which must not write into such.
+        self.spared: list[tuple[Memory, list[Op]]] = []
         self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
         # Kinds of variables that are the same wherever these are read.
         self.lasting_kinds: dict[Slot, Kind] = {}
@@ -436,6 +441,24 @@ class Builder:
     def add_node(self, node: Any) -> None:
         """Add a loop or branch, which was read since the last block ended."""
         self.body.insert(len(self.body) - 1, node)
+
+    def spares(self, taken: list[Memory], read: Callable[[], None]) -> None:
+        """Read a loop that must not write into what its items were taken from before."""
+        block, body, n = self.block, self.body, len(self.block.ops)
+        read()
+        if taken:
+            others = body[body.index(block) + 1 :]
+            ops = [*block.ops[n:], *[op for b in blocks_of(others) for op in b.ops]]
+            self.spared += [(memory, ops) for memory in taken]
+
+    def check_spared(self) -> None:
+        """Raise if a loop writes into what its items were taken from before."""
+        for memory, ops in self.spared:
+            for op in ops:
+                if op.code not in WRITES | LIST_WRITES:
+                    continue
+                if op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
+                    raise UnsupportedError("a write into what items were taken from before")
 
     def apart(self, read: Callable[[], None]) -> list:
         """Return the blocks that are made while something is read.

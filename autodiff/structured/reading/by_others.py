@@ -27,6 +27,14 @@ def _is_float(v: Any) -> bool:
     return type(v) is Value and v.kind.is_scalar and v.kind.classes <= {float, np.float64}
 
 
+def _is_narrow(v: Value) -> bool:
+    """Whether it has a dtype, and not that of floats or integers of 64 bits."""
+    dtype = v.kind.dtype
+    if dtype is None:
+        return not v.kind.classes <= {bool, int, float, np.float64, np.int64}
+    return dtype not in (np.float64, np.int64)
+
+
 def _is_integer(v: Any) -> bool:
     return type(v) is Value and v.kind.is_integral and v.kind.classes.isdisjoint({bool, np.bool_})
 
@@ -154,9 +162,12 @@ def _bounded(args: list, given: dict[str, Any]) -> Found:
     a, low, high = *args, *named
     if not (_is_floats(a) or _is_float(a)) or not all(type(v) is Value for v in (low, high)):
         return None
-    if known(high) is None and known(low) is not None:
-        return made.at_least, [a, low]
-    return (made.at_most, [a, high]) if known(low) is None and known(high) is not None else None
+    if (known(low) is None) == (known(high) is None):
+        return None
+    function, bound = (made.at_least, low) if known(high) is None else (made.at_most, high)
+    if not _is_floats(a) and _is_narrow(bound):  # `np.clip` takes a number as one of float64
+        return None
+    return function, [a, bound]
 
 
 def _integral(args: list, given: dict[str, Any]) -> Found:

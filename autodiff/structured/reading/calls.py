@@ -309,7 +309,7 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, tuple) and x.kind.is_scalar
 
 
-_TAKERS = frozenset({sum, min, max, any, all, list, tuple, set, dict, sorted, math.fsum, math.prod})
+_TAKERS = frozenset({sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod})
 """Functions that take all items of an iterator at once."""
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import itertools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,14 @@ from typing import Any
 from autodiff.structured.form.ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
-from autodiff.structured.reading.lists import as_list, comprehended, is_key, own_names, written
+from autodiff.structured.reading.lists import (
+    as_list,
+    comprehended,
+    decided_by,
+    is_key,
+    own_names,
+    written,
+)
 from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
 
 
@@ -34,17 +42,42 @@ class Comprehensions(Loops):
         self.statements(written(f"best = item\nmost = {measured}", **names))
         exceeds = f"measure {'>' if f is max else '<'} most"
         turn = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
-        self._for_each(names["item"], written(turn, **names), over)
+        self._for_each(names["item"], written(turn, **names), self._after_first(over))
         return self.read(names["best"])
 
     def quantified(self, f: Callable, items: ast.expr) -> Value:
-        """Read ``any(items)`` or ``all(items)``."""
-        over = self.iterated(items)
-        names = {part: self.hidden(part) for part in ("found", "item")}
-        self.bind(names["found"], self.const(f is all))
-        turn = "if not item: found = False" if f is all else "if item: found = True"
-        self._for_each(names["item"], written(turn, **names), over)
-        return self.read(names["found"])
+        """Read ``any(items)`` or ``all(items)``: nothing is computed behind what decides."""
+        if isinstance(items, ast.GeneratorExp):
+            generators, elt = items.generators, items.elt
+        else:
+            item = self.hidden("item")
+            target, elt = ast.Name(item, ast.Store()), ast.Name(item, ast.Load())
+            generators = [ast.comprehension(target, items, [], 0)]
+        node = ast.copy_location(ast.GeneratorExp(elt, generators), items)
+        if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
+            raise UnsupportedError("a generator that binds a variable outside")
+        over = self.iterated(generators[0].iter)
+        found = self.hidden("found")
+        self.bind(found, self.const(f is all))
+        loop = decided_by(node, f is any, found, self.hidden, over.known is None)
+        if over.known is None:
+            self._for(loop, over)
+            return self.read(found)
+        turn, passed = self._turns_of(loop, over), lambda: None
+        for _ in range(over.known):
+            ways = (passed, turn) if f is any else (turn, passed)
+            self.branches(self.read(found), *ways)
+        return self.read(found)
+
+    def _turns_of(self, loop: ast.For, over: Turns) -> Callable[[], None]:
+        """Return what reads the next turn of a loop over known items."""
+        numbers = itertools.count()
+
+        def read() -> None:
+            self.assign(loop.target, over.item(self.const(next(numbers))))
+            self.statements(loop.body)
+
+        return read
 
     def reduction(self, nodes: list[ast.expr]) -> Any:
         """Read ``functools.reduce(f, items, first)``."""
@@ -70,6 +103,7 @@ class Comprehensions(Loops):
             lambda: self.read(n),
             lambda i: over.item(self.call(operator.add, [i, self.const(1)])),
             known=None if over.known is None else over.known - 1,
+            of=[over],
         )
 
     def taken(self, node: ast.expr) -> ast.expr:
@@ -88,7 +122,7 @@ class Comprehensions(Loops):
         first, *others = node.generators
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if is_short and not (others or first.ifs or self.lengths):
+        if is_short and not (others or first.ifs or over.lists or over.taken):
             return Items(self._comprehended(node, over))
         name = self.hidden("list", lasts=True)
         self.bind(name, self.list_of([]))
@@ -111,7 +145,13 @@ class Comprehensions(Loops):
         """Read a dict of expressions over a tuple or list, whose keys are known."""
         over = self.iterated(node.generators[0].iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if not is_short or node.generators[1:] or node.generators[0].ifs or self.lengths:
+        if (
+            not is_short
+            or node.generators[1:]
+            or node.generators[0].ifs
+            or over.lists
+            or over.taken
+        ):
             raise UnsupportedError("this dict comprehension")
         both = ast.Tuple([node.key, node.value], ast.Load())
         pairs = self._comprehended(ast.ListComp(both, node.generators), over)

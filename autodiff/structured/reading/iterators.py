@@ -5,12 +5,13 @@ from __future__ import annotations
 import ast
 import itertools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from autodiff.structured.form.ir import (
     Columns,
     Items,
+    Memory,
     Named,
     Value,
     known,
@@ -19,7 +20,7 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.lists import own_names, written
 from autodiff.structured.reading.scopes import NO_VALUES
-from autodiff.structured.reading.several_indices import SeveralIndices
+from autodiff.structured.reading.several_indices import SeveralIndices, memory_of_items
 
 _INT = frozenset([int])
 _MANY = 32  # of so many items a loop goes over a list of numbers
@@ -28,7 +29,7 @@ _MANY = 32  # of so many items a loop goes over a list of numbers
 class Turns:
     """What a loop goes over, by the number of the turn.
 
-    Attributes
+    Parameters
     ----------
     length : callable
         Returns the number of turns, a value.
@@ -38,6 +39,17 @@ class Turns:
         Of a range.
     known : int, optional
         The number of turns, if it is known.
+    computes : bool
+        Whether an item is computed where it is taken, which somebody might notice.
+    of : sequence of Turns
+        What it is made of.
+
+    Attributes
+    ----------
+    lists : list of tuple
+        Variables: a list that is gone over, and how long it was, as it must be in the end.
+    taken : list of Memory
+        What items are taken from before the turns that are given them.
     """
 
     def __init__(
@@ -46,11 +58,18 @@ class Turns:
         item: Callable[[Value], Any],
         bounds: list[Value] | None = None,
         known: int | None = None,
+        computes: bool = False,
+        of: Sequence[Turns] = (),
     ) -> None:
         self.length = length
         self.item = item
         self.bounds = bounds
         self.known = known
+        self.computes: bool = computes
+        for over in of:
+            self.computes |= over.computes
+        self.lists: list[tuple[str, str]] = [pair for over in of for pair in over.lists]
+        self.taken: list[Memory] = [memory for over in of for memory in over.taken]
 
 
 class Iterators(SeveralIndices):
@@ -91,7 +110,7 @@ class Iterators(SeveralIndices):
             self.assign(renaming.visit(first.target), over.item(i))
             return self.expression(renaming.visit(node.elt))
 
-        return Turns(over.length, item, known=over.known)
+        return Turns(over.length, item, known=over.known, computes=True, of=[over])
 
     def _over_any(self, value: Any) -> Turns:
         if type(value) is Named:
@@ -100,7 +119,9 @@ class Iterators(SeveralIndices):
             return self._over_list(value)
         if type(value) is Columns:
             overs = list(map(self._over_list, value))
-            return Turns(overs[0].length, lambda i: tuple([over.item(i) for over in overs]))
+            return Turns(
+                overs[0].length, lambda i: tuple([over.item(i) for over in overs]), of=overs
+            )
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
@@ -114,8 +135,9 @@ class Iterators(SeveralIndices):
     def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""
         name, n = self.held(xs), self.held(self.length(xs))
-        self.lengths.append((name, n))
-        return Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
+        over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
+        over.lists.append((name, n))
+        return over
 
     def _over(self, items: list) -> Turns:
         columns = self._columns_of(items) if len(items) > _MANY else None
@@ -177,6 +199,7 @@ class Iterators(SeveralIndices):
             over.length,
             lambda i: (self.call(operator.add, [self.read(name), i]), item(i)),
             known=over.known,
+            of=[over],
         )
 
     def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> Turns:
@@ -188,6 +211,10 @@ class Iterators(SeveralIndices):
         if strict is not False:
             for n in lengths[1:]:
                 self.leave_unless(self.call(operator.eq, [lengths[0], n]))
+        for k, over in enumerate(overs):
+            if over.computes:  # it has computed an item when one behind it ends
+                for n in lengths[k + 1 :]:
+                    self.leave_unless(self.call(operator.le, [lengths[k], n]))
         turns = [over.known for over in overs if over.known is not None]
         if turns:  # the others are expected to be as long
             shortest = self.const(min(turns))
@@ -200,6 +227,7 @@ class Iterators(SeveralIndices):
             lambda: self.read(name),
             lambda i: tuple([over.item(i) for over in overs]),
             known=min(turns) if turns else None,
+            of=overs,
         )
 
     def is_iterator(self, node: ast.Call) -> bool:
@@ -230,16 +258,19 @@ class Iterators(SeveralIndices):
             call = ast.Call(ast.Name(f, ast.Load()), loads, [])
             return self.expression(ast.fix_missing_locations(ast.copy_location(call, nodes[0])))
 
-        return Turns(over.length, item, known=over.known)
+        return Turns(over.length, item, known=over.known, computes=True, of=[over])
 
     def on_pairwise(self, nodes: list[ast.expr]) -> Turns:
         """Read ``itertools.pairwise(items)`` of a list or array."""
         if len(nodes) != 1:
             raise UnsupportedError("a call that fails")
         name = self.hidden("items")
-        self.bind(name, self.expression(nodes[0]))
+        value = self.expression(nodes[0])
+        self.bind(name, value)
         later = written("xs[1:]", xs=name)[0].value  # type: ignore[attr-defined]
-        return self.on_zip([ast.copy_location(ast.Name(name, ast.Load()), nodes[0]), later])
+        over = self.on_zip([ast.copy_location(ast.Name(name, ast.Load()), nodes[0]), later])
+        over.taken += memory_of_items(value)
+        return over
 
     def on_reversed(self, nodes: list[ast.expr]) -> Turns:
         """Read ``reversed(items)``, of what is no iterator."""
@@ -255,6 +286,7 @@ class Iterators(SeveralIndices):
             over.length,
             lambda i: item(self.call(operator.sub, [self.read(name), i])),
             known=over.known,
+            of=[over],
         )
 
 

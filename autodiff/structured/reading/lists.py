@@ -325,6 +325,35 @@ def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> 
     return ast.fix_missing_locations(ast.copy_location(made, node))
 
 
+def decided_by(
+    node: ast.GeneratorExp, decides: bool, found: str, fresh: Callable[[str], str], ends: bool
+) -> ast.For:
+    """Return a generator as a loop that looks for the first item that is true, or false.
+
+    Where it is, a variable of the name `found` becomes that; the inner loops end there, and the
+    outermost one if it `ends`.
+    """
+    first = node.generators[0]
+    renaming = own_names(node, fresh)
+
+    def test(x: ast.expr) -> ast.expr:
+        return x if decides else ast.UnaryOp(ast.Not(), x)
+
+    name = ast.Name(found, ast.Store())
+    bound = ast.Assign([name], ast.Constant(decides))
+    made: Any = [ast.If(test(renaming.visit(node.elt)), [bound], [])]
+    for generator in reversed(node.generators):
+        if generator.is_async:
+            raise UnsupportedError("async")
+        for given in reversed(generator.ifs):
+            made = [ast.If(renaming.visit(given), made, [])]
+        over = generator.iter if generator is first else renaming.visit(generator.iter)
+        if ends or generator is not first:
+            made = [*made, ast.If(test(ast.Name(found, ast.Load())), [ast.Break()], [])]
+        made = [ast.For(renaming.visit(generator.target), over, made, [])]
+    return ast.fix_missing_locations(ast.copy_location(made[0], node))
+
+
 def as_list(node: ast.expr) -> ast.expr:
     """Return the list of what a generator makes; other expressions as they are."""
     if not isinstance(node, ast.GeneratorExp):

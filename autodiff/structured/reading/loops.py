@@ -45,7 +45,8 @@ class Loops(Iterators):
         """Read a loop over something."""
         inner = self.nested(node)
         if inner is not None:
-            self.statements(inner)
+            statements, taken = inner
+            self.spares(taken, lambda: self.statements(statements))
             return
         counted = self.counted(node)
         if counted is not None:
@@ -60,7 +61,11 @@ class Loops(Iterators):
         raise NotImplementedError
 
     def _for(self, node: ast.For, over: Turns) -> None:
-        lengths, self.lengths = self.lengths, []
+        self.spares(over.taken, lambda: self._turns(node, over))
+        for xs, n in over.lists:
+            self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
+
+    def _turns(self, node: ast.For, over: Turns) -> None:
         if over.known is None and _place(node) in self.parted:
             self._part_turns(node, over)
         elif over.known is None:
@@ -69,8 +74,6 @@ class Loops(Iterators):
             self._unroll(node, over)
         else:
             raise UnsupportedError("a loop over a long tuple")
-        for xs, n in lengths:
-            self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
 
     def _turn(self, node: ast.For, over: Turns) -> None:
         if over.bounds is not None and isinstance(node.target, ast.Name):

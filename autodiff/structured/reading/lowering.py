@@ -163,6 +163,7 @@ class _Lowering(Statements):
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
+        self.check_spared()
         if self.program.itself is not None and self.program.captured:
             raise UnsupportedError("a function that calls itself and reads arrays from outside")
         return Lowered(self.program, self.guards, self.made_of_others)

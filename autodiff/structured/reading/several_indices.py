@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Value, known
+from autodiff.structured.form.ir import Columns, Memory, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.expressions import Expressions
 from autodiff.structured.reading.jumps import breaks
@@ -20,7 +20,10 @@ from autodiff.structured.reading.lists import written
 class SeveralIndices(Expressions):
     """Reads loops over several indices."""
 
-    _names: dict[str, str]  # of hidden variables, as they are written
+    # What is noted while one such loop is read: names of hidden variables, as they are written, and
+    # what items are taken from before the turns that are given them.
+    _names: dict[str, str]
+    _taken: list[Memory]
 
     def _callee(self, node: ast.expr) -> Any:
         """Return the function that a call calls, if it is read by name, alone or in a module."""
@@ -36,11 +39,22 @@ class SeveralIndices(Expressions):
         found = self.expression(f) if isinstance(f, ast.Name) else None
         return known(found) if type(found) is Value else UNKNOWN
 
-    def nested(self, node: ast.For) -> list[ast.stmt] | None:
-        """Return the loops that one over several indices stands for; None for other loops."""
+    def nested(self, node: ast.For) -> tuple[list[ast.stmt], list[Memory]] | None:
+        """Return the loops that one over several indices stands for; None for other loops.
+
+        Also return what they must not write into.
+        """
         f = self._callee(node.iter)
         if f not in _NESTED or any(map(breaks, node.body)):
             return None
+        outer = getattr(self, "_names", {}), getattr(self, "_taken", [])
+        self._taken = []
+        try:
+            return self._nested(f, node), self._taken
+        finally:
+            self._names, self._taken = outer
+
+    def _nested(self, f: Any, node: ast.For) -> list[ast.stmt]:
         args = node.iter.args  # type: ignore[attr-defined] # it is a call
         self._names = {"range": self.hidden("range"), "len": self.hidden("len")}
         for name, function in zip(self._names.values(), (range, len), strict=True):
@@ -68,7 +82,9 @@ class SeveralIndices(Expressions):
         if self._callee(node) is range:
             bounds = [self._hold(self.value(a)) for a in node.args]  # type: ignore[attr-defined]
             return f"range({', '.join(bounds)})"
-        return self._hold(self.expression(node))
+        value = self.expression(node)
+        self._taken += memory_of_items(value)
+        return self._hold(value)
 
     def on_product(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
         """Read ``itertools.product(...)``."""
@@ -83,7 +99,7 @@ class SeveralIndices(Expressions):
         if is_range:
             end, item = self._hold(self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
         else:
-            xs = self._hold(self.expression(nodes[0]))
+            xs = self._gone_over(nodes[0])
             end, item = f"len({xs})", xs + "[i{}]"
         overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
         return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
@@ -123,6 +139,16 @@ class SeveralIndices(Expressions):
     def is_generator(self, node: ast.expr) -> bool:
         """Whether a call is one of a generator function."""
         raise NotImplementedError
+
+
+def memory_of_items(value: Any) -> list[Memory]:
+    """Return the memory of a vector or list, whose items are not views."""
+    found = [x for x in (value if isinstance(value, Columns) else [value]) if type(x) is Value]
+    return [
+        x.memory
+        for x in found
+        if x.memory is not None and (x.kind.is_list or (x.kind.is_array and x.kind.ndim == 1))
+    ]
 
 
 def _indices(n: int) -> str:

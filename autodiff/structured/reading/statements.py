@@ -63,14 +63,14 @@ class Statements(Comprehensions):
 
         The loop is then read once more.
         """
-        kinds, lengths, n = dict(self.kinds), list(self.lengths), len(self.flags)
+        kinds, n = dict(self.kinds), len(self.flags)
         try:
             method(node)
         except (NoItemsError, UnboundError) as error:
             if isinstance(error, UnboundError) and not self.left_out:
                 raise
             self.left_out = error
-            self.kinds, self.lengths = kinds, lengths
+            self.kinds = kinds
             del self.flags[n:]
 
     def on_pass(self, node: ast.Pass) -> None:

@@ -155,3 +155,176 @@ def test_iterators_have_no_end(traced: Callable) -> None:
     for _ in range(2):
         with pytest.raises(TypeError):
             value_and_gradient(of_iterators_from_their_end, X)
+
+
+def pairs_that_are_written(x: Any) -> Any:
+    a, total = x.copy(), 0.0
+    for k, (v, w) in enumerate(itertools.pairwise(a)):
+        total += v * w
+        a[k + 1] = total * 0.1
+    return total
+
+
+def pairs_of_a_list_that_grows(x: Any) -> Any:
+    items, total = [], 0.0
+    for v in x:
+        items.append(v * v)
+    for v, w in itertools.pairwise(items):
+        total += v * w
+        if len(items) < 8:
+            items.append(v)
+    return total
+
+
+def products_that_are_written(x: Any) -> Any:
+    a, total, k = x.copy(), 0.0, 0
+    for v, w in itertools.product(a, x):
+        total += v * w
+        a[k % 5] = total * 0.1
+        k = k + 1
+    return total
+
+
+def combinations_that_are_written(x: Any) -> Any:
+    a, total, k = x.copy(), 0.0, 0
+    for v, w in itertools.combinations(a, 2):
+        total += v * w * w
+        a[(k + 2) % 5] *= 0.9
+        k = k + 1
+    return total
+
+
+def combinations_of_a_list_that_grows(x: Any) -> Any:
+    items, total = [], 0.0
+    for v in x:
+        items.append(v * v)
+    for v, w in itertools.combinations(items, 2):
+        total += v * w
+        items.append(v)
+    return total
+
+
+def beside_a_comprehension(x: Any) -> Any:
+    items, total = [], 0.0
+    for v in x[:2]:
+        items.append(v * v)
+    for v, w in zip(items, [u * 2.0 for u in x], strict=False):
+        total += v * w
+        items.append(v * 0.5)
+    return total
+
+
+def one_item_too_many(x: Any) -> Any:
+    a, total = x.copy(), 0.0
+
+    def halved(i: int) -> Any:
+        a[0] *= 0.5
+        return x[i]
+
+    for v, w in zip((halved(i) for i in range(5)), x[:3], strict=False):
+        total += v * w
+    return total + a[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pairs_that_are_written,
+        pairs_of_a_list_that_grows,
+        products_that_are_written,
+        combinations_that_are_written,
+        combinations_of_a_list_that_grows,
+        beside_a_comprehension,
+        one_item_too_many,
+    ],
+)
+def test_changed_in_the_loop(f: Callable, traced: Callable, runs: list[str]) -> None:
+    """Items that were taken before: such a function is traced."""
+    check(f, traced)
+    assert f.__name__ not in runs
+
+
+def filled_before(x: Any) -> Any:
+    a, total = np.empty(5), 0.0
+    for i in range(5):
+        a[i] = x[i] * x[i]
+    for v, w in itertools.pairwise(a):
+        total += (v - w) ** 2
+    a[0] = 1.0
+    for v, w in itertools.combinations(a, 2):
+        total += v * w
+    return total
+
+
+def any_up_to_the_first(x: Any) -> Any:
+    seen = 0.0
+
+    def is_large(i: int) -> bool:
+        nonlocal seen
+        seen = seen + x[i] * x[i]
+        return x[i] > 0.6
+
+    if any(is_large(i) for i in range(5)):
+        seen = seen * 2.0
+    if any(is_large(i) for i in (0, 2, 4)):
+        seen = seen * 3.0
+    return seen
+
+
+def all_up_to_the_first(x: Any) -> Any:
+    a, total = x.copy(), 0.0
+
+    def is_positive(v: Any, k: int) -> bool:
+        a[k] *= 1.5
+        return v > 0.0
+
+    for n in range(1, 5):
+        if all(is_positive(x[i], i) for i in range(n) if i != 2):
+            total += x[n]
+        if not all(is_positive(x[i] * x[j], j) for i in range(n) for j in range(i)):
+            total += x[n] * x[0]
+    return total + a.sum()
+
+
+def nothing_behind_the_first(x: Any) -> Any:
+    return x[0] * x[1] if any(x[i] > 0.6 for i in range(9)) else x[2]
+
+
+def product_of_what_a_product_makes(x: Any) -> Any:
+    def squares(n: int) -> Any:
+        made = np.zeros(n)
+        for i, j in itertools.product(range(n), range(n)):
+            made[i] += x[i] * x[j]
+        return made
+
+    total, x2 = 0.0, x[0]
+    for u, v, w in itertools.product(x[:2], squares(3), x[3:]):
+        total = total * 0.9 + u * v * w * x2
+    return total
+
+
+def first_key_once(x: Any) -> Any:
+    a = x.copy()
+
+    def measured(v: Any) -> Any:
+        a[0] *= 1.5
+        return v * a[0]
+
+    return min((measured(v) for v in x), key=lambda v: -v) + a[0]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        filled_before,
+        any_up_to_the_first,
+        all_up_to_the_first,
+        nothing_behind_the_first,
+        product_of_what_a_product_makes,
+        first_key_once,
+    ],
+)
+def test_computed_in_time(f: Callable, traced: Callable, runs: list[str]) -> None:
+    """What is written before and behind a loop does no harm; nor what nobody computes."""
+    check(f, traced)
+    assert f.__name__ in runs

@@ -205,3 +205,21 @@ def test_no_rule_is_called(f: Callable) -> None:
     (of_kernel,) = [p for p in programs if p.name == f.__name__]
     for program in filter(None, of_kernel.known.values()):
         assert "_pull" not in program.source
+
+
+def narrow_bounds(x: Any, c: float, low: Any) -> Any:
+    total = 0.0
+    for _ in range(2):
+        total = total + np.clip(c, low[0], None) * 3.0 + np.clip(c, None, low[1]) * x[0, 0]
+    return total
+
+
+def test_bounds_of_a_number(traced: Callable, runs: list[str]) -> None:
+    """For `np.clip` a number of Python is one of float64, for `np.maximum` it is as its bound."""
+    given = X, 0.1, np.array([0.05, 0.7], dtype=np.float32)
+    for _ in range(2):
+        value, found = value_and_gradient(narrow_bounds, *given, argnums=(0, 1))
+        expected = narrow_bounds(*given)
+        assert value == expected
+        np.testing.assert_allclose(found[1], 2.0 * (3.0 + X[0, 0]), rtol=1e-14)
+    assert "narrow_bounds" in runs
