@@ -17,6 +17,7 @@ import numpy as np
 from autodiff import vector_functions
 from autodiff.compiler.recording.ir import Ref, Step
 from autodiff.functions import facts_of, known
+from autodiff.structured.native.llvm.code import has_fused
 from autodiff.vector_functions import FAR
 
 _SIMD = known("simd")
@@ -105,13 +106,6 @@ def _functions() -> dict[str, Any]:
     if not has_fused():
         made |= {"sin": numba.njit(_sin), "cos": numba.njit(_cos)}
     return {**made, "math": math}
-
-
-def has_fused() -> bool:
-    """Whether the processor has products and sums in one instruction."""
-    from numba.core.codegen import get_host_cpu_features
-
-    return bool({"+fma", "+neon"} & set(get_host_cpu_features().split(",")))
 
 
 def _sin(x: float) -> float:
