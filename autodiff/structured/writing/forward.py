@@ -331,7 +331,7 @@ class ForwardWriter(Writer):
             return False
         if {value.name + "_b", value.name + "_shape"} & pushed:
             return False
-        if self._makes_shadow(op) or _is_checked(op):
+        if self._makes_shadow(op) or _is_checked(op) or is_rounded(op):
             return False
         if value in self.shapes.compared(op):
             return False

@@ -101,3 +101,23 @@ def test_all_tiers_agree() -> None:
         x = X + shift
         np.testing.assert_allclose(slope(x), gradient(cells, x), rtol=1e-12)
     np.testing.assert_allclose(slope(X), expected, rtol=1e-12)
+
+
+def parts_of(x: Any) -> Any:
+    s = 0.0
+    for k in range(len(x)):
+        s += x[k] * (math.floor(x[k] * 1e16) / 1e16) + x[k] * math.ceil(x[k])
+    return s
+
+
+def remainders(x: Any) -> Any:
+    s = 0.0
+    for k in range(len(x)):
+        s += x[k] * (math.trunc(x[k] * 1e17 + 1e18) % 3)
+    return s
+
+
+@pytest.mark.parametrize("f", [parts_of, remainders])
+def test_one_that_is_used_where_it_is_made(f: Callable) -> None:
+    with pytest.raises(LostValueError):
+        gradient(f, X)
