@@ -18,7 +18,7 @@ from autodiff.compiler.compile_errors import MISMATCH
 from chainrules_core.define.partial import ARITHMETIC
 
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
-SHORT = 2.0
+SHORT = 3.0
 """Up to how many seconds machine code that is sure to be faster may take at once."""
 SURE, SHARE = 0.05, 0.5
 """Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
