@@ -36,15 +36,19 @@ def share(y: Any, a: Any, b: Any) -> Any:
     """Return the share of exp(a) in exp(y) = exp(a) + exp(b)."""
     if type(y) is np.float64 and np.isfinite(y):  # in half the time
         return np.exp(a - y)
-    return share_by(np.exp, y, a, b)
-
-
-def share_by(exponential: Any, y: Any, a: Any, b: Any) -> Any:
-    """Return the share of a in y, of which `exponential` makes sums."""
     finite = np.isfinite(y)
     if np.all(finite):
-        return exponential(a - y)
-    chosen = exponential(np.where(finite, a, 0) - np.where(finite, y, 0))
+        return np.exp(a - y)
+    chosen = np.exp(np.where(finite, a, 0) - np.where(finite, y, 0))
+    return np.where(finite, chosen, share_of_equal(y, a, b))
+
+
+def share_of_powers(y: Any, a: Any, b: Any) -> Any:
+    """Return the share of 2**a in 2**y = 2**a + 2**b."""
+    finite = np.isfinite(y)
+    if np.all(finite):
+        return np.exp2(a - y)
+    chosen = np.exp2(np.where(finite, a, 0) - np.where(finite, y, 0))
     return np.where(finite, chosen, share_of_equal(y, a, b))
 
 
@@ -56,6 +60,6 @@ def share_of_equal(y: Any, a: Any, b: Any) -> Any:
 scalar_rule(np.logaddexp, lambda y, a, b: share(y, a, b), lambda y, a, b: share(y, b, a))
 scalar_rule(
     np.logaddexp2,
-    lambda y, a, b: share_by(np.exp2, y, a, b),
-    lambda y, a, b: share_by(np.exp2, y, b, a),
+    lambda y, a, b: share_of_powers(y, a, b),
+    lambda y, a, b: share_of_powers(y, b, a),
 )
