@@ -102,7 +102,7 @@ class Builder:
         self.lists: list[Memory] = []  # of all lists that may grow
         # Vectors and lists whose items a loop takes before the turns that are given them, and its
         # operations, which must not write into such.
-        self.spared: list[tuple[Memory, list[Op]]] = []
+        self.spared: list[tuple[Memory, list[Op], bool]] = []
         self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
         # Kinds of variables that are the same wherever these are read.
         self.lasting_kinds: dict[Slot, Kind] = {}
@@ -442,18 +442,25 @@ class Builder:
         """Add a loop or branch, which was read since the last block ended."""
         self.body.insert(len(self.body) - 1, node)
 
-    def spares(self, taken: list[Memory], read: Callable[[], None]) -> None:
-        """Read a loop that must not write into what its items were taken from before."""
+    def spares(
+        self, taken: list[Memory], read: Callable[[], None], made_there: bool = False
+    ) -> None:
+        """Read a loop that must not write into what its items were taken from before.
+
+        It may if arrays are `made_there`, too: what it makes.
+        """
         block, body, n = self.block, self.body, len(self.block.ops)
         read()
         if taken:
             others = body[body.index(block) + 1 :]
             ops = [*block.ops[n:], *[op for b in blocks_of(others) for op in b.ops]]
-            self.spared += [(memory, ops) for memory in taken]
+            self.spared += [(memory, ops, made_there) for memory in taken]
 
     def check_spared(self) -> None:
         """Raise if a loop writes into what its items were taken from before."""
-        for memory, ops in self.spared:
+        for memory, ops, made_there in self.spared:
+            if made_there and any(_makes(op, memory.root()) for op in ops):
+                continue
             for op in ops:
                 if op.code not in WRITES | LIST_WRITES:
                     continue
@@ -526,6 +533,13 @@ class Builder:
     def leave_unless(self, test: Value) -> None:
         """Leave the program where a test fails: the function is then traced."""
         self.branches(test, lambda: None, lambda: self.done(Op("raise", [])))
+
+
+def _makes(op: Op, memory: Memory) -> bool:
+    """Whether an operation makes an array in some memory."""
+    out = op.out
+    has_one = out is not None and out.memory is not None and out.memory.root() is memory
+    return has_one and op.code not in ("read", "view", "item")
 
 
 def parts_of(x: tuple | Named) -> list:

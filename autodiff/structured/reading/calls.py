@@ -107,8 +107,7 @@ class Calls(Sequences):
         ):
             return self.instance(f, self._displayed(node.args), self._named(node))
         if f in _TAKERS:
-            given = [self.taken(a) for a in node.args]
-            node = ast.copy_location(ast.Call(node.func, given, node.keywords), node)
+            node = self._taking(f, node)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
@@ -119,8 +118,35 @@ class Calls(Sequences):
             return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of what is not known")
-        args = [*own, *self._displayed(node.args)]
-        return self.called(f, args, self._named(node))
+        return self.called(f, [*own, *self._arguments_of(f, node)], self._named(node))
+
+    def _taking(self, f: Callable, node: ast.Call) -> ast.Call:
+        """Return a call that takes all items of iterators at once, of lists."""
+        if (f is min or f is max) and node.keywords:
+            return node  # an item is measured as soon as it is there
+        given = [self.taken(a) for a in node.args]
+        return ast.copy_location(ast.Call(node.func, given, node.keywords), node)
+
+    def _arguments_of(self, f: Callable, node: ast.Call) -> list:
+        """Read the arguments of a call by position."""
+        args: list = []
+        added: list = []
+
+        def read() -> None:
+            args.extend(self._displayed(node.args))
+            if f is sum and args:  # a generator: each was added before the next was made
+                added.extend(self._arrays_in(args[0]))
+
+        self.spares(added, read, made_there=True)
+        return args
+
+    def _arrays_in(self, items: Any) -> list:
+        """Return the memory of the arrays in a list."""
+        if type(items) is Value:
+            memory = items.memory.root() if items.kind.is_list else None  # type: ignore[union-attr] # a list has one
+            return [] if memory is None or memory.of_items is None else [memory.of_items]
+        parts = items if isinstance(items, tuple) else ()
+        return [x.memory for x in parts if type(x) is Value and x.kind.is_array]
 
     def _of_owner(self, owner: Any, node: ast.Call, name: str) -> Any:
         """Read a call of a method of what is no number or array; NotImplemented for others."""

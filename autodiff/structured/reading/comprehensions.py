@@ -85,7 +85,7 @@ class Comprehensions(Loops):
             raise UnsupportedError("this call of reduce")
         names = {part: self.hidden(part) for part in ("f", "made", "item")}
         self.bind(names["f"], self.expression(nodes[0]))
-        over = self.iterated(as_list(nodes[1]))
+        over = self.iterated(nodes[1])
         if nodes[2:]:
             self.bind(names["made"], self.expression(nodes[2]))
         else:

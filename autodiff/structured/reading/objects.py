@@ -138,6 +138,10 @@ class Objects(Builder):
         both = [x for x in (a, b) if isinstance(x, (LocalObject, OutsideObject, Instance))]
         if len({_class_of(x) for x in both}) > 1 or (type(a) is Value and a.kind.is_array):
             raise UnsupportedError("an operator of objects of several classes, or of an array")
+        if type(a) is Value and not a.kind.classes <= _PYTHONS_NUMBERS:
+            cls = _class_of(both[0])
+            if any(self._of_class(cls, part) is not UNKNOWN for part in _LIKE_ARRAYS):
+                raise UnsupportedError("an operator of a number of NumPy and what is like an array")
         for owner, other, method in ((a, b, f"__{name}__"), (b, a, f"__r{name}__")):
             if not any(owner is x for x in both):
                 continue
@@ -281,6 +285,10 @@ class Objects(Builder):
             self.inline(after.function, [owner], {})
 
 
+_PYTHONS_NUMBERS = frozenset({bool, int, float, complex})
+_LIKE_ARRAYS = (  # numbers of NumPy make an array of an object that has one of these
+    "__array__", "__array_interface__", "__array_struct__", "__buffer__", "__getitem__",
+)  # fmt: skip
 _LIKE_SEQUENCES = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__")
 
 

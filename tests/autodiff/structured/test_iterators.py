@@ -328,3 +328,57 @@ def test_computed_in_time(f: Callable, traced: Callable, runs: list[str]) -> Non
     """What is written before and behind a loop does no harm; nor what nobody computes."""
     check(f, traced)
     assert f.__name__ in runs
+
+
+def reduced_with_what_changes(x: Any) -> Any:
+    seen = 1.0
+
+    def added(a: Any, b: Any) -> Any:
+        nonlocal seen
+        seen = seen + a
+        return a * 0.5 + b
+
+    return functools.reduce(added, (v * seen for v in x)) + seen
+
+
+def measured_with_what_changes(x: Any) -> Any:
+    seen = 1.0
+
+    def measure(v: Any) -> Any:
+        nonlocal seen
+        seen = seen + 0.5
+        return v
+
+    return max((v * seen for v in x), key=measure) * seen
+
+
+def summed_as_it_changes(x: Any) -> Any:
+    a = x.copy()
+
+    def halved(i: int) -> Any:
+        a[:] = a * 0.5
+        return a
+
+    return sum(halved(i) for i in range(3)).sum()  # type: ignore[attr-defined] # an array
+
+
+def summed_as_it_is_made(x: Any) -> Any:
+    def scaled(i: int) -> Any:
+        made = np.zeros(5)
+        made[i] = x[i] * x[i]
+        return made
+
+    return sum(scaled(i) for i in range(5)).sum()  # type: ignore[attr-defined] # an array
+
+
+@pytest.mark.parametrize(
+    "f", [reduced_with_what_changes, measured_with_what_changes, summed_as_it_is_made]
+)
+def test_taken_one_by_one(f: Callable, traced: Callable, runs: list[str]) -> None:
+    check(f, traced)
+    assert f.__name__ in runs
+
+
+def test_a_sum_of_one_array_that_changes(traced: Callable, runs: list[str]) -> None:
+    check(summed_as_it_changes, traced)
+    assert runs == []

@@ -204,3 +204,56 @@ def test_another_method(monkeypatch: pytest.MonkeyPatch, traced: Callable) -> No
     monkeypatch.setattr(Vec, "__add__", lambda p, q: Vec(p.x + 2.0 * q.x, p.y + q.y))
     for x, y in zip(gradient(orbit, X, M), traced(orbit, X, M), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-11)
+
+
+class Pair:
+    """Numbers of NumPy make an array of it; those of Python ask it."""
+
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+    def __radd__(self, other: Any) -> Any:
+        return self.v * 10.0 + other
+
+    def __len__(self) -> int:
+        return 2
+
+    def __getitem__(self, i: int) -> Any:
+        if i > 1:
+            raise IndexError
+        return self.v * i
+
+
+class Arraylike:
+    """The same, by another method."""
+
+    def __init__(self, v: Any) -> None:
+        self.v = v
+
+    def __rmul__(self, other: Any) -> Any:
+        return self.v * 10.0 * other
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return np.array([1.0, 2.0])
+
+
+def pairs(x: Any) -> Any:
+    p, total = Pair(2.0), 0.0
+    for v in x:
+        total += np.sum(v + p)
+    return total
+
+
+def arraylikes(x: Any) -> Any:
+    p, total = Arraylike(2.0), 0.0
+    for v in x:
+        total += np.sum(v * p)
+    return total
+
+
+@pytest.mark.parametrize("f", [pairs, arraylikes])
+def test_numbers_of_numpy_make_arrays_of_objects(f: Callable, traced: Callable) -> None:
+    with pytest.raises(UnsupportedError):
+        Structured(f, (None,), (X,), (0,))
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-12)
