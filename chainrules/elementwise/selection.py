@@ -42,7 +42,7 @@ def as_chosen(y: Any, a: Any) -> Any:
 def share(y: Any, a: Any, b: Any) -> Any:
     """Return ∂y/∂a: a truth value where there are no ties."""
     if type(y) is np.float64:  # in a third of the time
-        return 0.0 if y != a else 0.5 if y == b else 1.0
+        return y == a and (0.5 if y == b else True)
     hit = y == as_chosen(y, a)
     tie = hit & (y == as_chosen(y, b))
     if not (np.any(tie) if is_foreign(tie) else np.count_nonzero(tie)):  # in a tenth of the time
