@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import ast
 import dataclasses
-import functools
 import types
 import weakref
 from collections.abc import Callable
@@ -292,10 +291,16 @@ _LIKE_ARRAYS = (  # numbers of NumPy make an array of an object that has one of 
 _LIKE_SEQUENCES = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__")
 
 
-@functools.lru_cache(maxsize=64)
+_known: weakref.WeakKeyDictionary[type, dict[tuple, type[Instance]]] = weakref.WeakKeyDictionary()
+
+
 def _instances(cls: type, names: tuple[str, ...]) -> type[Instance]:
     """Return the class of objects of a class with these attributes."""
-    return type(cls.__name__, (Instance,), {"user_class": weakref.ref(cls), "names": names})
+    made = _known.setdefault(cls, {})
+    if names not in made:
+        own = {"user_class": staticmethod(weakref.ref(cls)), "names": names}
+        made[names] = type(cls.__name__, (Instance,), own)
+    return made[names]
 
 
 def _class_of(x: LocalObject | OutsideObject | Instance) -> type:
