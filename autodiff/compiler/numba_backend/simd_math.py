@@ -17,7 +17,6 @@ import numpy as np
 from autodiff import vector_functions
 from autodiff.compiler.recording.ir import Ref, Step
 from autodiff.functions import facts_of, known
-from autodiff.structured.native.llvm.code import has_fused
 from autodiff.vector_functions import FAR
 
 _SIMD = known("simd")
@@ -51,6 +50,8 @@ def _functions() -> dict[str, Any]:
     import numba
     from numba.core import types as of_numba
     from numba.extending import intrinsic
+
+    from autodiff.structured.native.llvm.code import has_fused  # numba brings llvmlite along
 
     @intrinsic
     def power_of_two(typing: Any, x: Any) -> Any:
