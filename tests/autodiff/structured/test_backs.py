@@ -110,7 +110,7 @@ def test_what_tracing_gives(f: Callable, traced: Callable, runs: list[str]) -> N
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11 * np.abs(y).max())
     assert runs.count(f.__name__) == 2
     programs = [p for _, kept in calls._programs.values() for p in kept.values()]
-    (of_kernel,) = [p for p in programs if p.name == f.__name__]
+    (of_kernel,) = [p for p in programs if (p.name, p.file) == (f.__name__, __file__)]
     for program in filter(None, of_kernel.known.values()):
         assert program.failure is None
         assert "_pull" not in program.source
