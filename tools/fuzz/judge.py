@@ -106,6 +106,17 @@ def fresh(arguments: tuple) -> tuple:
     return mapped(lambda x: x.copy() if isinstance(x, np.ndarray) else x, arguments)
 
 
+def outcome(gradient: Callable, f: Callable, arguments: tuple) -> Any:
+    """Return what a derivative of a program is, or the class of the error that it raises."""
+    try:
+        with warnings.catch_warnings():
+            # A program knows of ways from the source, the tape of those that were taken.
+            warnings.simplefilter("ignore", autodiff.NoPathWarning)
+            return gradient(f, *fresh(arguments))
+    except Exception as error:
+        return type(error)
+
+
 def direction(arguments: tuple, rng: np.random.Generator) -> tuple:
     """Return a random direction for each argument, of its own type."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -21,9 +20,9 @@ def test_programs(seeds: range, traced: Callable, runs: list[str]) -> None:
     for seed in seeds:
         f, arguments = judge.load(generators.write("loops", seed))
         with np.errstate(all="ignore"):
-            expected = _outcome(traced, f, arguments)
+            expected = judge.outcome(traced, f, arguments)
             calls.Settings.worth = calls.Settings.least = -1.0
-            found = _outcome(autodiff.gradient, f, arguments)
+            found = judge.outcome(autodiff.gradient, f, arguments)
         if isinstance(expected, type):
             assert found is expected, seed
             continue
@@ -34,13 +33,3 @@ def test_programs(seeds: range, traced: Callable, runs: list[str]) -> None:
         for i, x in drawn:
             np.testing.assert_allclose(x, expected[i], rtol=1e-9, atol=1e-11, err_msg=f"{seed}")
     assert runs
-
-
-def _outcome(gradient: Callable, f: Callable, arguments: tuple) -> object:
-    try:
-        with warnings.catch_warnings():
-            # A program knows of ways from the source, the tape of those that were taken.
-            warnings.simplefilter("ignore", autodiff.NoPathWarning)
-            return gradient(f, *judge.fresh(arguments))
-    except Exception as error:
-        return type(error)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import cmath
 import math
-import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -226,7 +225,7 @@ def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy
         f, arguments = judge.load(generators.write("complex_loops", seed))
         calls.Settings.worth = calls.Settings.least = -1.0
         with np.errstate(all="ignore"):
-            expected, *others = [_outcome(way, f, arguments)
+            expected, *others = [judge.outcome(way, f, arguments)
                                  for way in (traced, by_numpy, autodiff.gradient)]  # fmt: skip
         for found in others:
             if isinstance(expected, type):
@@ -235,15 +234,6 @@ def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy
             for x, y in zip(found, expected, strict=True):
                 np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
     assert sum(p.native.count for p in made if p.native is not None) >= 5
-
-
-def _outcome(gradient: Callable, f: Callable, arguments: tuple) -> object:
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", autodiff.NoPathWarning)
-            return gradient(f, *judge.fresh(arguments))
-    except Exception as error:
-        return type(error)
 
 
 def layers(m: Any, v: Any) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 
 import numpy as np
@@ -20,7 +19,7 @@ def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy
         f, arguments = judge.load(generators.write("loops", seed))
         calls.Settings.worth = calls.Settings.least = -1.0
         with np.errstate(all="ignore"):
-            results = [_outcome(way, f, arguments)
+            results = [judge.outcome(way, f, arguments)
                        for way in (traced, by_numpy, autodiff.gradient)]  # fmt: skip
         expected = results[0]
         for found in results[1:]:
@@ -30,13 +29,3 @@ def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy
             for x, y in zip(found, expected, strict=True):
                 np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11, err_msg=f"seed {seed}")
     assert sum(p.native.count for p in made if p.native is not None) > 10
-
-
-def _outcome(gradient: Callable, f: Callable, arguments: tuple) -> object:
-    try:
-        with warnings.catch_warnings():
-            # A program knows of ways from the source, the tape of those that were taken.
-            warnings.simplefilter("ignore", autodiff.NoPathWarning)
-            return gradient(f, *judge.fresh(arguments))
-    except Exception as error:
-        return type(error)
