@@ -79,26 +79,21 @@ def _differences(args: list, given: dict[str, Any]) -> Found:
     if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= _OF_DIFF:
         return None
     (a,) = args
-    ends = [_vector(given[name]) for name in ("prepend", "append") if name in given]
     is_first = _is_first(a, _known(given, "axis", -1))
     if is_first is None:
         return None
+    ends = [given[name] for name in ("prepend", "append") if name in given]
     if not ends:
         return made.diff_first if is_first else made.diff, args
     is_behind = "prepend" in given
-    if (
-        a.kind.ndim > 1
-        and len(ends) == 1
-        and _is_float(given["prepend" if is_behind else "append"])
-    ):
+    if a.kind.ndim == 1:
+        ends = list(map(_vector, ends))
+    elif a.kind.ndim == 2 and len(ends) == 1 and _is_float(ends[0]):
         of_rows = made.rows_behind_number if is_behind else made.rows_before_number
         of_columns = made.columns_behind_number if is_behind else made.columns_before_number
-        (end,) = (given[name] for name in ("prepend", "append") if name in given)
-        return (of_columns if is_first else of_rows, [a, end]) if a.kind.ndim == 2 else None
-    if a.kind.ndim > 1:
-        ends = [given[name] for name in ("prepend", "append") if name in given]
-        if a.kind.ndim > 2 or not all(_is_floats(v) and v.kind.ndim == 2 for v in ends):
-            return None
+        return of_columns if is_first else of_rows, [a, *ends]
+    elif a.kind.ndim > 2 or not all(_is_floats(v) and v.kind.ndim == 2 for v in ends):
+        return None
     if None in ends:
         return None
     joined, behind, before = (

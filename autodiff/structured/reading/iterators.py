@@ -274,12 +274,11 @@ class Iterators(SeveralIndices):
 
     def on_reversed(self, nodes: list[ast.expr]) -> Turns:
         """Read ``reversed(items)``, of what is no iterator."""
-        is_call = len(nodes) == 1 and isinstance(nodes[0], ast.Call)
-        if len(nodes) != 1 or (is_call and self.is_iterator(nodes[0])):  # type: ignore[arg-type]
+        (items,) = nodes if len(nodes) == 1 else (None,)
+        is_iterator = isinstance(items, ast.Call) and self.is_iterator(items)
+        if items is None or is_iterator or isinstance(items, ast.GeneratorExp):
             raise UnsupportedError("a call that fails")
-        if isinstance(nodes[0], ast.GeneratorExp):
-            raise UnsupportedError("a call that fails")
-        over = self.iterated(nodes[0])
+        over = self.iterated(items)
         name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
         item = over.item
         return Turns(

@@ -35,10 +35,6 @@ class Loops(Iterators):
         """Read statements."""
         raise NotImplementedError
 
-    def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind a variable, or several, or write into an array."""
-        raise NotImplementedError
-
     # -- for ---------------------------------------------------------------------------------------
 
     def on_for(self, node: ast.For) -> None:
