@@ -241,6 +241,29 @@ def fitted(x: Any, shape: tuple[int, ...]) -> Any:
     return x if x.shape == shape else unbroadcast(x, shape)
 
 
+def last_written(shadow: np.ndarray, index: Any) -> np.ndarray:
+    """Return the cotangent of what was written at arrays of places: 0 where it did not stay.
+
+    NumPy itself says what came last where places come again. In which order it writes follows the
+    memory of places along several axes: nobody can tell then.
+    """
+    x = shadow[index]
+    parts = index if type(index) is tuple else (index,)
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    places = list(zip(*[a.ravel().tolist() for a in np.broadcast_arrays(*arrays)], strict=True))
+    if len(set(places)) == len(places) and min(map(min, places), default=0) >= 0:
+        return x
+    order = np.arange(x.size).reshape(x.shape)
+    last = np.empty(shadow.shape, order.dtype)
+    last[index] = order
+    is_overwritten = last[index] != order
+    if is_overwritten.any():
+        if len(arrays) > 1 or arrays[0].ndim > 1 or arrays[0].strides[0] <= 0:
+            raise ChangedError("places of several axes come again")
+        x[is_overwritten] = 0.0
+    return x
+
+
 def gather(shadow: np.ndarray, x: Any) -> None:
     """Add what a rule has returned to a shadow."""
     x = unthunk(x)
@@ -330,6 +353,7 @@ SCOPE = {
     "stack_back": stack_back,
     "concatenate_back": concatenate_back,
     "add_at": add_at,
+    "last_written": last_written,
     "s_": np.s_,
     "errstate": np.errstate,
     "zeros_like": zeros_like,

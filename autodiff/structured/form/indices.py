@@ -22,6 +22,16 @@ def has_arrays(template: Any) -> bool:
     return any(part[0] == "array" for part in parts_of_index(template))
 
 
+def arrays_in(template: Any, values: list) -> list:
+    """Return the arrays in an index."""
+    return [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
+
+
+def has_places(template: Any, values: list) -> bool:
+    """Whether an index has arrays of integers in it."""
+    return any(a.kind.letter != "b" for a in arrays_in(template, values))
+
+
 def is_element(kind: Kind, template: Any) -> bool:
     """Whether what an index gives is a view of one element: ``x[..., 0]`` of a vector."""
     return kind.is_array and not kind.ndim and not has_arrays(template)

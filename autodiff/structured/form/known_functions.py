@@ -18,12 +18,6 @@ def turns_of(*bounds: int) -> int:
     return len(range(*bounds))
 
 
-def are_distinct(indices: np.ndarray) -> bool:
-    """Whether a write at these indices writes into each element once."""
-    found = indices.ravel().tolist()
-    return len(set(found)) == len(found) and min(found, default=0) >= 0
-
-
 def start_of_slice(length: int, *bounds: int | None) -> int:
     """Return the first position of a slice of so many items."""
     return slice(*bounds).indices(length)[0]
@@ -66,7 +60,7 @@ PURE: frozenset[Any] = frozenset(
         np.identity,
         turns_of,
     }
-    | {are_distinct, start_of_slice, length_of_slice}
+    | {start_of_slice, length_of_slice}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS
     | _INT_METHODS

@@ -7,6 +7,7 @@ wrong, since something is written into what it reads, it is computed.
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -232,6 +233,36 @@ class Elementwise:
         found = self._folded(x, _LEAST_OF[sign], self._further(sign))
         self._check_finite(found)
         return found
+
+    def place_of_extremum(self, x: Array | Tree, sign: str, kind: Kind) -> Number:
+        """Return the place of the first largest or smallest element, or of the first NaN.
+
+        Elements are counted in the order of C. Leave if there is none.
+        """
+        b, code = self.b, self.code
+        code.exit_if(functools.reduce(b.or_, [code.equal(n, code.whole(0)) for n in x.shape]))
+        letter = "i" if dtype_of(x).kind in "biu" else _letter_of_floats(x)
+        best, found, count = map(code.variable, (TYPES[letter], I64, I64))
+        for place in (found, count):
+            b.store(code.whole(0), place)
+        sources = leaves(x)
+
+        def body(places: list) -> None:
+            element = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
+            new = self.scalars.converted(element, letter)
+            old, at = b.load(best, typ=TYPES[letter]), b.load(count, typ=I64)
+            if letter == "i":
+                is_next = b.icmp_signed(sign, new, old)
+            else:
+                is_next = b.fcmp_unordered(sign, new, old)
+                is_next = b.and_(is_next, b.fcmp_ordered("ord", old, old))
+            is_next = b.or_(is_next, code.equal(at, code.whole(0)))
+            b.store(b.select(is_next, new, old), best)
+            b.store(b.select(is_next, at, b.load(found, typ=I64)), found)
+            b.store(b.add(at, code.whole(1)), count)
+
+        self.each(x.shape, sources, body)
+        return Number(kind, "i", b.load(found, typ=I64))
 
     def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
         """Return the sums along some axes, which are left out unless they are kept."""

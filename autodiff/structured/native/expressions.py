@@ -56,6 +56,7 @@ from autodiff.structured.runtime_calls import (
     fitted,
     gather,
     inner,
+    last_written,
     norm_back,
     number,
     real_part,
@@ -278,14 +279,18 @@ class Expressions(SweepCalls):
         if self.is_mask(base, parts):
             return self.chosen(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
-            if len(parts) > 1 or len(parts[0].shape) > 1:
-                raise UnsupportedError("an array as one of several indices")
-            return self._taken(base, parts[0])
+            return self.taken(base, self.vector_of_places(parts))
         return self.indexing.part(base, parts, ast.unparse(node))
 
     def indices(self, node: ast.Subscript) -> list:
         """Read an index, part by part."""
         return [self._index(p) for p in parts_of(node.slice)]
+
+    def vector_of_places(self, parts: list) -> Array:
+        """Return the one vector of places that an index is."""
+        if len(parts) > 1 or not isinstance(parts[0], Array) or len(parts[0].shape) > 1:
+            raise UnsupportedError("an array as one of several indices")
+        return parts[0]
 
     def is_mask(self, base: Array, parts: list) -> bool:
         """Whether an index is an array of truth values, one for each element."""
@@ -320,8 +325,8 @@ class Expressions(SweepCalls):
             return self._method(node.func.attr, self.expression(node.func.value), node.args)
         if not isinstance(f, Known):
             raise UnsupportedError("a call in machine code")
-        if f.x is add_at:
-            return self._add_at(node)
+        if f.x in (add_at, last_written):
+            return self._at_places(f.x, node)
         args = [self.expression(a) for a in node.args]
         options = {str(k.arg): self.expression(k.value) for k in node.keywords}
         own = _OWN.get(f.x)
@@ -406,38 +411,15 @@ class Expressions(SweepCalls):
                 raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
-    def _add_at(self, node: ast.Call) -> None:
-        """``add_at(shadow, s_[places], x)``: add at an array of places."""
-        shadow = self.expression(node.args[0])
-        index: Any = node.args[1]
-        parts = [self._index(p) for p in parts_of(index.slice)]
-        if len(parts) > 1 or not isinstance(parts[0], Array) or len(parts[0].shape) > 1:
-            raise UnsupportedError("an array as one of several indices")
-        places = parts[0]
-        x: Any = self.scalars.number(self.expression(node.args[2]))
-        e = self.elementwise
-        self.settle(shadow.group)
-        if not isinstance(x, Number):
-            x = e.at_hand(x)
-            e.check_fits(x.shape, [*places.shape, *shadow.shape[1:]])
-        if len(shadow.shape) > 1:
-            with self.code.counted(places.shape[0]) as k:
-                row = x
-                if not isinstance(x, Number) and len(x.shape) == len(shadow.shape):
-                    row = e.row(x, k)
-                e.write(self.row_at(shadow, places, k), row, operator.add)
-            return
-
-        def body(at: list) -> None:
-            i = self.indexing.place(e.read(places.dtype, at[0]).value, shadow.shape[0])
-            address = self.code.at(shadow.address, self.b.mul(i, shadow.strides[0]))
-            found = x if isinstance(x, Number) else e.read(x.dtype, at[1])
-            old = e.read(shadow.dtype, address)
-            made = self.scalars.function(operator.add, [old, found], shadow.kind)
-            e.put(shadow.dtype, made, address)
-
-        arrays = [places] if isinstance(x, Number) else [places, x]
-        e.each(places.shape, arrays, body, alone=False)  # places may come again
+    def _at_places(self, f: Any, node: ast.Call) -> Any:
+        """``add_at(shadow, s_[places], x)`` and ``last_written(shadow, s_[places])``."""
+        shadow, index = self.expression(node.args[0]), node.args[1]
+        assert isinstance(index, ast.Subscript)
+        places = self.vector_of_places(self.indices(index))
+        if f is last_written:
+            return self.last_written(shadow, places)
+        x = self.expression(node.args[2])
+        return self.put_at(shadow, places, self.apart(shadow.group, x), operator.add)
 
     # -- writes ------------------------------------------------------------------------------------
 
@@ -447,16 +429,19 @@ class Expressions(SweepCalls):
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
         """Write into an array, as if what is written had been computed before."""
+        self.elementwise.write(target, self.apart(target.group, x, target), f)
+
+    def apart(self, group: Any, x: Any, target: Array | None = None) -> Any:
+        """Return what is written into memory, computed if it reads that otherwise than in place."""
         x = self.scalars.number(x)
         if isinstance(x, (Several, Known, Turns)):
             raise UnsupportedError("a write of what is no number or array")
-        self.settle(target.group)
+        self.settle(group)
         for leaf in leaves(x):
-            is_same = leaf is target or (leaf.text and leaf.text == target.text)
-            if leaf.group is target.group and not is_same:
-                x = self.elementwise.computed(x, memory.SCRATCH)
-                break
-        self.elementwise.write(target, x, f)
+            is_same = leaf is target or (target and leaf.text and leaf.text == target.text)
+            if leaf.group is group and not is_same:
+                return self.elementwise.computed(x, memory.SCRATCH)
+        return x
 
 
 def _as_float(kind: Kind, given: list[Kind]) -> Kind:

@@ -15,8 +15,8 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PTR, TYPES, constant, element_of
-from autodiff.structured.native.makers import Makers
 from autodiff.structured.native.numbers.comparisons import joined_tags, tag_of
+from autodiff.structured.native.places import Places
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
@@ -38,7 +38,7 @@ _FIRST_ROOM = 8
 _FLOATS = {"d": np.dtype(float), "z": np.dtype(complex)}
 
 
-class Lists(Makers):
+class Lists(Places):
     """Writes what is done with lists."""
 
     state: Any

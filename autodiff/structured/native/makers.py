@@ -18,8 +18,13 @@ from autodiff.structured.runtime_calls import zeros_like
 from autodiff.structured.writing.rules.calls_without_rules import place_of_join
 
 DISPLAYS = frozenset({np.array, np.asarray})
-_DOUBLES = frozenset({float, np.float64})
-_COMPLEX = frozenset({complex, np.complex128})
+_DISPLAYED = {
+    "z": (frozenset({complex, np.complex128}), np.dtype(complex)),
+    "d": (frozenset({float, np.float64}), np.dtype(float)),
+    "i": (frozenset({int, np.int64}), np.dtype(np.int64)),
+}
+"""Which classes, of one number at least, make a displayed array one of which dtype; the first
+kind of numbers that there is decides."""
 _UNIT = frozenset({np.eye, np.identity})
 MAKERS: dict[Any, tuple[float | None, bool]] = {
     np.zeros: (0.0, False), np.ones: (1.0, False), np.empty: (None, False),
@@ -49,30 +54,6 @@ class Makers:
     def store_of_new(self) -> int:
         """Where the memory of a new array is."""
         return memory.SCRATCH
-
-    def _taken(self, base: Array, places: Array) -> Array:
-        """Return the elements at an array of places."""
-        e = self.elementwise
-        made = e.made(base.dtype, [*places.shape, *base.shape[1:]], self.store_of_new())
-        if len(base.shape) > 1:
-            with self.code.counted(places.shape[0]) as k:
-                e.write(e.row(made, k), self.row_at(base, places, k))
-            return made
-
-        def body(at: list) -> None:
-            i = self.indexing.place(e.read(places.dtype, at[1]).value, base.shape[0])
-            address = self.code.at(base.address, self.b.mul(i, base.strides[0]))
-            e.put(made.dtype, e.read(base.dtype, address), at[0])
-
-        e.each(made.shape, [made, places], body)
-        return made
-
-    def row_at(self, base: Array, places: Array, k: Any) -> Array:
-        """Return the part of an array that is named by the k-th of its places."""
-        code, b = self.code, self.b
-        at = code.at(places.address, b.mul(k, places.strides[0]))
-        i = self.indexing.place(self.elementwise.read(places.dtype, at).value, base.shape[0])
-        return self.elementwise.row(base, i)
 
     def _new(self, x: Any) -> Any:
         if isinstance(x, (Array, Tree)):
@@ -141,11 +122,12 @@ class Makers:
             shape += lengths
             numbers = [x for p in numbers for x in p.parts]
         numbers = [self.scalars.number(x) for x in numbers]
-        is_one = all(isinstance(x, Number) and x.letter in "idz" for x in numbers)
-        which = _COMPLEX if any(x.letter == "z" for x in numbers if is_one) else _DOUBLES
-        if not is_one or not any(x.kind.classes <= which for x in numbers):
+        letters = {x.letter if isinstance(x, Number) else "" for x in numbers}
+        if not letters or not letters <= set(_DISPLAYED):
             raise UnsupportedError("an array of these numbers in machine code")
-        dtype = np.dtype(complex if which is _COMPLEX else float)
+        classes, dtype = next(_DISPLAYED[c] for c in _DISPLAYED if c in letters)
+        if not any(x.kind.classes <= classes for x in numbers):
+            raise UnsupportedError("an array of these numbers in machine code")
         e = self.elementwise
         made = e.made(dtype, [self.code.whole(n) for n in shape], self.store_of_new())
         for k, x in enumerate(numbers):

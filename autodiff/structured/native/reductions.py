@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native.lists import Lists
 from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
 from chainrules_core.rules import name_of
 
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
-REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA})
+_PLACES = {np.argmax: ">", np.argmin: "<"}
+REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA, *_PLACES})
 """Functions of all elements, or of those along some axes."""
 
 
@@ -43,7 +44,10 @@ class Reductions(Lists):
         return self.elementwise.product(x, y, kind, self.store_of_new())
 
     def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
-        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
+        """Return the sum, mean, norm or extremum of all elements, or of those along some axes.
+
+        The place of an extremum is that among all elements.
+        """
         given = dict(zip(("a", "axis"), args, strict=False)) | options
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
@@ -55,6 +59,10 @@ class Reductions(Lists):
         n = len(x.shape)
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
+        if f in _PLACES:
+            if len(axes) < n or keeps.x or dtype_of(x).kind == "c":
+                raise UnsupportedError(f"this call of {name_of(f)} in machine code")
+            return self.elementwise.place_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
         if f is np.linalg.norm:
             if len(args) > 1 or isinstance(axis, Several):
                 raise UnsupportedError("a norm of matrices in machine code")

@@ -100,10 +100,11 @@ class Statements(Variables):
             self.settle(base.group)
             self.put_chosen(base, parts[0], value, f)
             return
+        if any(isinstance(p, Array) for p in parts):
+            self.put_at(base, self.vector_of_places(parts), self.apart(base.group, value), f)
+            return
         found = self.part(base, target, parts)
         if isinstance(found, Array):
-            if isinstance(found.text, str) and not found.text:
-                raise UnsupportedError("a write at an array of places")
             self.write(found, value, f)
             return
         number = self.scalars.number(value)

@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import (
+    arrays_in,
     has_arrays,
     is_element,
     kind_of_index,
-    parts_of_index,
     without_ellipsis,
 )
 from autodiff.structured.form.ir import (
@@ -35,7 +35,6 @@ from autodiff.structured.form.kinds import (
     UnsupportedError,
     kind_of_result,
 )
-from autodiff.structured.form.known_functions import are_distinct
 from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.expressions import BINARY, METHODS, PARTS, is_object
 from autodiff.structured.reading.jumps import jumps
@@ -205,11 +204,8 @@ class Statements(Comprehensions):
             raise UnsupportedError("an item of what is no array")
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
-        arrays = [values[part[1]] for part in parts_of_index(template) if part[0] == "array"]
-        if any(a.kind.letter != "b" for a in arrays) and f is None:
-            if len(arrays) > 1:
-                raise UnsupportedError("a write at several arrays of indices")
-            self.leave_unless(self.call(are_distinct, arrays))
+        if len({a.kind.letter == "b" for a in arrays_in(template, values)}) > 1:
+            raise UnsupportedError("a write at truth values and places")
         if value.kind.is_inexact and base.kind.letter not in "fc":
             raise UnsupportedError("floats written into an array of integers")
         if value.kind.is_complex and base.kind.letter != "c":

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import has_arrays, parts_of_index, region_of
+from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
@@ -253,8 +253,7 @@ class BlockSweep:
         index = e.index(op.data, [e.need(a) for a in at])
         self.held.settle_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
         shadow = e.place(op)
-        arrays = [at[part[1]] for part in parts_of_index(op.data) if part[0] == "array"]
-        if any(a.kind.letter in "iu" for a in arrays):
+        if has_places(op.data, at):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
         else:
             self.out.add(added(f"{shadow}[{index}]", g))
@@ -310,6 +309,8 @@ class BlockSweep:
         if is_view and self.lends(op):
             self.lent[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
+        elif op.f is None and has_places(op.data, at):
+            text = f"last_written({e.place(op)}, s_[{index}])"
         elif region.is_array and not (is_copy or self.is_added_now(op)):
             text += ".copy()"
         if is_active(value):

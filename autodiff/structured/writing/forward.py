@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import has_arrays, region_of
+from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.ir import Block, For, If, Op, Slot, Value, While, blocks_of
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import (
@@ -413,7 +413,7 @@ class ForwardWriter(Writer):
         if old in self.pushes.get(block, {}):
             is_view = region_of(op).is_array and (self.for_machine or not has_arrays(op.data))
             self.out.add(f"{old} = {target}" + (".copy()" if is_view else ""))
-        if op.code == "store" and _may_overlap(base, value):
+        if op.code == "store" and _may_overlap(base, value) and not has_places(op.data, at):
             # NumPy writes along another direction in an order of its own, not as if it had copied.
             self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
         self.shapes.compare_written(op, target, given)

@@ -13,7 +13,7 @@ from autodiff import gradient
 from autodiff.structured import calls
 from tests.helpers import define
 
-# Index → whether it names each element once, from the front: others are traced.
+# Index → whether it can be read in a program: others are traced.
 INDICES = {
     "[i, i + 1]": True,
     "[i + 1, 0]": True,
@@ -21,9 +21,13 @@ INDICES = {
     "PLACES": True,
     "np.arange(2)": True,
     "a[:2] > b[:2]": False,  # an error: the length does not fit
-    "[1, 1]": False,
-    "[0, -1]": False,
-    "[i, i]": False,
+    "[1, 1]": True,
+    "[0, -1]": True,
+    "[i, i]": True,
+    "[-4, i, 0]": True,
+    "[i, i + 1][::-1]": False,  # a slice of a list
+    "np.array([0, i, 0])[::-1]": True,
+    "[[0, 1], [i, 0]]": False,
 }
 STATEMENTS = (
     "m[{at}] = m[{at}][::-1]",
@@ -34,6 +38,10 @@ STATEMENTS = (
     "m[{at}, 1:] -= 0.1 * m[{at}, :-1]",
     "a[{at}] = a[{at}][::-1] * m[i, 1]",
     "v = m[1]; v[{at}] = b[i]",
+    "m[{at}, {at}] = m[{at}, 0] * a[1]",
+    "m[{at}] = m[i]",
+    "m[{at}] = m[{at}].T.copy(order='F').T",
+    "a[{at}] += b[{at}]",
 )
 TEXT = """
 import numpy as np
@@ -88,8 +96,17 @@ def test_each(
         assert "kernel" in runs
 
 
-def test_differences() -> None:
-    loss = _made("m[[i, i + 1]] = np.sin(m[[i + 1, i]] * a)")["loss"]
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "m[[i, i + 1]] = np.sin(m[[i + 1, i]] * a)",
+        "m[[i, 1]] = np.sin(m[[1, i]] * a)",
+        "m[[i, 1, -3], [0, 2, i]] = np.sin(m[[1, i, 0], 1] * a[1:])",
+        "a[[i, 0, 1]] = m[[1, i, i], 0] * b[1:]",
+    ],
+)
+def test_differences(statement: str) -> None:
+    loss = _made(statement)["loss"]
     found = gradient(loss, *_arguments())
     h = 1e-6
     for k, x in enumerate(_arguments()):

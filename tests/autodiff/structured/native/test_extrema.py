@@ -158,7 +158,35 @@ def rounded(x, w):
     return total
 
 
+def at_extrema(x, w):
+    total = np.sum(x) * 0.0
+    for k in range(5):
+        i, j = np.argmax(x[k]), np.argmin(np.abs(w - x[k]))
+        total = total + x[k, i] * w[j] + w[np.argmax(x[k] > 0.5)] * x[np.argmin(x.T) // 5, k]
+        total = total + w[np.argmax(np.zeros(3) * x[k, 0])] * int(np.argmax(x))
+    return total
+
+
+def with_pivots(x, w):
+    a, b = x.copy(), w.copy()
+    for k in range(5):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        if p != k:
+            a[[k, p]] = a[[p, k]]
+            b[[k, p]] = b[[p, k]]
+            a[[k, p]] *= 0.9
+        for i in range(k + 1, 5):
+            factor = a[i, k] / a[k, k]
+            a[i, k:] -= factor * a[k, k:]
+            b[i] -= factor * b[k]
+    b[np.array([0, 2])] = b[3:] * 0.5
+    a[[4, 0]] = a[0]
+    return np.sum(np.abs(np.diag(a))) + np.sum(b * b) + np.sum(a[:, 2])
+
+
 IN_DOUBLE = [
+    at_extrema,
+    with_pivots,
     of_exponentials,
     of_numbers,
     of_ties,
@@ -176,7 +204,7 @@ IN_DOUBLE = [
     angles,
     rounded,
 ]
-IN_SINGLE = [of_numbers, of_ties, rolled]
+IN_SINGLE = [at_extrema, with_pivots, of_numbers, of_ties, rolled]
 
 
 @pytest.mark.parametrize(
