@@ -425,6 +425,8 @@ def can_run(program: Structured, args: tuple, outside: list[np.ndarray]) -> bool
 
 def shares_what_it_writes(program: Structured, values: tuple) -> bool:
     """Whether an argument that is written into may share memory with another array."""
+    if not program.written:
+        return False
     arrays = [(i, x) for i, x in enumerate(values) if type(x) is np.ndarray]
     return any(
         np.may_share_memory(values[i], x) for i in program.written for j, x in arrays if i != j

@@ -122,11 +122,21 @@ class Sweep:
             raise FloatingPointError("a cotangent is not finite: rules decide about it")
         self.positions = [i for i in self.program.active if found[i] is not None]
         others = [x for x in (*bars, *held) if type(x) is np.ndarray]
+        views = [x for x in others if not x.flags.owndata]
         made: list[Any] = []
-        for x in [found[i] for i in self.positions]:
-            is_shared = any(np.may_share_memory(x, y) for y in others)
-            made.append(x.copy() if type(x) is np.ndarray and is_shared else x)
-            others.append(made[-1])
+        for i in self.positions:
+            x = found[i]
+            if type(x) is np.ndarray:
+                # Two arrays that own their memory share none.
+                is_owner = x.flags.owndata
+                is_shared = any(x is y for y in others) if is_owner else False
+                near = views if is_owner else others
+                if is_shared or any(np.may_share_memory(x, y) for y in near):
+                    x, is_owner = x.copy(), True
+                others.append(x)
+                if not is_owner:
+                    views.append(x)
+            made.append(x)
         return tuple(made)
 
 

@@ -16,10 +16,10 @@ from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of
-from autodiff.structured.form.kinds import UnsupportedError, kind_of
+from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.reading.lowering import lower
-from autodiff.structured.reading.scopes import is_plain_class, looked_up
+from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
     SCOPE,
     ChangedError,
@@ -104,7 +104,9 @@ class Structured:
             kinds.append(kind_of(a))
             self.positions.append(i)
         lowered = lower(f, form, kinds, known)
-        self.guards = lowered.guards
+        guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
+        self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
+        self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
         program = self.program = lowered.program
         self.n_arguments = len(args)
         self.positions += range(len(args), len(args) + len(program.captured))
@@ -322,8 +324,12 @@ class Structured:
 
     def outside(self, g: types.FunctionType) -> list[np.ndarray] | None:
         """Return the arrays from outside; None if what was looked up is not what it was."""
-        if not all(looked_up(d, name, g) is x for d, name, x in self.guards):
-            return None
+        for look_up, name, x in self.guards:
+            if look_up(name, UNKNOWN) is not x:
+                return None
+        for name, x in self.guards_of_cells:
+            if looked_up(OWN_CELLS, name, g) is not x:
+                return None
         arrays = [looked_up(d, name, g) for d, name, _ in self.program.captured]
         for x, (_, _, kind) in zip(arrays, self.program.captured, strict=True):
             if type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:

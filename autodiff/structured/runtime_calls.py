@@ -33,7 +33,6 @@ class UnequalError(SteppedAsideError, ValueError):
 
 
 _TINY = 1e-150  # running products above this may be divided by
-_LONG = 10_000  # elements: of such arrays BLAS adds up the squares in half the time
 
 
 class ChangedError(Exception):
@@ -45,9 +44,9 @@ def is_finite(x: Any) -> bool:
     if x is None:
         return True
     if type(x) is np.ndarray:
-        if x.size >= _LONG and x.dtype.kind == "f" and x.flags.c_contiguous:
-            square = np.vdot(x, x)
-            return math.isfinite(square) or bool(np.isfinite(x).all())
+        # The sum of the squares is finite if all elements are, unless these are very large.
+        if x.dtype.kind == "f" and x.flags.c_contiguous and math.isfinite(np.vdot(x, x)):
+            return True
         return bool(np.isfinite(x).all())
     return cmath.isfinite(x)
 
