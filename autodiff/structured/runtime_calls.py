@@ -32,7 +32,8 @@ class UnequalError(SteppedAsideError, ValueError):
         self.ones = ones
 
 
-_TINY = 1e-150  # running products above this may be divided by
+TINY = 1e-150
+"""Products above this may be divided by."""
 
 
 class ChangedError(Exception):
@@ -82,12 +83,20 @@ def cumsum_back(g: np.ndarray) -> np.ndarray:
 
 def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the cotangent of a vector by that of its running products."""
-    if np.abs(y).min(initial=1.0) > _TINY:
+    if np.abs(y).min(initial=1.0) > TINY:
         return np.cumsum((g * y)[::-1])[::-1] / x
     made, behind, before = np.empty_like(x), 0.0, np.concatenate(([1.0], y[:-1]))
     for i in range(len(x) - 1, -1, -1):
         made[i] = behind = g[i] + (behind * x[i + 1] if i + 1 < len(x) else 0.0)
     return made * before
+
+
+def prod_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
+    """Return the cotangent of a vector by that of the product of its elements."""
+    if TINY < abs(y) < 1 / TINY:
+        return (g * y) / x
+    before, behind = (np.concatenate(([1.0], np.cumprod(v)[:-1])) for v in (x, x[::-1]))
+    return (g * before) * behind[::-1]
 
 
 def convolve_back(mode: str, g: np.ndarray, other: np.ndarray, own: np.ndarray) -> np.ndarray:

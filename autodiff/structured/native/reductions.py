@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import operator
 from typing import Any
 
@@ -12,9 +13,11 @@ from autodiff.structured.native.lists import Lists
 from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
 from chainrules_core.rules import name_of
 
+_INT = Kind(frozenset([int]))
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
 _PLACES = {np.argmax: ">", np.argmin: "<"}
-REDUCTIONS = frozenset({np.sum, np.mean, np.linalg.norm, *_EXTREMA, *_PLACES})
+_OF_TRUTH = frozenset({np.any, np.all, np.count_nonzero})
+REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_PLACES, *_OF_TRUTH})
 """Functions of all elements, or of those along some axes."""
 
 
@@ -59,16 +62,34 @@ class Reductions(Lists):
         n = len(x.shape)
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
-        if f in _PLACES:
-            if len(axes) < n or keeps.x or dtype_of(x).kind == "c":
-                raise UnsupportedError(f"this call of {name_of(f)} in machine code")
+        letter, is_whole = dtype_of(x).kind, len(axes) == n and not keeps.x
+        if f in _PLACES and is_whole and letter != "c":
             return self.elementwise.place_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
+        if is_whole and (letter == "b" or (letter == "i" and f is np.sum)):
+            return self._of_integers(f, x)
+        if f in _OF_TRUTH or f in _PLACES or (f is np.prod and not is_whole):
+            raise UnsupportedError(f"this call of {name_of(f)} in machine code")
         if f is np.linalg.norm:
             if len(args) > 1 or isinstance(axis, Several):
                 raise UnsupportedError("a norm of matrices in machine code")
             square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
             return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
         return self._reduced(f, x, axes, keeps.x)
+
+    def _of_integers(self, f: Any, x: Array | Tree) -> Any:
+        """Return a sum of integers, or what is known by how many elements of an array are true."""
+        code, total = self.code, Number(_INT, "i", self.elementwise.total_of_integers(x))
+        size = Number(_INT, "i", functools.reduce(self.b.mul, x.shape))
+        kind = kind_of_result(f, [x.kind])
+        if f is np.mean:
+            code.exit_if(code.equal(size.value, code.whole(0)))
+            return Number(kind, "d", self.call(operator.truediv, [total, size]).value)
+        if f in (np.any, np.all):
+            is_it = code.equal(total.value, size.value if f is np.all else code.whole(0))
+            return Number(kind, "b", is_it if f is np.all else self.b.not_(is_it))
+        if f not in (np.sum, np.count_nonzero):
+            raise UnsupportedError(f"{name_of(f)} of truth values in machine code")
+        return Number(kind, "i", total.value)
 
     def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
         """Reduce an array along some axes."""
@@ -79,6 +100,8 @@ class Reductions(Lists):
             if is_part:
                 return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
             return e.extremum(x, sign)
+        if f is np.prod:
+            return e.total(x, is_product=True)
         made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
         if f is not np.mean:
             return made

@@ -10,7 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.elementwise import is_one
+from autodiff.structured.native.elements import is_one
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
 from autodiff.structured.native.llvm.collected import Collected

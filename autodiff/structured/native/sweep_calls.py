@@ -10,11 +10,12 @@ import numpy as np
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.native.elementwise import is_one
+from autodiff.structured.native.elements import is_one
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
 from autodiff.structured.native.reductions import Reductions
 from autodiff.structured.native.values import Array, Number, Tree, dtype_of
+from autodiff.structured.runtime_calls import TINY
 
 COPIES = frozenset({np.copy, np.ndarray.copy})
 """Functions that copy an array."""
@@ -129,6 +130,13 @@ class SweepCalls(Reductions):
         is_zero = self.call(operator.eq, [y, zero])
         share = self.call(operator.truediv, [g, self.call(np.where, [is_zero, one, y])])
         return self.call(operator.mul, [self.call(np.where, [is_zero, zero, share]), x])
+
+    def on_prod_back(self, g: Any, y: Any, x: Any) -> Any:
+        """``prod_back(g, y, x)``: ȳ y / x; leave where the product is almost 0, or very large."""
+        size, known = self.call(abs, [y]), self.scalars.known
+        for pair in ([known(TINY), size], [size, known(1 / TINY)]):
+            self.code.exit_if(self.b.not_(self.call(operator.lt, pair).value))
+        return self.call(operator.truediv, [self.call(operator.mul, [g, y]), x])
 
     def on_fitted(self, x: Any, shape: Any) -> Any:
         """``fitted(x, shape)``, ``settled(x, shape)``: summed over the axes that were broadcast."""

@@ -246,8 +246,11 @@ class Code:
         written): LLVM then asks no questions before it works on several elements at once. It does
         not try to unless `is_dense`: then these lie side by side. Nor does it for a few turns: it
         would fill the rest of a register with zeros, and the processor would note what NumPy does
-        not divide by.
+        not divide by. So it must not find out that there are a few turns, either.
         """
+        are_few = isinstance(n, ir.Constant) and n.constant < _FEW_TURNS
+        if alone and is_dense and not are_few:
+            n = self._hidden(n)
         before = self.b.block
         head = self.function.append_basic_block("head")
         body = self.function.append_basic_block("body")
@@ -265,10 +268,13 @@ class Code:
         i.add_incoming(following, self.b.block)
         back = self.b.branch(head)
         if alone:
-            are_few = isinstance(n, ir.Constant) and n.constant < _FEW_TURNS
             mark = "loop" if is_dense and not are_few else "loop of single elements"
             back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {id(back)}"]))
         self.b.position_at_end(after)
+
+    def _hidden(self, n: Any) -> Any:
+        """Return an integer, which an empty instruction hides from LLVM."""
+        return self.b.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [n], False)
 
     def accessed(self, instruction: Any) -> Any:
         """Mark what is read or written in a loop whose turns are on their own."""

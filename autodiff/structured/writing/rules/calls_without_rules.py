@@ -25,6 +25,7 @@ from autodiff.structured.runtime_calls import (
     interp_back_to_places,
     interp_back_to_values,
     norm_back,
+    prod_back,
 )
 from autodiff.structured.writing.rules.bound_rules import is_of_library
 
@@ -164,6 +165,7 @@ class Back(NamedTuple):
 _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
     np.cumsum: ([[1]], {0: Back(cumsum_back, ())}),
     np.cumprod: ([[1]], {0: Back(cumprod_back, (0, 1))}),
+    np.prod: ([[1]], {0: Back(prod_back, (0, 1))}),
     np.linalg.cholesky: ([[2]], {0: Back(cholesky_back, (0,))}),
     np.interp: (
         [[0, 1, 1], [1, 1, 1]],

@@ -184,7 +184,30 @@ def with_pivots(x, w):
     return np.sum(np.abs(np.diag(a))) + np.sum(b * b) + np.sum(a[:, 2])
 
 
+def by_momentum(x, w):
+    v, m, spread = w[:3] + x[0, :3], np.zeros(3), np.zeros(3)
+    for t in range(1, 9):
+        g = np.array([v[0] * v[1] - w[0], v[1] * v[1], v[2] - v[0] ** 2])
+        m = 0.9 * m + 0.1 * g
+        spread = 0.99 * spread + 0.01 * g * g
+        v = v - 0.1 * m / (1 - 0.9**t) / (np.sqrt(spread) + 1e-8)
+    return np.sum(v * v)
+
+
+def products_and_truth(x, w):
+    total = np.sum(x) * 0.0
+    for k in range(5):
+        if np.any(x[k] > 0.9) and not np.all(x[k] > w):
+            total = total + np.prod(x[k]) * w[k] + np.prod(x[k, 1:] * w[1:])
+        near = np.abs(x - w[k]) < 0.5
+        total = total + np.sum(near) * w[k] + np.mean(x[k] > 0.1) * np.sum(x[:, k])
+        total = total + np.sum(np.arange(k + 1)) * w[k] + np.count_nonzero(near[k]) * x[k, 0]
+    return total
+
+
 IN_DOUBLE = [
+    products_and_truth,
+    by_momentum,
     at_extrema,
     with_pivots,
     of_exponentials,
