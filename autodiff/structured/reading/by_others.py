@@ -217,7 +217,25 @@ def _rounded(args: list, given: dict[str, Any]) -> Found:
 def _with_diagonal(args: list, given: dict[str, Any]) -> Found:
     if given or len(args) != 2 or not _is_floats(args[0]) or args[0].kind.ndim != 2:
         return None
-    return (made.fill_diagonal, args) if _is_float(args[1]) else None
+    return (made.fill_diagonal, args) if _is_float(args[1]) or _is_integer(args[1]) else None
+
+
+def _split(args: list, given: dict[str, Any]) -> Found:
+    named = dict(zip(("ary", "indices_or_sections", "axis"), args, strict=False)) | given
+    a: Any = named.get("ary")
+    sections = _known(named, "indices_or_sections")
+    is_first = _is_first(a, _known(named, "axis", 0)) if _is_floats(a) else None
+    if is_first is None or type(sections) is not int or not 0 < sections <= _MOST_PARTS:
+        return None
+    return made.split_first if is_first else made.split_last, [a, sections, Items(range(sections))]
+
+
+def _without(args: list, given: dict[str, Any]) -> Found:
+    named = dict(zip(("arr", "obj", "axis"), args, strict=False)) | given
+    a, i = named.get("arr"), named.get("obj")
+    if not _is_floats(a) or not _is_integer(i) or not _is_first(a, _known(named, "axis", 0)):
+        return None
+    return made.without, [a, i]
 
 
 def _filled(args: list, given: dict[str, Any]) -> Found:
@@ -226,6 +244,7 @@ def _filled(args: list, given: dict[str, Any]) -> Found:
 
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 _OF_DIFF = frozenset({"axis", "prepend", "append"})
+_MOST_PARTS = 16  # of an array: each has a variable
 _BOUNDS = (("a_min", "min"), ("a_max", "max"))
 _PADDINGS = {
     "constant": (made.between_zeros, made.framed_by_zeros),
@@ -234,7 +253,8 @@ _PADDINGS = {
     "symmetric": (made.mirrored, made.mirrored_frame),
 }  # fmt: skip
 _OTHERS: dict[Any, Callable] = {
-    np.full: _filled, np.diff: _differences, np.gradient: _slopes, np.roll: _turned,
+    np.full: _filled, np.split: _split, np.delete: _without,
+    np.diff: _differences, np.gradient: _slopes, np.roll: _turned,
     np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
     np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
     np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,

@@ -250,10 +250,7 @@ class Calls(Sequences):
         if others is not None:
             self.made_of_others.add(f)
             function, given = others
-            is_read = (Value, tuple, Items)
-            return self.inline(
-                function, [v if type(v) in is_read else self.const(v) for v in given], {}
-            )
+            return self.inline(function, list(map(self._given, given)), {})
         values = [self.one(a, given=True) for a in args]
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
@@ -265,6 +262,12 @@ class Calls(Sequences):
             raise UnsupportedError("an argument out or where")
         made = self.call(f, values, named)
         return made if out is None or known(out) is None else self.filled(out, made)
+
+    def _given(self, v: Any) -> Any:
+        """Return an argument of a function of ours, in which integers are constants."""
+        if type(v) is Items and all(type(part) is int for part in v):
+            return Items(map(self.const, v))
+        return v if type(v) in (Value, tuple, Items) else self.const(v)
 
     def _of_python(self, f: Callable, args: list[Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""

@@ -21,6 +21,26 @@ def diff_first(a: Any) -> Any:
     return a[1:] - a[:-1]
 
 
+def split_first(a: Any, sections: Any, places: Any) -> Any:
+    """Return as many equal parts along the first axis."""
+    n = a.shape[0] // sections
+    assert a.shape[0] == n * sections
+    return [a[k * n : (k + 1) * n] for k in places]
+
+
+def split_last(a: Any, sections: Any, places: Any) -> Any:
+    """Return as many equal parts along the last axis."""
+    n = a.shape[-1] // sections
+    assert a.shape[-1] == n * sections
+    return [a[..., k * n : (k + 1) * n] for k in places]
+
+
+def without(a: Any, i: Any) -> Any:
+    """Return an array without one of its rows, or a vector without one of its elements."""
+    assert 0 <= i < len(a)
+    return np.concatenate([a[:i], a[i + 1 :]])
+
+
 def cross(a: Any, b: Any) -> Any:
     """Return the product of two vectors of three elements."""
     assert len(a) == 3

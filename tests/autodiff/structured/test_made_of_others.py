@@ -140,7 +140,23 @@ def integrals(x: Any, w: Any) -> Any:
     return total + np.sum(x)
 
 
-PROGRAMS = [differences, products, traces, spreads, slopes, grids, joined, neighbours, increments,
+def parts(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        a, b, c = np.split(w, 3)
+        left, right = np.split(x, 2, axis=1)
+        (whole,) = np.split(x, 1)
+        total += np.sum(a * b - c) + np.sum(left * right[k]) + whole[k, 0]
+        total += np.prod(w) * np.sum(np.delete(x, k, axis=0) * w) + np.sum(np.delete(w, k) ** 2)
+        w = w + np.concatenate([b, c * 0.5, a * c])
+        x = x * np.prod(x[k] * 0.9)
+        np.fill_diagonal(x, 1)
+    halves = np.split(w, 2)
+    halves[0][1] = total
+    return np.sum(w) + np.prod(w[2:])
+
+
+PROGRAMS = [parts, differences, products, traces, spreads, slopes, grids, joined, neighbours, increments,
             frames, bounds, integrals, with_ends, turned_and_rounded]  # fmt: skip
 
 
@@ -197,7 +213,7 @@ def test_a_rule_of_the_users(traced: Callable) -> None:
 
 
 @pytest.mark.parametrize(
-    "f", [neighbours, increments, bounds, integrals, with_ends, turned_and_rounded]
+    "f", [parts, neighbours, increments, bounds, integrals, with_ends, turned_and_rounded]
 )
 def test_no_rule_is_called(f: Callable) -> None:
     gradient(f, X, W)
