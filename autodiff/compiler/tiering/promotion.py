@@ -194,21 +194,25 @@ def settle(variant: Any, run: Callable) -> None:
 
 
 def contest(variant: Any, run: Callable) -> None:
-    """Run a variant; after a while, let a program that has loops take turns with it."""
+    """Run a variant; after a while, let a program that has loops take turns with it.
+
+    The shortest of several calls counts: in one of them machine code may have been made.
+    """
     variant.run, with_loops = run, variant.with_loops
-    left, period, spent = FEW_CALLS, FEW_CALLS, 0.0
+    left, period, calls, timed, seconds = FEW_CALLS, FEW_CALLS, 0, 0, float("inf")
 
     def counted(*args: Any) -> Any:
-        nonlocal left, period, spent
+        nonlocal left, period, calls, timed, seconds
         left -= 1
         if left > 0:
             return run(*args)
         start = clock()
         y = run(*args)
-        seconds = clock() - start
-        spent += period * seconds
-        period = left = min(_MOST_CALLS, 1 + int((WITH_LOOPS - spent) / max(seconds, 1e-7)))
-        if spent >= WITH_LOOPS:
+        seconds = min(seconds, clock() - start)
+        calls, timed = calls + period, timed + 1
+        still = int((WITH_LOOPS - calls * seconds) / max(seconds, 1e-7))
+        period = left = min(_MOST_CALLS, 1 + max(0, still)) if timed >= FEW_CALLS else 1
+        if still <= 0 and timed >= FEW_CALLS:
             variant.run, variant.with_loops = run, None
             other = with_loops(args)
             if other is not None:

@@ -232,7 +232,8 @@ def _split(args: list, given: dict[str, Any]) -> Found:
 
 def _without(args: list, given: dict[str, Any]) -> Found:
     named = dict(zip(("arr", "obj", "axis"), args, strict=False)) | given
-    a, i = named.get("arr"), named.get("obj")
+    a: Any = named.get("arr")
+    i = named.get("obj")
     if not _is_floats(a) or not _is_integer(i) or not _is_first(a, _known(named, "axis", 0)):
         return None
     return made.without, [a, i]

@@ -156,8 +156,8 @@ def parts(x: Any, w: Any) -> Any:
     return np.sum(w) + np.prod(w[2:])
 
 
-PROGRAMS = [parts, differences, products, traces, spreads, slopes, grids, joined, neighbours, increments,
-            frames, bounds, integrals, with_ends, turned_and_rounded]  # fmt: skip
+PROGRAMS = [parts, differences, products, traces, spreads, slopes, grids, joined, neighbours,
+            increments, frames, bounds, integrals, with_ends, turned_and_rounded]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

@@ -178,6 +178,20 @@ def test_a_program_with_loops_takes_turns_after_a_while(clock, seconds, is_kept)
     assert asked == [(1.0,)]
 
 
+def test_calls_that_make_machine_code_do_not_count(clock):
+    variant, asked = Stub(None), []
+    long = iter([1e-5, 1e-5, 2.0, 1.0])
+    variant.run = lambda *args: clock.taking(next(long, 1e-5), "turns")(*args)
+    variant.with_loops = lambda args: asked.append(args)
+    promotion.contest(variant, variant.run)
+    for _ in range(1000):
+        variant.run(1.0)
+    assert not asked
+    while not asked:
+        variant.run(1.0)
+    assert clock.now - 3.0 >= 0.99 * promotion.WITH_LOOPS
+
+
 def test_a_program_with_loops_that_fails_gives_way(clock):
     def fails(*args):
         raise RuntimeError
