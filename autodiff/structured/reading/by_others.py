@@ -234,9 +234,11 @@ def _without(args: list, given: dict[str, Any]) -> Found:
     named = dict(zip(("arr", "obj", "axis"), args, strict=False)) | given
     a: Any = named.get("arr")
     i = named.get("obj")
-    if not _is_floats(a) or not _is_integer(i) or not _is_first(a, _known(named, "axis", 0)):
+    if not _is_floats(a) or not _is_integer(i):
         return None
-    return made.without, [a, i]
+    # Without an axis, a matrix would become a vector.
+    axis = _known(named, "axis", 0 if a.kind.ndim == 1 else None)
+    return (made.without, [a, i]) if _is_first(a, axis) else None
 
 
 def _filled(args: list, given: dict[str, Any]) -> Found:

@@ -11,6 +11,7 @@ import pytest
 from autodiff import gradient, value_and_gradient
 from autodiff.structured import calls
 from chainrules_core import rrule
+from tests.helpers import check_gradient
 
 X = np.cos(np.arange(30.0)).reshape(5, 6) * 1.3
 W = np.sin(np.arange(6.0)) + 0.3
@@ -221,6 +222,23 @@ def test_no_rule_is_called(f: Callable) -> None:
     (of_kernel,) = [p for p in programs if (p.name, p.file) == (f.__name__, __file__)]
     for program in filter(None, of_kernel.known.values()):
         assert "_pull" not in program.source
+
+
+def test_deleted_from_a_matrix_without_an_axis(traced: Callable) -> None:
+    """`np.delete` makes a vector of it: not the rows are counted, but the elements."""
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        for k in range(3):
+            total = total + np.sum(np.delete(x, k) ** 2) + np.sum(np.delete(x, k, 1) * x[:, 1:])
+            total = total + np.sum(np.delete(x, k, axis=None)[1:] ** 3) * np.delete(x, -1, 0)[0, 0]
+        return total
+
+    for _ in range(2):
+        value, found = value_and_gradient(f, X)
+        assert value == f(X)
+        np.testing.assert_allclose(found, traced(f, X), rtol=1e-11)
+    check_gradient(f, X)
 
 
 def narrow_bounds(x: Any, c: float, low: Any) -> Any:
