@@ -127,14 +127,11 @@ class Sweep:
         for i in self.positions:
             x = found[i]
             if type(x) is np.ndarray:
-                # Two arrays that own their memory share none.
-                is_owner = x.flags.owndata
-                is_shared = any(x is y for y in others) if is_owner else False
-                near = views if is_owner else others
-                if is_shared or any(np.may_share_memory(x, y) for y in near):
-                    x, is_owner = x.copy(), True
+                near = views if x.flags.owndata else others  # two that own their memory share none
+                if any(x is y for y in others) or any(np.may_share_memory(x, y) for y in near):
+                    x = x.copy()
                 others.append(x)
-                if not is_owner:
+                if not x.flags.owndata:
                     views.append(x)
             made.append(x)
         return tuple(made)

@@ -253,7 +253,7 @@ def last_written(shadow: np.ndarray, index: Any) -> np.ndarray:
     """Return the cotangent of what was written at arrays of places: 0 where it did not stay.
 
     NumPy itself says what came last where places come again. In which order it writes follows the
-    memory of places along several axes: nobody can tell then.
+    memory of places along several axes: then the call is traced.
     """
     x = shadow[index]
     parts = index if type(index) is tuple else (index,)

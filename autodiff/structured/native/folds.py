@@ -27,25 +27,22 @@ _LEAST_OF = {">": float("-inf"), "<": float("inf")}
 class Folds(Elements):
     """Writes loops that make one number of many."""
 
-    def total(self, x: Array | Tree, is_product: bool = False) -> Number:
-        """Return the sum or product of all elements, in an order of its own, as NumPy does."""
-        if is_product and _letter_of_floats(x) in PARTS:
+    def total(self, x: Array | Tree) -> Number:
+        """Return the sum of all elements, in an order of its own, as NumPy does."""
+        return self._folded(x, 0.0, self._sum)
+
+    def multiplied(self, x: Array | Tree) -> Number:
+        """Return the product of all elements, in an order of its own, as NumPy does."""
+        if _letter_of_floats(x) in PARTS:
             raise UnsupportedError("a product of complex numbers in machine code")
-        return self._folded(x, *((1.0, self._product) if is_product else (0.0, self._sum)))
+        return self._folded(x, 1.0, self._product)
 
     def total_of_integers(self, x: Array | Tree) -> Any:
         """Return the sum of integers or truth values."""
-        b, place = self.b, self.code.variable(I64)
-        b.store(self.code.whole(0), place)
-        sources = leaves(x)
-
-        def body(places: list) -> None:
-            found = self.element(x, {id(a): p for a, p in zip(sources, places, strict=True)})
-            value = self.scalars.converted(found, "i")
-            b.store(b.add(b.load(place, typ=I64), value), place)
-
-        self.each(x.shape, sources, body)
-        return b.load(place, typ=I64)
+        place, sources = self.code.variable(I64), leaves(x)
+        self.b.store(self.code.whole(0), place)
+        self.each(x.shape, sources, self._folding(x, sources, place, self.b.add, "i"))
+        return self.b.load(place, typ=I64)
 
     def extremum(self, x: Array | Tree, sign: str) -> Number:
         """Return the largest or smallest element; leave if one is NaN, or there is none."""
@@ -129,14 +126,14 @@ class Folds(Elements):
         place = self.code.variable(kind)
         self.b.store(constant(kind, first), place)
         sources = leaves(x)
-        self.each(x.shape, sources, self._folding(x, sources, place, fold))
+        self.each(x.shape, sources, self._folding(x, sources, place, fold, letter))
         return Number(Kind(frozenset([dtype.type])), letter, self.b.load(place, typ=kind))
 
     def _folding(
-        self, x: Array | Tree, sources: list[Array], place: Any, fold: Callable[[Any, Any], Any]
-    ) -> Callable[[list], None]:
+        self, x: Array | Tree, sources: list[Array], place: Any, fold: Callable[[Any, Any], Any],
+        letter: str,
+    ) -> Callable[[list], None]:  # fmt: skip
         """Return a body that folds each element into a variable."""
-        letter = _letter_of_floats(x)
         kind, b = TYPES[letter], self.b
 
         def body(places: list) -> None:
@@ -173,7 +170,7 @@ class Folds(Elements):
         sources = leaves(x)
         if not shape or is_one(shape[-1]):  # each of them is a variable while it grows
             place = self.code.variable(kind)
-            folding = self._folding(x, sources, place, fold)
+            folding = self._folding(x, sources, place, fold, letter)
 
             @contextlib.contextmanager
             def around(places: list) -> Iterator[None]:

@@ -101,7 +101,7 @@ class Reductions(Lists):
                 return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
             return e.extremum(x, sign)
         if f is np.prod:
-            return e.total(x, is_product=True)
+            return e.multiplied(x)
         made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
         if f is not np.mean:
             return made

@@ -414,7 +414,8 @@ class ForwardWriter(Writer):
             is_view = region_of(op).is_array and (self.for_machine or not has_arrays(op.data))
             self.out.add(f"{old} = {target}" + (".copy()" if is_view else ""))
         if op.code == "store" and _may_overlap(base, value) and not has_places(op.data, at):
-            # NumPy writes along another direction in an order of its own, not as if it had copied.
+            # NumPy writes along another direction in an order of its own; at arrays of places it
+            # copies before.
             self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
         self.shapes.compare_written(op, target, given)
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
