@@ -67,7 +67,7 @@ _REPETITION = (operator.mul, operator.imul)
 MOST = (1_000_000, sys.maxsize)
 _LONG = 3000  # steps: then loops that could run from their source are looked for
 _FIRST_LOOK = 1000  # … and before those that could be machine code
-_LONG_FOR_FLOATS = 20_000  # straight-line code of floats is faster, but takes long to compile
+_LONG_FOR_FLOATS = 5000  # straight-line code of floats is faster, but takes long to compile
 
 
 class Recording(Tape):

@@ -130,7 +130,8 @@ class BlockSweep:
             if shadow.isidentifier():
                 self.out.add(added(shadow, text))
             else:
-                self.out.add(f"s = {shadow}; {added('s', text)}")
+                self.out.add(f"s = {shadow}")
+                self.out.add(added("s", text))
             return
         terms = self.terms.setdefault(v, [])
         is_negative, x = without_sign(text)

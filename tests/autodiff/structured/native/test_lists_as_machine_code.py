@@ -260,3 +260,21 @@ def test_a_list_has_the_same_items_under_two_names(traced: Callable) -> None:
     a, b = np.cos(np.arange(1.0, 8.0)), np.sin(np.arange(1.0, 8.0))
     for x, y in zip(gradient(f, a, b), traced(f, a, b), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+def test_a_list_is_made_beside_a_product_of_an_argument_with_itself(
+    made: list[Structured], traced: Callable
+) -> None:
+    def f(a, b):
+        m, found = a @ a.T, []
+        for i in range(3):
+            m = m * b[i]
+            found.append(m[i] @ b)
+        return sum(found)
+
+    a, b = np.cos(np.arange(12.0)).reshape(4, 3), np.sin(np.arange(1.0, 5.0))
+    for _ in range(3):
+        for x, y in zip(gradient(f, a, b), traced(f, a, b), strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12)
+    assert made[0].native is not None, made[0].why
+    assert not made[0].native.why
