@@ -29,9 +29,9 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.form.ir import Fields, Items, Named, Record
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.scopes import is_plain_class, record_class
+from autodiff.structured.forms import KNOWN, PLAIN, form_of, key_of_form
+from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
@@ -45,14 +45,10 @@ from chainrules_core.rule import Rule, name_of
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
 
-_MOST_KINDS = 8
+_MOST_KINDS, _MOST_OBJECTS = 32, 8
+"""How many programs a function has, and up to how many for objects, which may be new each time."""
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
-_KNOWN = (bool, str, type(None))
-_MOST_PARTS = 50
-_NESTS = (tuple, list, dict)
-_PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
-_ALONE = frozenset({*TRACERS, *_KNOWN, *_PLAIN, *_NESTS, np.ndarray})
 _SINGLE = (np.float32, np.complex64, np.int32)
 
 
@@ -142,7 +138,7 @@ def _called(
     if programs.keywords:
         body = functools.partial(_by_name, body, programs.keywords)
     leaves: list = []
-    form = tuple([_form_of(a, leaves) for a in args])
+    form = tuple([form_of(a, leaves) for a in args])
     tape = programs.tape_of(tuple(leaves))
     if tape is None:
         recording = program_tape()
@@ -156,47 +152,6 @@ def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
     """Call a function whose last parameters are given by their names."""
     n = len(args) - len(names)
     return body(*args[:n], **dict(zip(names, args[n:], strict=True)))
-
-
-def _form_of(x: Any, leaves: list, depth: int = 0) -> Any:
-    """Return a nest of tuples, lists and dicts with None for each leaf, which it collects."""
-    if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
-        form = _form_of_object(x, leaves, depth)
-        if form is None:
-            leaves.append(x)
-        return form
-    if type(x) is not dict:
-        return (Items if type(x) is list else tuple)([_form_of(v, leaves, depth + 1) for v in x])
-    if not all(type(k) is str for k in x):
-        leaves.append(x)
-        return None
-    return Named({k: _form_of(v, leaves, depth + 1) for k, v in x.items()})
-
-
-def _form_of_object(x: Any, leaves: list, depth: int) -> Fields | Record | None:
-    """Return the form of a named tuple, or of an object of the user's with traced attributes."""
-    cls = type(x)
-    record = record_class(cls) if isinstance(x, tuple) else None
-    if record is not None and max(len(x), depth) <= _MOST_PARTS:
-        return record([_form_of(v, leaves, depth + 1) for v in x])
-    if cls in _ALONE or not is_plain_class(cls) or max(len(leaves), depth) > _MOST_PARTS:
-        return None
-    first = len(leaves)
-    form = Fields(cls, {name: _form_of(v, leaves, depth + 1) for name, v in vars(x).items()})
-    if any(type(leaf) in TRACERS for leaf in leaves[first:]):
-        return form
-    del leaves[first:]
-    return None
-
-
-def key_of_form(form: Any) -> Any:
-    """Return a form as a key: lists and tuples differ, and so do dicts of other keys."""
-    if form is None:
-        return None
-    if isinstance(form, Named):
-        kind = id(form.cls) if type(form) is Fields else dict
-        return (kind, *[(k, key_of_form(part)) for k, part in form.items()])
-    return (type(form), *map(key_of_form, form))
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
@@ -282,7 +237,9 @@ class Programs:
         key = (key_of_form(form), kinds)
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
-            if not self.is_worth_it(leaves) or len(self.known) >= _MOST_KINDS:
+            has_objects = any(is_plain_class(type(v)) for v in plain)
+            most = _MOST_OBJECTS if has_objects else _MOST_KINDS
+            if not self.is_worth_it(leaves) or len(self.known) >= most:
                 return self.timed(body, args)
             program = self.known[key] = self.made(g, form, plain, active)
         if program is None:
@@ -404,9 +361,9 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             if value.dtype.kind not in ("fc" if is_active else "fciub"):
                 return None
             key.append((value.dtype, value.ndim, is_active))
-        elif kind in _KNOWN:
+        elif kind in KNOWN:
             key.append(value)
-        elif kind in _PLAIN or (kind in _SINGLE and not is_active):
+        elif kind in PLAIN or (kind in _SINGLE and not is_active):
             key.append((kind, is_active))
         elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
             key.append((kind, id(value)))  # whose attributes are compared at each call

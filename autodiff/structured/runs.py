@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Fields, Items, Named, Record, flat
+from autodiff.structured.form.ir import flat
+from autodiff.structured.forms import nest_of
 from autodiff.structured.runtime_calls import is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import TRACERS
@@ -100,25 +101,8 @@ class Run:
             for i in program.written:
                 args[i] = np.array(args[i], order="K")
             given = iter(args)
-            nests = [_nest_of(part, given) for part in self.form]
+            nests = [nest_of(part, given) for part in self.form]
             outs = [*flat(self.body(*nests)), *[args[i] for i in program.written]]
             return tuple([outs[k] for k in chosen])
 
         return Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)
-
-
-def _nest_of(form: Any, leaves: Iterator) -> Any:
-    """Return the nest of a form with these leaves."""
-    if form is None:
-        return next(leaves)
-    if isinstance(form, Named):
-        parts = {k: _nest_of(part, leaves) for k, part in form.items()}
-        if type(form) is not Fields:
-            return parts
-        made: Any = object.__new__(form.cls)
-        vars(made).update(parts)
-        return made
-    made = [_nest_of(part, leaves) for part in form]
-    if isinstance(form, Record):
-        return form.user_class()._make(made)
-    return made if type(form) is Items else tuple(made)

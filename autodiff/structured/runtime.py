@@ -18,6 +18,7 @@ from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, kind_of
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.forms import KNOWN
 from autodiff.structured.reading.lowering import lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
@@ -97,7 +98,7 @@ class Structured:
         self.active = active
         self.positions: list[int] = []
         for i, a in enumerate(args):
-            if a is None or isinstance(a, (bool, str)) or is_plain_class(type(a)):
+            if type(a) in KNOWN or is_plain_class(type(a)):
                 kinds.append(kind_of(a, known=True))
                 known[i] = a
                 continue

@@ -40,15 +40,18 @@ def constructing_for(g: type) -> Callable:
     """Return what makes an instance of a class and traces its ``__init__``."""
     hooked: type | None = None
     hook: Any = None
+    maker: tuple[Any, Any] = None, None  # what makes it, and what is called in its place
     is_dataclass = in_class(g, "__dataclass_fields__") is not None
 
     def constructing(*args: Any, **kwargs: Any) -> Any:
-        nonlocal hooked, hook
+        nonlocal hooked, hook, maker
         new: Any = g.__new__
         if new is object.__new__:
             made: Any = new(g)
         else:
-            made = syntax_ops.intercept(new)(g, *args, **kwargs)
+            if new is not maker[0]:
+                maker = new, syntax_ops.intercept(new)
+            made = maker[1](g, *args, **kwargs)
             if not isinstance(made, g):
                 return made
         post = getattr(g, "__post_init__", None) if is_dataclass else None

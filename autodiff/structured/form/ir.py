@@ -8,6 +8,7 @@ A block reads the slots it needs by operations `read`, and binds them anew at it
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -363,6 +364,44 @@ class Fields(Named):
     def __init__(self, cls: type, attributes: dict[str, Any]) -> None:
         super().__init__(attributes)
         self.cls = cls
+
+
+class Captured(Named):
+    """What a function that is an argument has captured, by name, and its defaults.
+
+    Attributes
+    ----------
+    function : FunctionType
+        The function.
+    code : CodeType
+        Its code as it is written.
+    """
+
+    def __init__(
+        self, function: types.FunctionType, code: types.CodeType, held: dict[str, Any]
+    ) -> None:  # fmt: skip
+        super().__init__(held)
+        self.function = function
+        self.code = code
+
+
+def default_name(parameter: str) -> str:
+    """Return the name of a default among what a function holds: no variable has it."""
+    return f"{parameter}.default"
+
+
+class Owned(Named):
+    """The object that a method that is an argument belongs to, under the name of ``__self__``.
+
+    Attributes
+    ----------
+    function : FunctionType
+        The function in the class.
+    """
+
+    def __init__(self, function: types.FunctionType, owner: Any) -> None:
+        super().__init__({"__self__": owner})
+        self.function = function
 
 
 def known(value: Value) -> Any:

@@ -17,8 +17,6 @@ from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.ir import (
     WRITES,
-    Fields,
-    Memory,
     Named,
     Op,
     Program,
@@ -35,11 +33,9 @@ from autodiff.structured.form.kinds import (
     UnboundError,
     UnsupportedError,
     join,
-    kind_of,
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading.building import formed, parts_of
 from autodiff.structured.reading.by_others import FUNCTIONS
 from autodiff.structured.reading.jumps import (
     always_returns,
@@ -50,15 +46,12 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
+from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
 from autodiff.structured.reading.scopes import (
     Attributes,
     LocalFunction,
-    LocalObject,
-    OutsideObject,
     Scope,
-    is_plain_class,
 )
-from autodiff.structured.reading.statements import Statements
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
@@ -128,7 +121,7 @@ class Lowered:
         self.made_of_others = made_of_others
 
 
-class _Lowering(Statements):
+class _Lowering(Parameters):
     """Reads functions."""
 
     def __init__(self, with_turns: set, parted: set, returns: Kind | None) -> None:
@@ -140,7 +133,7 @@ class _Lowering(Statements):
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
     ) -> Lowered:
-        node = self._definition(function)
+        node = self.definition_of(function)
         given = [known_args.get(i, kind.general()) for i, kind in enumerate(kinds)]
         self.given = function, given, all(part is None for part in form)
         self.calling.append(node)
@@ -148,8 +141,8 @@ class _Lowering(Statements):
         leaves = iter(enumerate(kinds))
         if node.args.vararg or node.args.kwarg:
             raise UnsupportedError("parameters * and **")
-        for name, part in zip(_parameters(node), form, strict=True):
-            self._parameter(name, part, leaves, known_args)
+        for name, part in zip(parameters_of(node), form, strict=True):
+            self.parameter(name, part, leaves, known_args)
         self.program.returned = self._statements_of(_statements(node))
         if not _can_be_returned(self.program.returned):
             raise UnsupportedError("a list, dict or function as a result")
@@ -184,52 +177,11 @@ class _Lowering(Statements):
             if mine in returned:
                 self.program.may_be_views.add(mine)
 
-    def _parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
-        """Bind a parameter: a number or array, or the parts of a nest of such."""
-        if type(form) is Fields:
-            own_scope = Scope(self.scope.function, self.scope.depth)
-            self.scope.functions[name] = LocalObject(form.cls, own_scope, is_given=True)
-            outer, self.scope = self.scope, own_scope
-            for attribute, part in form.items():
-                self._parameter(attribute, part, leaves, known_args)
-            self.scope = outer
-            return
-        if form is not None:
-            names = [f"{name}.{i}" for i in range(len(form))]
-            own = self.scope.forms[name] = formed(form, names)
-            if type(own) is not tuple:
-                own.has_name = True
-            for place, part in zip(names, parts_of(form), strict=True):
-                self._parameter(place, part, leaves, known_args)
-            return
-        i, kind = next(leaves)
-        if i in known_args and is_plain_class(type(known_args[i])):
-            self.scope.functions[name] = OutsideObject(known_args[i])
-            return
-        slot = self._slot(name)
-        slot.writes += 1
-        if i in known_args:
-            self.kinds[slot] = kind_of(known_args[i], known=True)
-            return
-        slot.holds(kind)
-        self.kinds[slot] = kind
-        slot.memory = Memory() if kind.is_array else None
-        self.program.parameters.append(slot)
-
-    def _definition(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
-        found = definition_of(function)
-        if found is None or type(found.node) not in (ast.FunctionDef, ast.Lambda):
-            raise UnsupportedError("its source is not to be had")
-        node: Any = found.node
-        if getattr(node, "decorator_list", None) and hasattr(function, "__wrapped__"):
-            raise UnsupportedError("a decorated function")
-        return node
-
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
         if type(function) is LocalFunction:
             node, outer = function.node, function.scope
-            parameters = _parameters(node)
+            parameters = parameters_of(node)
             own = {*parameters, *_bound_in(node)} - _nonlocal_in(node)
             scope = Scope(outer.function, outer.depth, outer, own, self.depth)
             defaults: dict[str, Any] = function.defaults
@@ -240,15 +192,15 @@ class _Lowering(Statements):
         else:
             if function not in FUNCTIONS and (is_ours(function) or is_library(function)):
                 raise UnsupportedError(f"{function.__name__} of a library")
-            node = self._definition(function)
-            parameters = _parameters(node)
+            node = self.definition_of(function)
+            parameters = parameters_of(node)
             scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
             self.guards.append((Attributes(function), "__code__", function.__code__))
             for part in ("__defaults__", "__kwdefaults__"):
                 self.guards.append((Attributes(function), part, getattr(function, part)))
             last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
             self.guards += [(named, name, x) for name, x in named.items()]
-            places = _by_place(node)
+            places = by_place(node)
             defaults = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
 
             def default(name: str) -> Any:
@@ -294,7 +246,7 @@ class _Lowering(Statements):
         """Read a loop over what a generator function yields: its statements, in its place."""
         f = self._generator(node.iter)
         call: Any = node.iter
-        definition: Any = f.node if type(f) is LocalFunction else self._definition(f)
+        definition: Any = f.node if type(f) is LocalFunction else self.definition_of(f)
         nodes, flag = self._body_of(node)
         if flag or any(jumps(part, (ast.Return,)) for part in definition.body):
             raise UnsupportedError("a generator, or a loop over one, that ends early")
@@ -358,7 +310,7 @@ class _Lowering(Statements):
         return self._defined(node)
 
     def _defined(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
-        a, places = node.args, _by_place(node)
+        a, places = node.args, by_place(node)
         defaults = list(zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True))
         defaults += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
         held = {name: self.held(self.expression(d)) for name, d in defaults}
@@ -412,17 +364,6 @@ def _kind_returned(program: Program) -> Kind:
 
 def _can_be_returned(x: Any) -> bool:
     return type(x) is Value or (type(x) is tuple and all(map(_can_be_returned, x)))
-
-
-def _parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
-    a = node.args
-    more = [p.arg for p in (*a.kwonlyargs, a.vararg, a.kwarg) if p]
-    return [*_by_place(node), *more]
-
-
-def _by_place(node: ast.FunctionDef | ast.Lambda) -> list[str]:
-    """Return the parameters that are given by their place."""
-    return [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
 
 
 def _given(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:

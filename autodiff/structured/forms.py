@@ -1,0 +1,142 @@
+"""The form of arguments: nests of tuples, lists, dicts, objects and functions, around leaves.
+
+The leaves are the numbers and arrays, which a program is given one after the other. A form says
+what stands around them: a program is made for it, and with it arguments can be put together again.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.closures.captured_values import is_empty, with_cells
+from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.intercept.source.rewritten_code import original_of
+from autodiff.structured.form.ir import Captured, Fields, Items, Named, Owned, Record, default_name
+from autodiff.structured.reading.scopes import is_plain_class, record_class
+from autodiff.trace.tracer import TRACERS
+from chainrules_core import rrule
+
+KNOWN = (
+    bool, str, type(None), types.ModuleType, np.ufunc, types.BuiltinFunctionType, type(np.sum),
+)  # fmt: skip
+"""Classes of leaves that a program is made for: what they are is part of its key."""
+PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
+_MOST_PARTS = 50
+_DEEPEST = 5  # functions that have captured functions
+_NESTS = (tuple, list, dict)
+_ALONE = frozenset({*TRACERS, *KNOWN, *PLAIN, *_NESTS, np.ndarray})
+
+
+def form_of(x: Any, leaves: list, depth: int = 0) -> Any:
+    """Return a nest with None for each leaf, which it collects."""
+    if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
+        form = _form_of_object(x, leaves, depth)
+        if form is None:
+            leaves.append(x)
+        return form
+    if type(x) is not dict:
+        return (Items if type(x) is list else tuple)([form_of(v, leaves, depth + 1) for v in x])
+    if not all(type(k) is str for k in x):
+        leaves.append(x)
+        return None
+    return Named({k: form_of(v, leaves, depth + 1) for k, v in x.items()})
+
+
+def _form_of_object(x: Any, leaves: list, depth: int) -> Named | Record | None:
+    """Return the form of a named tuple, a function, or an object with traced attributes."""
+    cls = type(x)
+    if cls in _ALONE:
+        return None
+    if cls is types.FunctionType or cls is types.MethodType:
+        return _form_of_function(x, leaves, depth)
+    record = record_class(cls) if isinstance(x, tuple) else None
+    if record is not None and max(len(x), depth) <= _MOST_PARTS:
+        return record([form_of(v, leaves, depth + 1) for v in x])
+    if not is_plain_class(cls) or max(len(leaves), depth) > _MOST_PARTS:
+        return None
+    first = len(leaves)
+    form = Fields(cls, {name: form_of(v, leaves, depth + 1) for name, v in vars(x).items()})
+    if any(type(leaf) in TRACERS for leaf in leaves[first:]):
+        return form
+    del leaves[first:]
+    return None
+
+
+def _form_of_function(x: Any, leaves: list, depth: int) -> Captured | Owned | None:
+    """Return the form of one of the user's functions, or of a method of an object of the user's."""
+    f = x.__func__ if type(x) is types.MethodType else x
+    if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
+        return None
+    if (
+        rrule.entry(f) is not None
+        or max(_MOST_PARTS // _DEEPEST * depth, len(leaves)) > _MOST_PARTS
+    ):
+        return None
+    if f is not x:
+        return Owned(f, form_of(x.__self__, leaves, depth + 1))
+    code = original_of(f.__code__)
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    own = {name: cells[name] for name in code.co_freevars if name in cells}
+    held = {name: cell.cell_contents for name, cell in own.items() if not is_empty(cell)}
+    held |= {default_name(name): value for name, value in _defaults_of(f).items()}
+    return Captured(f, code, {name: form_of(v, leaves, depth + 1) for name, v in held.items()})
+
+
+def _defaults_of(f: types.FunctionType) -> dict[str, Any]:
+    """Return the parameters that have a default, with it."""
+    code, last = f.__code__, f.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(last) : code.co_argcount]
+    return dict(zip(names, last, strict=True)) | (f.__kwdefaults__ or {})
+
+
+def key_of_form(form: Any) -> Any:
+    """Return a form as a key: lists and tuples differ, and so do dicts of other keys."""
+    if form is None:
+        return None
+    if not isinstance(form, Named):
+        return (type(form), *map(key_of_form, form))
+    kind: Any = dict
+    if type(form) is Fields:
+        kind = id(form.cls)
+    elif type(form) is Captured:
+        kind = form.code, id(form.function.__globals__)
+    elif type(form) is Owned:
+        kind = form.function
+    return (kind, *[(k, key_of_form(part)) for k, part in form.items()])
+
+
+def nest_of(form: Any, leaves: Iterator) -> Any:
+    """Return the nest of a form with these leaves."""
+    if form is None:
+        return next(leaves)
+    if isinstance(form, Named):
+        parts = {k: nest_of(part, leaves) for k, part in form.items()}
+        if type(form) is Captured:
+            return _function_with(form.function, parts)
+        if type(form) is Owned:
+            return types.MethodType(form.function, parts["__self__"])
+        if type(form) is not Fields:
+            return parts
+        made: Any = object.__new__(form.cls)
+        vars(made).update(parts)
+        return made
+    made = [nest_of(part, leaves) for part in form]
+    if isinstance(form, Record):
+        return form.user_class()._make(made)
+    return made if type(form) is Items else tuple(made)
+
+
+def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.FunctionType:
+    """Return a function that has captured other values, and has them as defaults."""
+    if not parts:
+        return f
+    cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    made = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
+    defaults = {name: parts[default_name(name)] for name in _defaults_of(f)}
+    named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
+    made.__defaults__, made.__kwdefaults__ = tuple(defaults.values()) or None, named or None
+    return made

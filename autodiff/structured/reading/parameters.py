@@ -1,0 +1,109 @@
+"""Reading parameters: what a program is given, in the nest of the arguments."""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from autodiff.intercept.source.find_source import carried_texts, definition_of_code
+from autodiff.structured.form.ir import Captured, Fields, Memory, Owned, default_name
+from autodiff.structured.form.kinds import UnsupportedError, kind_of
+from autodiff.structured.reading.building import formed, parts_of
+from autodiff.structured.reading.scopes import (
+    LocalFunction,
+    LocalObject,
+    Method,
+    OutsideObject,
+    Scope,
+    is_plain_class,
+)
+from autodiff.structured.reading.statements import Statements
+
+
+class Parameters(Statements):
+    """Reads parameters."""
+
+    def parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
+        """Bind a parameter: a number or array, or the parts of a nest of such."""
+        if type(form) is Fields:
+            own_scope = Scope(self.scope.function, self.scope.depth)
+            self.scope.functions[name] = LocalObject(form.cls, own_scope, is_given=True)
+            outer, self.scope = self.scope, own_scope
+            for attribute, part in form.items():
+                self.parameter(attribute, part, leaves, known_args)
+            self.scope = outer
+            return
+        if type(form) is Captured:
+            self.scope.functions[name] = self._given_function(form, leaves, known_args)
+            return
+        if type(form) is Owned:
+            self.parameter(f"{name}.0", form["__self__"], leaves, known_args)
+            owner = self.read_in(self.scope, f"{name}.0")
+            self.scope.functions[name] = Method(form.function, owner)
+            return
+        if form is not None:
+            names = [f"{name}.{i}" for i in range(len(form))]
+            own = self.scope.forms[name] = formed(form, names)
+            if type(own) is not tuple:
+                own.has_name = True
+            for place, part in zip(names, parts_of(form), strict=True):
+                self.parameter(place, part, leaves, known_args)
+            return
+        i, kind = next(leaves)
+        if i in known_args and is_plain_class(type(known_args[i])):
+            self.scope.functions[name] = OutsideObject(known_args[i])
+            return
+        slot = self._slot(name)
+        slot.writes += 1
+        if i in known_args:
+            self.kinds[slot] = kind_of(known_args[i], known=True)
+            return
+        slot.holds(kind)
+        self.kinds[slot] = kind
+        slot.memory = Memory() if kind.is_array else None
+        self.program.parameters.append(slot)
+
+    def _given_function(
+        self, form: Captured, leaves: Iterator, known_args: dict
+    ) -> LocalFunction:  # fmt: skip
+        """Return a function that is an argument: what it has captured are variables around it."""
+        node = self.definition_of(form.function, form.code)
+        parts = [part for part in ast.walk(node) if isinstance(part, ast.Nonlocal)]
+        if not form.keys().isdisjoint(name for part in parts for name in part.names):
+            raise UnsupportedError("an argument that is a function, and binds what it has captured")
+        scope = Scope(form.function, self.scope.depth + 1)
+        scope.locals = frozenset(form)
+        outer, self.scope = self.scope, scope
+        for name, part in form.items():
+            self.parameter(name, part, leaves, known_args)
+        self.scope = outer
+        defaults = {name: default_name(name) for name in parameters_of(node)}
+        defaults = {name: place for name, place in defaults.items() if place in form}
+        return LocalFunction(node, scope, defaults)
+
+    def definition_of(
+        self, function: types.FunctionType, code: types.CodeType | None = None
+    ) -> ast.FunctionDef | ast.Lambda:
+        """Return the definition of a function; its code as it is written may be given."""
+        code = function.__code__ if code is None else code
+        found = definition_of_code(code, function.__globals__, carried_texts(function))
+        if found is None or type(found.node) not in (ast.FunctionDef, ast.Lambda):
+            raise UnsupportedError("its source is not to be had")
+        node: Any = found.node
+        if getattr(node, "decorator_list", None) and hasattr(function, "__wrapped__"):
+            raise UnsupportedError("a decorated function")
+        return node
+
+
+def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Return the names of all parameters."""
+    a = node.args
+    more = [p.arg for p in (*a.kwonlyargs, a.vararg, a.kwarg) if p]
+    return [*by_place(node), *more]
+
+
+def by_place(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+    """Return the parameters that are given by their place."""
+    return [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
