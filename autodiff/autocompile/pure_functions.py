@@ -59,7 +59,7 @@ def is_pure(g: Any) -> bool:
         return False
     if isinstance(g, np.ufunc):
         return python_function(g) is None
-    return is_derivative(g) or _is_pure_by_rule(g)
+    return is_derivative(g) or is_pure_by_rule(g)
 
 
 def is_derivative(g: Any) -> bool:
@@ -89,7 +89,7 @@ def _is_pure_class(kind: type) -> bool:
 
 
 @caches.of_functions(1024)
-def _is_pure_by_rule(g: Any) -> bool:
+def is_pure_by_rule(g: Any) -> bool:
     """Whether a library's function has a rule, and reads and writes its arguments alone."""
     package = (getattr(g, "__module__", None) or "").partition(".")[0]
     if (

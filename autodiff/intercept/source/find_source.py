@@ -30,6 +30,9 @@ for _name in __future__.all_feature_names:
 # The names that a module imports.
 _imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]]
 _imports = caches.register("imported names", weakref.WeakKeyDictionary())
+# The definitions in a module by their names, each with its class and the statement around it.
+_definitions: weakref.WeakKeyDictionary[ast.Module, dict[str, list[tuple]]]
+_definitions = caches.register("definitions in modules", weakref.WeakKeyDictionary())
 _MOST = 200  # definitions of the same name at other lines that are tried
 
 OUTER = "__autodiff_outer__"
@@ -113,15 +116,23 @@ def _verified(tree: ast.Module, code: types.CodeType, at_its_line: bool) -> Foun
 
 def _candidates(tree: ast.Module, code: types.CodeType) -> Iterator[Found]:
     """Yield the definitions that have the name of some code."""
+    known = _definitions.get(tree)
+    if known is None:
+        known = _definitions[tree] = _definitions_in(tree)
+    for node, class_name, statement in known.get(code.co_name, ()):
+        yield Found(node, class_name, statement, tree)
+
+
+def _definitions_in(tree: ast.Module) -> dict[str, list[tuple]]:
+    """Return the definitions in a module by their names, in the order of the source."""
+    found: dict[str, list[tuple]] = {}
     for statement in tree.body:
         for node, class_name in _with_classes(statement, None):
-            is_definition = isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))
-            if isinstance(node, ast.Lambda):
-                is_it = code.co_name == "<lambda>"
-            else:
-                is_it = is_definition and node.name == code.co_name
-            if is_it:
-                yield Found(node, class_name, statement, tree)
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                found.setdefault(node.name, []).append((node, class_name, statement))
+            elif isinstance(node, ast.Lambda):
+                found.setdefault("<lambda>", []).append((node, class_name, statement))
+    return found
 
 
 def _with_classes(node: ast.AST, class_name: str | None) -> Iterator[tuple[Any, str | None]]:

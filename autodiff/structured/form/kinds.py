@@ -236,6 +236,9 @@ def join(a: Kind, b: Kind) -> Kind:
     raise ManyKindsError
 
 
+_SIZES = (2, 8)
+
+
 def samples(kind: Kind, n: int = 2) -> list[Any]:
     """Return values of a kind: one for each class that it may be of.
 
@@ -274,7 +277,7 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
     """
     options = options or {}
     try:
-        kind = _kind_of_calls(f, kinds, options, 2)
+        kind = _kind_of_some_size(f, kinds, options)
         if kind.ones:  # an axis may have one element only because the samples are small
             kind = kind._replace(ones=kind.ones & _kind_of_calls(f, kinds, options, 3).ones)
         return kind
@@ -283,6 +286,17 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
             raise
     plain = {name: kind._replace(ones=frozenset()) for name, kind in options.items()}
     return kind_of_result(f, [kind._replace(ones=frozenset()) for kind in kinds], plain)
+
+
+def _kind_of_some_size(f: Callable, kinds: list[Kind], options: dict[str, Kind]) -> Kind:
+    """Return the kind of what a function gives for samples that are large enough for it."""
+    for size in _SIZES:
+        try:
+            return _kind_of_calls(f, kinds, options, size)
+        except UnsupportedError:
+            if size == _SIZES[-1]:
+                raise
+    raise AssertionError
 
 
 def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], size: int) -> Kind:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import rrule
@@ -104,6 +105,12 @@ _METHODS = frozenset(
 )
 
 
+# … and these are read as that function.
+_FUNCTIONS = frozenset(
+    {"argsort", "compress", "nonzero", "searchsorted", "squeeze", "swapaxes", "take"}
+)
+
+
 _CONJUGATES = frozenset({float.conjugate, complex.conjugate, np.generic.conjugate, np.generic.conj})
 
 
@@ -111,7 +118,7 @@ def method_of_array(kind: Kind, name: str) -> Any:
     """Return a method of arrays of this kind; None if there is none."""
     if kind.letter == "c" and name in ("conj", "conjugate"):
         return np.conjugate  # it always makes a new array; the method returns a real one itself
-    return getattr(np.ndarray, name, None)
+    return getattr(np if name in _FUNCTIONS else np.ndarray, name, None)
 
 
 def method_of_number(classes: frozenset[type], name: str) -> Any:
@@ -132,7 +139,9 @@ def is_pure(f: Any) -> bool:
     """Whether a function does nothing but return a value."""
     if isinstance(f, np.ufunc) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
-    return getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS
+    if getattr(f, "__objclass__", None) is np.ndarray:
+        return f.__name__ in _METHODS
+    return is_pure_by_rule(f)
 
 
 def ruled_entry(f: Any) -> Any:

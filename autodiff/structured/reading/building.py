@@ -388,7 +388,9 @@ class Builder:
         if (f in VIEWS and args[0].kind.is_array and kind.ndim) or of_matrix:
             return self.view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.made(Op("call", args, f=f, options=options), kind)
-        is_own = makes_new(f) or (f is np.diff and len(args) == 1 and "n" not in options)
+        is_own = makes_new(f) or (
+            len(everything) == {np.diff: 1, np.ndarray.astype: 2}.get(f) and not options
+        )
         if kind.is_array and not is_own:
             for v in everything:
                 if v.kind.is_array:

@@ -176,8 +176,11 @@ def _integral(args: list, given: dict[str, Any]) -> Found:
 
 
 def _of_coefficients(args: list, given: dict[str, Any]) -> Found:
-    is_one = len(args) == 2 and all(map(_is_floats, args)) and args[0].kind.ndim == 1
-    return (made.polynomial, args) if is_one and not given else None
+    if given or len(args) != 2 or not _is_floats(args[0]) or args[0].kind.ndim != 1:
+        return None
+    if _is_float(args[1]):
+        return made.polynomial_at, args
+    return (made.polynomial, args) if _is_floats(args[1]) else None
 
 
 def _padded(args: list, given: dict[str, Any]) -> Found:
@@ -245,6 +248,13 @@ def _filled(args: list, given: dict[str, Any]) -> Found:
     return (made.full, args) if len(args) == 2 and not given and _is_float(args[1]) else None
 
 
+def _in_lists(args: list, given: dict[str, Any]) -> Found:
+    (a,) = args
+    functions = {1: made.listed, 2: made.listed_rows}
+    is_one = _is_floats(a) and a.kind.ndim in functions
+    return (functions[a.kind.ndim], args) if is_one else None
+
+
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 _OF_DIFF = frozenset({"axis", "prepend", "append"})
 _MOST_PARTS = 16  # of an array: each has a variable
@@ -264,6 +274,8 @@ _OTHERS: dict[Any, Callable] = {
     np.cross: _by_rank(made.cross, 1, 1), np.trace: _by_rank(made.trace, 2),
     np.ndarray.trace: _by_rank(made.trace, 2), np.diag: _by_rank(made.diag, 1),
     np.meshgrid: _by_rank(made.meshgrid, 1, 1),
+    np.sort: _by_rank(made.in_order, 1), np.ndarray.sort: _by_rank(made.put_in_order, 1),
+    np.ndarray.tolist: _in_lists,
     np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
     np.var: _by_axes(made.var), np.ndarray.var: _by_axes(made.var),
 }  # fmt: skip
@@ -279,7 +291,9 @@ REDUCED: dict[Any, Callable] = {
 }
 """Ufunc → the function that does what its method ``reduce`` does."""
 
-_WITHOUT_RULES = frozenset({np.polyval, np.fill_diagonal})  # tracing has these in Python, too
+_WITHOUT_RULES = frozenset(
+    {np.polyval, np.fill_diagonal, np.ndarray.tolist, np.ndarray.sort}
+)  # tracing has these in Python, too
 
 READ = frozenset(_OTHERS)
 """Functions that may be read as made of others."""

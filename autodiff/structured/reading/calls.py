@@ -235,6 +235,9 @@ class Calls(Sequences):
             found = self._of_python(f, args)
             if found is not NotImplemented:
                 return found
+        if f is np.ndarray.transpose:  # of which the axes may be arguments of their own
+            axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
+            f, args = np.transpose, [args[0], *axes]
         is_user = type(f) is types.FunctionType and f not in PURE and f not in READ
         if is_user and rrule.entry(f) is None:
             if (f.__module__ or "").partition(".")[0] == "numpy":
@@ -258,8 +261,8 @@ class Calls(Sequences):
         if isinstance(f, np.ufunc) and len(values) == f.nin + 1 and f.nout == 1:
             named["out"] = values.pop()
         out = named.pop("out", None) if isinstance(f, np.ufunc) else None
-        if "out" in named or "where" in named:
-            raise UnsupportedError("an argument out or where")
+        if "out" in named or "where" in named or any(n.startswith("overwrite") for n in named):
+            raise UnsupportedError("an argument out, where or overwrite")
         made = self.call(f, values, named)
         return made if out is None or known(out) is None else self.filled(out, made)
 

@@ -245,6 +245,34 @@ def polynomial(p: Any, x: Any) -> Any:
     return y
 
 
+def polynomial_at(p: Any, x: Any) -> Any:
+    """Return the value of a polynomial at a number."""
+    y = 0.0
+    for c in p:
+        y = y * x + c
+    return y
+
+
+def in_order(x: Any) -> Any:
+    """Return the elements of a vector in their order; equal ones stay in theirs."""
+    return x[np.argsort(x, kind="stable")]
+
+
+def put_in_order(x: Any) -> None:
+    """Write the elements of a vector in their order."""
+    x[:] = x[np.argsort(x, kind="stable")]
+
+
+def listed(x: Any) -> Any:
+    """Return a list of the elements of a vector."""
+    return [float(item) for item in x]
+
+
+def listed_rows(x: Any) -> Any:
+    """Return a list of lists of the elements of a matrix."""
+    return [[float(item) for item in row] for row in x]
+
+
 def between_zeros(a: Any, before: Any, after: Any) -> Any:
     """Return a vector between zeros."""
     n = len(a)

@@ -157,8 +157,35 @@ def parts(x: Any, w: Any) -> Any:
     return np.sum(w) + np.prod(w[2:])
 
 
-PROGRAMS = [parts, differences, products, traces, spreads, slopes, grids, joined, neighbours,
-            increments, frames, bounds, integrals, with_ends, turned_and_rounded]  # fmt: skip
+def ordered(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        row = x[k].copy()
+        row.sort()
+        total += row[1] * row[-1] + np.sort(w * x[k + 1])[k] + np.polyval(w, row[0])
+        items, rows = w.tolist(), x.tolist()
+        for item in items:
+            total += item * rows[k][1]
+        w = np.sort(w) * 0.9 + np.array(items)[::-1] * rows[2][k]
+    return total * np.sum(w)
+
+
+def by_methods(x: Any, w: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        y = x.transpose() * x[k, 0] + x.transpose(1, 0) + x.transpose((1, 0)) * x.swapaxes(0, 1)
+        total += y.reshape(1, 30).squeeze(0)[k] + w[w.argsort()[k]] * w.take([0, 2]).sum()
+        z = w.astype(complex)
+        z[k] = z[k] * w[0]
+        total += np.sum(np.abs(z) ** 2) * np.arange(6.0).searchsorted(2.5)
+        x = x + 0.1 * y.T
+    return total
+
+
+PROGRAMS = [
+    ordered, by_methods, parts, differences, products, traces, spreads, slopes, grids, joined,
+    neighbours, increments, frames, bounds, integrals, with_ends, turned_and_rounded,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import sys
 import sysconfig
 import types
@@ -13,9 +14,11 @@ import pytest
 
 from autodiff import SourceError, compile, gradient, pushforward
 from autodiff.intercept import intercept
+from autodiff.intercept.unseen import unseen_code
 from chainrules.refused import RefusedError
 from chainrules_core import ChainRulesError
 
+_Pair = collections.namedtuple("_Pair", "first second")
 HEAD = """
 import collections, contextlib, dataclasses, functools, math, numbers, operator, struct, types
 from collections.abc import Hashable, Iterable, Sized
@@ -279,3 +282,17 @@ def test_numbers_of_mpmath():
 
     with pytest.raises(RefusedError, match=r"mpmath\.mpf"):
         gradient(f, 1.5)
+
+
+def test_what_makes_named_tuples_is_looked_into_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their ``__new__`` has no source, and lives in globals of its own."""
+    looked: list[str] = []
+    look = unseen_code._Walk.look
+
+    def noted(self: Any, g: Any, args: tuple) -> str:
+        looked.append(g.__name__)
+        return look(self, g, args)
+
+    monkeypatch.setattr(unseen_code._Walk, "look", noted)
+    assert gradient(lambda x: sum(_Pair(x, 2.0 * x).second for _ in range(9)), 1.0) == 18.0
+    assert len(looked) <= 1

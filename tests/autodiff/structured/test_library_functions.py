@@ -1,0 +1,62 @@
+"""Functions of libraries with rules are called in programs: they do nothing but return a value."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+
+from autodiff import gradient
+from tests.helpers import check_gradient
+
+X = np.cos(np.arange(30.0)).reshape(5, 6) * 1.3
+M = np.sin(np.arange(48.0)).reshape(3, 4, 4) + 4.0 * np.eye(4)
+
+
+def matrices(m: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        a = m[k] * 0.3
+        total += np.sum(scipy.linalg.expm(a)) + scipy.linalg.solve(m[k], a[0])[1]
+        lower = scipy.linalg.cholesky(a @ a.T, lower=True)
+        total += np.sum(scipy.linalg.solve_triangular(lower, a[:, 1], lower=True))
+        total += scipy.linalg.det(a) + np.sum(scipy.linalg.inv(m[k])[0])
+    return total
+
+
+def vectors(x: Any) -> Any:
+    total = 0.0
+    for k in range(5):
+        v = x[k]
+        total += scipy.special.logsumexp(v) * scipy.special.softmax(v)[k]
+        total += np.sum(np.insert(v, 2, 1.5) * np.arange(7.0)) + np.partition(v, 3)[3]
+        total += np.take(v, [0, 4]).sum() * np.digitize(0.2, [0.1, 0.3])
+        total += np.sum(np.ediff1d(v) ** 2) + np.take_along_axis(v, np.argsort(v), axis=0)[1]
+    return total
+
+
+@pytest.mark.parametrize("f, x", [(matrices, M), (vectors, X)])
+def test_gradients(f: Callable, x: np.ndarray, traced: Callable, runs: list[str]) -> None:
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(f, x), traced(f, x), rtol=1e-10, atol=1e-12)
+    assert f.__name__ in runs
+    check_gradient(f, x)
+
+
+def overwriting(m: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        a, b = m[k] * 0.5, m[k, 0] * 2.0
+        y = scipy.linalg.solve(a, b, overwrite_a=True, overwrite_b=True)
+        z = np.nan_to_num(b, copy=False)
+        z[0] = total
+        total += np.sum(y) + b[0]
+    return total
+
+
+def test_what_writes_into_its_arguments(traced: Callable) -> None:
+    np.testing.assert_allclose(gradient(overwriting, M), traced(overwriting, M), rtol=1e-10)
