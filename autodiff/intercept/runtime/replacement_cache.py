@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Callable
 from typing import Any
@@ -46,6 +47,8 @@ def _holds(replacement: Any, g: types.FunctionType) -> bool:
     """Whether a replacement refers to its function, as that of a recursive one does."""
     if getattr(replacement, "__wrapped__", None) is g:
         return True
+    if type(replacement) is functools.partial:  # a call by a program, or by this function
+        return any(_holds(part, g) for part in replacement.args)
     for cell in getattr(replacement, "__closure__", None) or ():
         try:
             if cell.cell_contents is g:

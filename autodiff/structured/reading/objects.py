@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import caches
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
 from autodiff.structured.form.ir import Instance, Items, Named, Record, Value
@@ -291,7 +292,8 @@ _LIKE_ARRAYS = (  # numbers of NumPy make an array of an object that has one of 
 _LIKE_SEQUENCES = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__")
 
 
-_known: weakref.WeakKeyDictionary[type, dict[tuple, type[Instance]]] = weakref.WeakKeyDictionary()
+_known: weakref.WeakKeyDictionary[type, dict[tuple, type[Instance]]]
+_known = caches.register("instances in programs", weakref.WeakKeyDictionary())
 
 
 def _instances(cls: type, names: tuple[str, ...]) -> type[Instance]:

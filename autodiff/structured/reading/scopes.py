@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
+from autodiff import caches
 from autodiff.closures.captured_values import is_empty
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.structured.form.ir import Record, Slot
@@ -162,7 +163,8 @@ def is_plain_class(cls: type) -> bool:
     )
 
 
-_records: weakref.WeakKeyDictionary[type, type[Record] | None] = weakref.WeakKeyDictionary()
+_records: weakref.WeakKeyDictionary[type, type[Record] | None]
+_records = caches.register("named tuples in programs", weakref.WeakKeyDictionary())
 
 
 def record_class(cls: type) -> type[Record] | None:
