@@ -23,7 +23,7 @@ from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.trace.tape import CONSTANT, InsideProgram
-from autodiff.trace.tracer import TRACERS
+from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
 _TOO_LONG = 30_000
@@ -77,7 +77,7 @@ class Unrolled:
         program = programs.program_for(g, form, leaves)
         if program is None:
             return False
-        return _can_be_step(program) if as_one_step else bool(program.active)
+        return _can_be_step(program, g, leaves) if as_one_step else bool(program.active)
 
 
 class Forward:
@@ -168,7 +168,7 @@ def as_one_step(
     if tape is None:
         return NotImplemented
     program = programs.program_for(g, form, leaves)
-    if program is None or not _can_be_step(program):
+    if program is None or not _can_be_step(program, g, leaves):
         return NotImplemented
     outside = program.outside(g)
     if outside is None or not can_run(program, leaves, outside):
@@ -181,9 +181,15 @@ def as_one_step(
     return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
 
 
-def _can_be_step(program: Structured) -> bool:
+def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
     """Whether a step can run a program: a recording must see comparisons that decide alone."""
-    return not program.hides_decisions and program.is_machine_code()
+    outside = program.outside(g)
+    if program.hides_decisions or outside is None:
+        return False
+    try:
+        return program.is_machine_code((*map(bare, leaves), *outside))
+    except Exception:  # the function's own: it is raised where the call is made
+        return False
 
 
 def _level_of(recording: Any, leaves: tuple) -> Any:

@@ -264,6 +264,13 @@ class Structured:
             raise UnsupportedError("a result that is a view of an argument")
         return at
 
+    def _find_broadcasts(self, args: tuple) -> None:
+        """Find which arrays are broadcast before machine code is made, which takes long."""
+        if self.is_unknown:
+            spent, self.is_unknown = self.spent, False
+            self.with_broadcasting(args)
+            self.spent = spent
+
     def with_broadcasting(self, args: tuple) -> bool:
         """Write the code anew after a sweep has met an array of another shape than expected.
 
@@ -340,10 +347,8 @@ class Structured:
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""
         is_due = self.spent >= Settings.native and not (is_repeatable() or self.notes_steep)
-        if is_due and self.is_unknown:  # before machine code is made, which takes long
-            spent, self.is_unknown = self.spent, False
-            self.with_broadcasting(args)
-            self.spent = spent
+        if is_due:
+            self._find_broadcasts(args)
         values = [args[i] for i in self.positions]
         start = time.perf_counter()
         found, backward = self._run_machine_code(values) if is_due else (None, None)
@@ -402,9 +407,10 @@ class Structured:
         """Return numbers and arrays in the nest that the function returns."""
         return _nest_of(self.returned, iter(outs))
 
-    def is_machine_code(self) -> bool:
+    def is_machine_code(self, args: tuple) -> bool:
         """Whether all loops are machine code, which is made now if need be."""
         if self.native is None and self.why is None:
+            self._find_broadcasts(args)
             self._make_native()
             self.spent = max(self.spent, Settings.native)  # so it is used from now on
         return self.native is not None and not self.native.why

@@ -90,7 +90,7 @@ def test_what_is_long_runs_as_it_is_written(
     f: Callable, turns: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     # No function of Python's: a recording looks at all code that runs in it.
-    monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(bool))
+    monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(callable))
     compiled = checked(f, turns)
     is_long = turns > 2
     assert compiled.variants == (not is_long)
