@@ -47,13 +47,18 @@ class Elements:
         """Return a new array, whose elements are not set."""
         self.taken += store == memory.SCRATCH
         element_of(dtype)
+        strides, size = self.strides_of(dtype, shape)
+        address = memory.allocated(self.code, self.state, store, size)
+        return Array(dtype, address, list(shape), strides, Fresh())
+
+    def strides_of(self, dtype: np.dtype, shape: list) -> tuple[list, Any]:
+        """Return the strides of a new array, in the order of C, and how many bytes it has."""
         size: Any = self.code.whole(dtype.itemsize)
         strides: list[Any] = []
         for n in reversed(shape):
             strides.insert(0, size)
             size = self.b.mul(size, n)
-        address = memory.allocated(self.code, self.state, store, size)
-        return Array(dtype, address, list(shape), strides, Fresh())
+        return strides, size
 
     def computed(self, x: Array | Tree, store: int, dtype: np.dtype | None = None) -> Array:
         """Return a new array with the elements of another one, which may be converted."""

@@ -6,6 +6,7 @@ import ast
 import functools
 import operator
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -349,6 +350,8 @@ class Expressions(SweepCalls):
         if f.x in _FLIPS and len(args) == 1 and not options:
             a = self.elementwise.at_hand(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
+        if f.x in (np.transpose, np.swapaxes) and not options:
+            return replace(self.permuted(f.x, *args), text=ast.unparse(node))
         if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
             return self.along(function_of(f.x), args, options)
         if options:
@@ -471,5 +474,6 @@ _OWN: dict[Any, Callable] = {
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
     **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
+    np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,
     np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
 }  # fmt: skip

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
@@ -80,6 +81,32 @@ class Folds(Elements):
 
         self.each(x.shape, sources, body)
         return Number(kind, "i", b.load(found, typ=I64))
+
+    def along_each(
+        self, x: Array | Tree, axes: set[int], keeps: bool, dtype: Any, store: int,
+        number_of: Callable[[Array], Number],
+    ) -> Array:  # fmt: skip
+        """Return what a function makes of each part of an array that lies along some axes."""
+        code, x = self.code, self.at_hand(x)
+        left = [k for k in range(len(x.shape)) if k not in axes]
+        made = self.made(np.dtype(dtype), [x.shape[k] for k in left], store)
+        shape, strides = ([n[k] for k in sorted(axes)] for n in (x.shape, x.strides))
+
+        def loop(depth: int, address: Any, at: Any) -> None:
+            if depth == len(left):
+                part = Array(x.dtype, address, shape, strides, x.group)
+                self.put(made.dtype, number_of(part), at)
+                return
+            with code.counted(made.shape[depth]) as i:
+                step = self.b.mul(i, x.strides[left[depth]])
+                own = self.b.mul(i, made.strides[depth])
+                loop(depth + 1, code.at(address, step), code.at(at, own))
+
+        loop(0, x.address, made.address)
+        for k in sorted(axes) if keeps else ():
+            made.shape.insert(k, code.whole(1))
+            made.strides.insert(k, code.whole(0))
+        return made
 
     def summed_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
         """Return the sums along some axes, which are left out unless they are kept."""

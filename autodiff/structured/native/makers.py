@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -88,6 +89,45 @@ class Makers:
                 at = self.code.at(made.address, self.b.mul(i, diagonal))
                 e.put(made.dtype, self.scalars.known(1.0), at)
         return made
+
+    def reshaped(self, x: Any, shape: Any) -> Array:
+        """Return a copy of an array in another shape; leave if it does not fit."""
+        parts = shape.parts if isinstance(shape, Several) else [shape]
+        if not isinstance(x, (Array, Tree)) or not all(
+            isinstance(p, (Known, Number)) for p in parts
+        ):
+            raise UnsupportedError("this change of a shape in machine code")
+        code, b = self.code, self.b
+        own: Any = functools.reduce(b.mul, x.shape)
+        is_rest = [isinstance(p, Known) and p.x == -1 for p in parts]
+        numbers = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
+        others = [n for n, is_it in zip(numbers, is_rest, strict=True) if not is_it]
+        for n in others:
+            code.exit_if(code.less(n, code.whole(0)))
+        size: Any = functools.reduce(b.mul, others, code.whole(1))
+        if True in is_rest:
+            code.exit_if(code.equal(size, code.whole(0)))
+            rest = b.sdiv(own, size)
+            numbers[is_rest.index(True)], size = rest, b.mul(rest, size)
+        code.exit_if(b.not_(code.equal(size, own)))
+        made = self.elementwise.computed(x, self.store_of_new())
+        made.shape, made.strides = numbers, self.elementwise.strides_of(made.dtype, numbers)[0]
+        return made
+
+    def permuted(self, f: Any, x: Any, *axes: Any) -> Array:
+        """Return a view of an array with its axes in another order."""
+        x = self.elementwise.at_hand(x)
+        parts = [p for a in axes for p in (a.parts if isinstance(a, Several) else [a])]
+        if not all(isinstance(p, Known) for p in parts):
+            raise UnsupportedError("axes that are not known")
+        n = len(x.shape)
+        order = [p.x % n for p in parts] if parts else list(range(n))[::-1]
+        if f is np.swapaxes:
+            one, other = order
+            order = list(range(n))
+            order[one], order[other] = other, one
+        shape, strides = ([kept[k] for k in order] for kept in (x.shape, x.strides))
+        return Array(x.dtype, x.address, shape, strides, x.group)
 
     def counted_up(self, *bounds: Any) -> Array:
         """Return the integers of a range."""

@@ -11,6 +11,7 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.native.lists import Lists
 from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
+from autodiff.structured.writing.rules.calls_without_rules import subscripts_of
 from chainrules_core.rules import name_of
 
 _INT = Kind(frozenset([int]))
@@ -46,11 +47,73 @@ class Reductions(Lists):
             x = self.conjugate(x)
         return self.elementwise.product(x, y, kind, self.store_of_new())
 
-    def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
-        """Return the sum, mean, norm or extremum of all elements, or of those along some axes.
+    def einsum(self, subscripts: Any, *operands: Any) -> Any:
+        """Return a sum of products: of matrices by BLAS, others by loops over all indices."""
+        text = subscripts.x if isinstance(subscripts, Known) else "."
+        if "." in text or not all(isinstance(x, (Array, Tree, Number)) for x in operands):
+            raise UnsupportedError("this call of einsum in machine code")
+        inputs, output = subscripts_of(text)
+        sizes: dict[str, Any] = {}
+        parts = [self._by_labels(x, s, sizes) for x, s in zip(operands, inputs, strict=True)]
+        summed = [c for c in sizes if c not in output]
+        if len(parts) == 2 and len(summed) == 1:
+            labels = [own for own, _ in parts]
+            kept = "".join(labels).replace(summed[0], "")
+            is_in_both = all(len(own) < 3 and summed[0] in own for own in labels)
+            if is_in_both and len(set(kept)) == len(kept):
+                return self._product_by_labels(parts, summed[0], output)
+        order = [*output, *summed]
+        views = [self._along_labels(*p, order) for p in parts]
+        made = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)
+        if not summed:  # its axes lie in the order of the result
+            return (
+                made
+                if isinstance(made, Tree)
+                else self.elementwise.computed(made, self.store_of_new())
+            )
+        axes = set(range(len(output), len(order)))
+        return self.along(np.sum, [made, Several([Known(k) for k in axes])], {})
 
-        The place of an extremum is that among all elements.
-        """
+    def _by_labels(self, x: Any, subscript: str, sizes: dict[str, Any]) -> tuple[str, Any]:
+        """Return an array with one axis for each label, of which it notes the sizes."""
+        if isinstance(x, Number):
+            return "", x
+        e = self.elementwise
+        if isinstance(x, Tree):  # views of it may be read later
+            x = e.computed(x, self.store_of_new())
+        shape: dict[str, Any] = {}
+        strides: dict[str, Any] = {}
+        for c, n, step in zip(subscript, x.shape, x.strides, strict=True):
+            e.check_shape([n], [sizes.setdefault(c, n)])
+            shape[c] = n
+            strides[c] = self.b.add(strides[c], step) if c in strides else step
+        view = Array(x.dtype, x.address, [*shape.values()], [*strides.values()], x.group)
+        return "".join(shape), view
+
+    def _along_labels(self, own: str, x: Any, order: list[str]) -> Any:
+        """Return a view whose axes are in this order; those it does not have have one element."""
+        if isinstance(x, Number):
+            return x
+        at = [own.find(c) for c in order]
+        shape = [self.code.whole(1) if k < 0 else x.shape[k] for k in at]
+        strides = [self.code.whole(0) if k < 0 else x.strides[k] for k in at]
+        return Array(x.dtype, x.address, shape, strides, x.group)
+
+    def _product_by_labels(self, parts: list[tuple[str, Array]], summed: str, output: str) -> Any:
+        """Return a product of vectors or matrices, summed over one label."""
+        (left, x), (right, y) = parts
+        rows, columns = left.replace(summed, ""), right.replace(summed, "")
+        x = self._along_labels(left, x, [*rows, summed])
+        y = self._along_labels(right, y, [summed, *columns])
+        kind = kind_of_result(operator.matmul, [x.kind, y.kind])
+        made = self.product(operator.matmul, [x, y], kind)
+        if rows + columns == output:
+            return made
+        turned = self._along_labels(rows + columns, made, [*output])
+        return self.elementwise.computed(turned, self.store_of_new())
+
+    def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
+        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
         given = dict(zip(("a", "axis"), args, strict=False)) | options
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
@@ -63,10 +126,16 @@ class Reductions(Lists):
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
         letter, is_whole = dtype_of(x).kind, len(axes) == n and not keeps.x
-        if f in _PLACES and is_whole and letter != "c":
-            return self.elementwise.place_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
-        if is_whole and (letter == "b" or (letter == "i" and f is np.sum)):
-            return self._of_integers(f, x)
+        of_part = None
+        if f in _PLACES and letter != "c":
+            of_part = functools.partial(self._place_of_extremum, f)
+        elif letter == "b" or (letter == "i" and f is np.sum):
+            of_part = functools.partial(self._of_integers, f)
+        if of_part is not None and is_whole:
+            return of_part(x)
+        if of_part is not None and f is not np.mean:
+            dtype, store = bool if f in (np.any, np.all) else np.int64, self.store_of_new()
+            return self.elementwise.along_each(x, axes, keeps.x, dtype, store, of_part)
         if f in _OF_TRUTH or f in _PLACES or (f is np.prod and not is_whole):
             raise UnsupportedError(f"this call of {name_of(f)} in machine code")
         if f is np.linalg.norm:
@@ -75,6 +144,10 @@ class Reductions(Lists):
             square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
             return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
         return self._reduced(f, x, axes, keeps.x)
+
+    def _place_of_extremum(self, f: Any, x: Array | Tree) -> Number:
+        """Return the place of an extremum."""
+        return self.elementwise.place_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
 
     def _of_integers(self, f: Any, x: Array | Tree) -> Any:
         """Return a sum of integers, or what is known by how many elements of an array are true."""

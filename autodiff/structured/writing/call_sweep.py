@@ -21,6 +21,7 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     is_conjugate,
     is_copy,
     is_display,
+    is_reshape,
     joined_axis,
     of_matrices,
     reduced,
@@ -54,8 +55,8 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     if is_display(op):
         _display(s, op.args[0], g, ())
         return
-    if is_copy(op):
-        s.add_to(op.args[0], g)
+    if is_copy(op) or is_reshape(op):
+        s.add_to(op.args[0], g if is_copy(op) else _reshaped(s, op.args[0], g))
         return
     joined = joined_axis(op)
     if joined is not None:
@@ -96,6 +97,14 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
         _linear_rule(s, op, bound, g)
     else:
         _recorded(s, op, bound, g)
+
+
+def _reshaped(s: Any, x: Value, g: str) -> str:
+    """Return a cotangent in the shape of an array."""
+    e = s.e
+    if e.for_machine:
+        return f"{e.constants.name(np.reshape)}({g}, {e.shape_of(x)})"
+    return f"({g}).reshape({e.shape_of(x)})"
 
 
 def _display(s: Any, parts: Value, g: str, at: tuple[int, ...]) -> None:

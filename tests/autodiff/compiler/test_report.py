@@ -77,7 +77,7 @@ def test_a_part_that_has_no_form_in_machine_code(monkeypatch: Any) -> None:
         (5, report.MACHINE_CODE),
         (6, report.MACHINE_CODE),
     ]
-    assert "machine code has no form of this: options of a function" in found.loops[0].why
+    assert "machine code has no form of this: an argument by name" in found.loops[0].why
     assert str(found).startswith("<lambda> runs as it is written; ")
 
 

@@ -12,6 +12,7 @@ import functools
 import inspect
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -38,7 +39,7 @@ from autodiff.structured.native.numbers.comparisons import (
 from autodiff.structured.native.numbers.complexes import is_complex, whole_of
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
+from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS, Library
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
@@ -254,7 +255,7 @@ class Scalars(Integers, Comparisons):
             tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
-        if getattr(f, "__module__", "") == "math":
+        if getattr(f, "__module__", "") == "math" or _is_special(f):
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
         f = f.function if isinstance(f, Partial) else f
         if inspect.isfunction(f):
@@ -449,6 +450,12 @@ class Scalars(Integers, Comparisons):
         if found is None:
             return self.plain(letter, self._written(f, args, letter, depth))
         return found
+
+
+def _is_special(f: Any) -> bool:
+    """Whether a function is one of SciPy's that the C library has, too."""
+    own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
+    return own is not None and own is f and Library.has(f.__name__)
 
 
 def _named(name: str, outer: dict) -> Any:

@@ -73,6 +73,12 @@ def is_copy(op: Op) -> bool:
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
+def is_reshape(op: Op) -> bool:
+    """Whether an operation gives an array another shape."""
+    is_one = function_of(op.f) is np.reshape and len(op.args) == 2 and not op.options
+    return is_one and op.args[0].kind.is_array and is_of_library(getattr(op.rule, "rule", None))
+
+
 def is_made_of_parts(op: Op) -> bool:
     """Whether an operation puts numbers or arrays together, each of which gets a part."""
     return is_display(op) or joined_axis(op) is not None
@@ -210,13 +216,20 @@ def einsum_of_operand(op: Op, j: int) -> str | None:
     if op.f is not np.einsum or op.options or not _is_plain(op):
         return None
     text = known(op.args[0])
-    if type(text) is not str or "." in text or "->" not in text:
+    if type(text) is not str or "." in text:
         return None
-    inputs, output = text.replace(" ", "").split("->")
-    subscripts = inputs.split(",")
+    subscripts, output = subscripts_of(text)
     mine, others = subscripts[j - 1], [x for i, x in enumerate(subscripts) if i != j - 1]
     is_plain = len(set(mine)) == len(mine) and set(mine) <= {*output, *"".join(others)}
     return ",".join([output, *others]) + "->" + mine if is_plain else None
+
+
+def subscripts_of(text: str) -> tuple[list[str], str]:
+    """Return the subscripts of an einsum's operands and of its result."""
+    inputs, arrow, output = text.replace(" ", "").partition("->")
+    if not arrow:
+        output = "".join(c for c in sorted(set(inputs)) if inputs.count(c) == 1 and c != ",")
+    return inputs.split(","), output
 
 
 def is_choice(op: Op) -> bool:

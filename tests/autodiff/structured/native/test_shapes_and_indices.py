@@ -1,0 +1,108 @@
+"""Machine code: einsum, other shapes and orders of axes, and what is asked along axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.special
+
+from autodiff import gradient
+from autodiff.structured.runtime import Structured
+
+
+def products(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        a = np.einsum("ij,jk->ki", m[i], m[i])
+        b = np.einsum("ij,j->i", a, v)
+        c = np.einsum("i,ij", b, a) * 0.1
+        d = np.einsum("ij,ij->j", a, m[i] * 2.0)
+        e = np.einsum("ij,kj->ik", a * 2.0, m[i])
+        t = np.einsum("ijk,k->ij", m, c)
+        s = s + np.sum(b * c) + np.sum(d * e[0]) + np.sum(t**2)
+        s = s + np.einsum("i,j,ij->", b, c, e) + np.einsum("i,i->", b * s * 1e-4, d)
+        a = np.einsum("ij->ji", a * b)
+        s = s + np.sum(a**2 * e) + np.sum(np.einsum("i,j->ji", b, c)[1] ** 2)
+        s = s * np.einsum("ij,ji->", a, m[i]) * 1e-4
+    return s
+
+
+def shapes(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        flat = m[i].ravel() * 2.0
+        rows = np.reshape(flat, (2, -1)) * m[i].T.reshape(2, 8)
+        s = s + np.sum(rows**2) + np.sum(m[i].flatten() * flat) + rows.reshape(-1, 2)[i, 1]
+        s = s + np.sum((m[i] * v).reshape(4, 4).T.reshape(16) ** 3)
+    return s
+
+
+def orders(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        a = np.transpose(m[i] * v) * np.swapaxes(m, 0, 1)[i][:1]
+        b = (m * v).transpose(2, 0, 1)
+        x = m[i] * 2.0
+        c = x.transpose()
+        d = c * np.sin(x.swapaxes(0, 1))
+        c = d.transpose() ** 2
+        s = s + np.sum(a**2) + np.sum(b[1] * b[2]) + np.sum(c * np.transpose(c)) + c[1, 2] * d[2, 1]
+    return s
+
+
+def along_axes(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        best, least = m[i].argmax(axis=1), np.argmin(m[i], axis=0)
+        some, every = (m[i] > 0.8).any(axis=0), np.all(m[i] > -0.9, axis=1)
+        count = np.sum(m > 0.3, axis=(0, 2)) + np.count_nonzero(m[i] > 0.2, axis=1)
+        s = s + np.sum(v * best) + np.sum(v**2 * some * count) + np.sum(v * least * every)
+        for k in range(4):
+            s = s + m[i, k, best[k]] ** 2
+    return s
+
+
+def errors(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(4):
+        s = s + math.erf(v[i]) * math.erfc(0.5 * v[i])
+        s = s + np.sum(scipy.special.erf(m[0, i]) * scipy.special.erfc(m[1, i]))
+    return s
+
+
+M = np.cos(np.arange(48.0)).reshape(3, 4, 4)
+V = np.sin(np.arange(1.0, 5.0))
+
+
+@pytest.mark.parametrize("f", [products, shapes, orders, along_axes, errors])
+def test_gradients(
+    f: Callable, made: list[Structured], traced: Callable, by_numpy: Callable
+) -> None:
+    for m in (M, M[::-1]):
+        expected = traced(f, m, V)
+        for way in (gradient, by_numpy, gradient, gradient):
+            for x, y in zip(way(f, m, V), expected, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-12)
+    assert made[0].native is not None, made[0].why
+    assert not made[0].native.why
+    assert not made[0].asides
+
+
+def test_a_shape_that_does_not_fit(traced: Callable) -> None:
+    def f(x: Any, n: int) -> Any:
+        s = 0.0
+        for i in range(3):
+            s = s + np.sum(x.reshape(n, -1)[i] ** 2)
+        return s
+
+    x = np.cos(np.arange(12.0))
+    for n in (3, 4, 6):
+        np.testing.assert_allclose(
+            gradient(f, x, n, argnums=0), gradient(lambda x, n=n: f(x, n), x), rtol=1e-12
+        )
+    with pytest.raises(ValueError, match="reshape"):
+        gradient(f, x, 5, argnums=0)
