@@ -4,9 +4,26 @@ from __future__ import annotations
 
 import ast
 import gc
+import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+
+class _Parses:
+    """How many parses run, in all threads, and whether garbage was collected before the first."""
+
+    def __init__(self) -> None:
+        # One thread may take it twice: a finaliser may run, and parse, as long as it collects.
+        self.lock = threading.RLock()
+        self.running = 0
+        self.collects = False
+
+
+_parses = _Parses()
+if hasattr(os, "register_at_fork"):  # other threads, which may hold the lock, are gone in a fork
+    os.register_at_fork(after_in_child=_parses.__init__)
 
 
 @contextmanager
@@ -16,13 +33,18 @@ def uncollected() -> Iterator[None]:
     A finaliser that runs in the middle of a parse could parse something, or let another thread do
     so: Python 3.11 keeps one count of the depth for all, and raises a SystemError then.
     """
-    collects = gc.isenabled()
-    gc.disable()
+    with _parses.lock:
+        if not _parses.running:
+            _parses.collects = gc.isenabled()
+            gc.disable()
+        _parses.running += 1
     try:
         yield
     finally:
-        if collects:
-            gc.enable()
+        with _parses.lock:
+            _parses.running -= 1
+            if not _parses.running and _parses.collects:
+                gc.enable()
 
 
 def tree_of(text: str, filename: str = "<unknown>", mode: str = "exec") -> Any:

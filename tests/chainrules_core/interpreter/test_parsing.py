@@ -4,12 +4,14 @@ import ast
 import contextlib
 import gc
 import inspect
+import sys
+import threading
 import zlib
 
 import pytest
 
 from chainrules_core.calling.signatures import parameter_names
-from chainrules_core.interpreter.parsing import tree_of
+from chainrules_core.interpreter.parsing import tree_of, uncollected
 
 
 @contextlib.contextmanager
@@ -57,3 +59,32 @@ def test_the_collector_is_as_it_was():
         assert not gc.isenabled()
     finally:
         gc.enable()
+
+
+def test_the_collector_is_as_it_was_after_parses_that_overlap():
+    """One begins while the other runs, and ends behind it; both in either order."""
+    for first, second in ((0, 1), (1, 0)):
+        both = [uncollected(), uncollected()]
+        both[0].__enter__()
+        both[1].__enter__()
+        both[first].__exit__(None, None, None)
+        assert not gc.isenabled()
+        both[second].__exit__(None, None, None)
+        assert gc.isenabled()
+
+
+def test_threads_that_parse_leave_the_collector_on():
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        threads = [
+            threading.Thread(target=lambda: [tree_of("x = 1") for _ in range(300)])
+            for _ in range(8)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(before)
+    assert gc.isenabled()
