@@ -14,16 +14,23 @@ from typing import Any
 class _Parses:
     """How many parses run, in all threads, and whether garbage was collected before the first."""
 
+    running = 0
+    collects = False
+
     def __init__(self) -> None:
         # One thread may take it twice: a finaliser may run, and parse, as long as it collects.
         self.lock = threading.RLock()
-        self.running = 0
-        self.collects = False
+
+    def begin_anew(self) -> None:
+        """Forget parses of other threads, which a forked process does not have."""
+        if self.running and self.collects:
+            gc.enable()
+        self.lock, self.running = threading.RLock(), 0
 
 
 _parses = _Parses()
-if hasattr(os, "register_at_fork"):  # other threads, which may hold the lock, are gone in a fork
-    os.register_at_fork(after_in_child=_parses.__init__)
+if hasattr(os, "register_at_fork"):  # other threads may hold the lock, and are gone in the fork
+    os.register_at_fork(after_in_child=_parses.begin_anew)
 
 
 @contextmanager
