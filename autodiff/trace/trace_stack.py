@@ -27,6 +27,7 @@ class _Levels(threading.local):
         self.tapes: list[Tape] = []
         self.around: list[Tape] = []  # those of the thread that started this one
         self.draws: list | None = None  # random numbers of a checkpointed call so far
+        self.passing: dict[int, Any] = {}  # what is remembered until nothing is recorded
 
 
 _levels = _Levels()
@@ -51,6 +52,8 @@ class recording(noticed.noticing):  # noqa: N801 - it reads like a function
 
     def __exit__(self, kind: Any, error: Any, traceback: Any) -> None:
         _levels.tapes.remove(self.tape)
+        if _levels.passing and not _levels.tapes:
+            _levels.passing = {}
         here.innermost = self._around
         if self.error is not None or error is not None:
             self._end(error)
@@ -69,6 +72,11 @@ def is_differentiating() -> bool:
 def is_free() -> bool:
     """Whether nothing is differentiated or recorded, in this thread or the one that started it."""
     return not _levels.tapes and not _levels.around
+
+
+def passing() -> dict[int, Any]:
+    """Return what is remembered until this thread records nothing more."""
+    return _levels.passing
 
 
 def active_tapes() -> list[Tape]:

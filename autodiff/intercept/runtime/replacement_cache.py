@@ -9,6 +9,7 @@ from typing import Any
 
 from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
+from autodiff.trace.trace_stack import is_recording, passing
 
 replacements: dict[int, tuple[Callable, Callable, Any]] = caches.register("replacements", {})
 """id(function) → a weak reference to it, what is called in its place, what it is made of."""
@@ -18,14 +19,15 @@ lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = caches.register(
 """For functions at the top level of a module and methods of classes there, which stay as long as
 the module: function → what is called in its place, and the code and defaults that it had. Those
 that a notebook defines anew are few, but not without end."""
-_MOST = 20_000
+_MOST, _MOST_PASSING = 20_000, 64
 
 
 def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
     """Remember what is called in place of `g`, and return it.
 
-    Not where this would keep the function alive: its replacement refers to its globals, and
-    maybe to the function itself. Only the end of a module's function is noticed.
+    Where this would keep the function alive, only as long as this thread records something: its
+    replacement refers to its globals, and maybe to the function itself. Only the end of a module's
+    function is noticed.
     """
     parts = None
     if type(g) is types.FunctionType:
@@ -34,6 +36,9 @@ def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
             caches.put(lasting, g, (replacement, g.__code__, g.__defaults__), _MOST)
             return replacement
         if not is_library(g) and (not of_module or _holds(replacement, g)):
+            if is_recording():  # it may call itself
+                made_of = g.__code__, g.__defaults__, g.__kwdefaults__
+                caches.put(passing(), id(g), (g, replacement, made_of), _MOST_PASSING)
             return replacement
         parts = g.__code__, g.__defaults__, g.__kwdefaults__
     try:

@@ -75,7 +75,7 @@ from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
 from autodiff.trace.tables import TABLES_OF
-from autodiff.trace.trace_stack import check_free
+from autodiff.trace.trace_stack import check_free, passing
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
     Closure,
@@ -140,14 +140,20 @@ def intercept(g: Any) -> Any:
     elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
         return _METHOD(array_method(g.__name__), g.__self__)
     known = _replacements.get(id(g))
-    if known is not None and known[0]() is g:
-        parts = known[2]
-        if parts is None or (
-            g.__code__ is parts[0] and g.__defaults__ is parts[1] and g.__kwdefaults__ is parts[2]
-        ):
-            return known[1]
+    if known is not None and known[0]() is g and _is_made_of(g, known[2]):
+        return known[1]
+    known = passing().get(id(g))
+    if known is not None and known[0] is g and _is_made_of(g, known[2]):
+        return known[1]
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
+
+
+def _is_made_of(g: Any, parts: tuple | None) -> bool:
+    """Whether a function has the code and defaults that it had; others have no parts."""
+    return parts is None or (
+        g.__code__ is parts[0] and g.__defaults__ is parts[1] and g.__kwdefaults__ is parts[2]
+    )
 
 
 def see(g: Any, slot: int) -> Any:
