@@ -27,7 +27,7 @@ class SeveralIndices(Expressions):
 
     def _callee(self, node: ast.expr) -> Any:
         """Return the function that a call calls, if it is read by name, alone or in a module."""
-        if not isinstance(node, ast.Call) or node.keywords or not node.args:
+        if not isinstance(node, ast.Call) or node.keywords:
             return UNKNOWN
         if any(isinstance(a, ast.Starred) for a in node.args):
             return UNKNOWN
@@ -46,6 +46,8 @@ class SeveralIndices(Expressions):
         """
         f = self._callee(node.iter)
         if f not in _NESTED or any(map(breaks, node.body)):
+            return None
+        if not node.iter.args:  # type: ignore[attr-defined] # a call
             return None
         outer = getattr(self, "_names", {}), getattr(self, "_taken", [])
         self._taken = []
@@ -123,10 +125,13 @@ class SeveralIndices(Expressions):
         return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
 
     def counted(self, node: ast.For) -> list[ast.stmt] | None:
-        """Return the loop over a generator whose items are counted; None for other loops."""
-        if self._callee(node.iter) is not enumerate:
+        """Return a loop whose turns or items are counted, as others; None for other loops."""
+        callee = self._callee(node.iter)
+        if callee is itertools.count:
+            return self._counting(node)
+        if callee is not enumerate or not node.iter.args:  # type: ignore[attr-defined] # a call
             return None
-        call, *start = node.iter.args  # type: ignore[attr-defined] # it is a call
+        call, *start = node.iter.args  # type: ignore[attr-defined]
         if not self.is_generator(call) or len(start) > 1:
             return None
         n, item = self.hidden("count"), self.hidden("item")
@@ -134,6 +139,21 @@ class SeveralIndices(Expressions):
         first = written("target = n, item\nn = n + 1", n=n, item=item)
         first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
         loop = ast.For(ast.Name(item, ast.Store()), call, [*first, *node.body], [])
+        return [ast.fix_missing_locations(ast.copy_location(loop, node))]
+
+    def _counting(self, node: ast.For) -> list[ast.stmt]:
+        """Return the loop without end that one over ``itertools.count(...)`` is."""
+        call: Any = node.iter
+        if len(call.args) > 2:
+            raise UnsupportedError("this call in a loop")
+        n, step = self.hidden("count"), self.hidden("step")
+        values = list(map(self.value, call.args))
+        values += list(map(self.const, (0, 1)))[len(values) :]
+        for name, value in zip((n, step), values, strict=True):
+            self.bind(name, value)
+        first = written("target = n\nn = n + step", n=n, step=step)
+        first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
+        loop = ast.While(ast.Constant(True), [*first, *node.body], [])
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
 
     def is_generator(self, node: ast.expr) -> bool:

@@ -124,6 +124,22 @@ def given_to_a_function(x: Any) -> Any:
     return total
 
 
+def of_counts(x: Any) -> Any:
+    total, y = 0.0, x[0]
+    for t in itertools.count():
+        if t == 2:
+            continue
+        y = y * 0.5 + x[t % 5]
+        total += y * t
+        if t > 6:
+            break
+    for h in itertools.count(0.25, 0.25):
+        total = total * h
+        if total * total < 1e-3 or h > 1.0:
+            return total + h
+    return total
+
+
 def check(f: Callable, traced: Callable) -> None:
     for _ in range(2):
         value, found = value_and_gradient(f, X)
@@ -131,7 +147,7 @@ def check(f: Callable, traced: Callable) -> None:
         np.testing.assert_allclose(found, traced(f, X), rtol=1e-12, atol=1e-12)
 
 
-@pytest.mark.parametrize("f", READ)
+@pytest.mark.parametrize("f", [*READ, of_counts])
 def test_by_a_program(f: Callable, traced: Callable, runs: list[str]) -> None:
     check(f, traced)
     assert f.__name__ in runs
