@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import math
 import operator
 import types
@@ -105,7 +106,8 @@ class Calls(Sequences):
             and rrule.entry(f) is None
             and (is_plain_class(f) or record_class(f))
         ):
-            return self.instance(f, self._displayed(node.args), self._named(node))
+            wanted = _number_wanted(f, node)
+            return self.instance(f, self._displayed(node.args, wanted), self._named(node))
         if f in _TAKERS:
             node = self._taking(f, node)
         if f in RESHAPES:
@@ -133,7 +135,7 @@ class Calls(Sequences):
         added: list = []
 
         def read() -> None:
-            args.extend(self._displayed(node.args))
+            args.extend(self._displayed(node.args, _number_wanted(f, node)))
             if f is sum and args:  # a generator: each was added before the next was made
                 added.extend(self._arrays_in(args[0]))
 
@@ -324,6 +326,23 @@ class Calls(Sequences):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
+
+
+def _number_wanted(f: Any, node: ast.Call) -> int | None:
+    """Return how many arguments by place a function of the user's must be given, if that is known.
+
+    It is, if none has a default.
+    """
+    n = 0
+    if isinstance(f, type):
+        if record_class(f) is not None:
+            return len(f._fields) - len(node.keywords)  # type: ignore[attr-defined] # it has
+        f, n = getattr(f, "__init__", None), 1
+    if type(f) is not types.FunctionType or f.__defaults__ or f.__code__.co_kwonlyargcount:
+        return None
+    if f.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return None
+    return f.__code__.co_argcount - n - len(node.keywords)
 
 
 def _check_arguments(f: Any, args: tuple) -> None:

@@ -36,14 +36,25 @@ class Sequences(Lists):
             raise UnsupportedError("a dict with keys that are no texts or integers")
         return Named(zip(keys, map(self.expression, node.values), strict=True))
 
-    def _displayed(self, nodes: list[ast.expr]) -> list:
+    def _displayed(self, nodes: list[ast.expr], wanted: int | None = None) -> list:
+        """Read expressions one after the other; it may be known how many parts are wanted."""
         parts: list = []
+        is_one = sum(isinstance(node, ast.Starred) for node in nodes) == 1
         for node in nodes:
             if isinstance(node, ast.Starred):
-                parts += self._parts_of(self.expression(as_list(node.value)))
+                value = self.expression(as_list(node.value))
+                is_array = type(value) is Value and (value.kind.is_array or value.kind.is_list)
+                if is_array and is_one and wanted is not None and len(nodes) - 1 <= wanted:
+                    parts += self._unpacked(value, wanted - (len(nodes) - 1))
+                else:
+                    parts += self._parts_of(value)
             else:
                 parts.append(self.expression(node))
         return parts
+
+    def _unpacked(self, value: Any, n: int) -> list:
+        """Return the parts of a tuple, or those of an array or list that has so many."""
+        raise NotImplementedError
 
     def _parts_of(self, x: Any) -> list:
         """Return the parts of what is known to have so many."""
