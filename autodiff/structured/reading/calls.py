@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Record, Value, known
 from autodiff.structured.form.kinds import (
@@ -263,7 +264,7 @@ class Calls(Sequences):
         if isinstance(f, np.ufunc) and len(values) == f.nin + 1 and f.nout == 1:
             named["out"] = values.pop()
         out = named.pop("out", None) if isinstance(f, np.ufunc) else None
-        if "out" in named or "where" in named or any(n.startswith("overwrite") for n in named):
+        if "where" in named or _may_write(f, len(values), named):
             raise UnsupportedError("an argument out, where or overwrite")
         made = self.call(f, values, named)
         return made if out is None or known(out) is None else self.filled(out, made)
@@ -326,6 +327,19 @@ class Calls(Sequences):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
+
+
+def _may_write(f: Any, n: int, options: dict[str, Value]) -> bool:
+    """Whether a call of a library's function is given what it may write into, or told that it may.
+
+    `n` is the number of arguments by place. The option ``copy`` of what makes arrays says neither.
+    """
+    if any(is_written_into(name) for name in options.keys() - {"copy"}):
+        return True
+    if "copy" in options and f is np.nan_to_num:
+        return True
+    place = place_of_out(f) if is_pure_by_rule(f) or f is np.nan_to_num else None
+    return place is not None and n > place
 
 
 def _number_wanted(f: Any, node: ast.Call) -> int | None:
