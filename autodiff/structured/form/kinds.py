@@ -23,6 +23,10 @@ class NoItemsError(UnsupportedError):
     """An item is read of a list that has had none so far: a later turn of a loop may add some."""
 
 
+class BindsAttributeError(UnsupportedError):
+    """A function binds an attribute of an object that it is given."""
+
+
 class UnboundError(UnsupportedError):
     """A variable is read that may not be bound: a loop binds it, if it has a turn.
 

@@ -86,6 +86,9 @@ class Builder:
         self.scope: Any = None
         self.depth = 0  # of loops and branches
         self.calling: list = []
+        self.outside_objects: list[Any] = []  # references to those that were read
+        # Of objects that are arguments: the object, and the name.
+        self.bound_attributes: list[tuple[Any, str]] = []
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []  # of the loops that are open
         self.takers: list[tuple] = []  # of what the generators that are open yield
