@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from chainrules_core import AbstractZero, unbroadcast, unthunk
+from chainrules_core import AbstractZero, Tangent, ZeroTangent, unbroadcast, unthunk
 
 add_at = np.add.at
 
@@ -318,6 +318,11 @@ def part(x: Any, i: int) -> Any:
     return x if isinstance(x, AbstractZero) else x[i]
 
 
+def several(cls: type, *bars: Any) -> Tangent:
+    """Return the cotangent of a tuple; None stands for a part that has none."""
+    return Tangent[cls](*[ZeroTangent() if bar is None else bar for bar in bars])
+
+
 def sum_back(shadows: list, g: Any, axis: int) -> None:
     """Add the cotangent of a sum of all items of a list to each of them."""
     for i, shadow in enumerate(shadows):
@@ -349,6 +354,7 @@ def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
 SCOPE = {
     "part": part,
     "real_part": real_part,
+    "several": several,
     "total": total,
     "inner": inner,
     "fitted": fitted,

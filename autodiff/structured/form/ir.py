@@ -9,7 +9,7 @@ A block reads the slots it needs by operations `read`, and binds them anew at it
 from __future__ import annotations
 
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from autodiff.structured.form.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedError, join
@@ -411,6 +411,15 @@ class Owned(Named):
 def known(value: Value) -> Any:
     """Return what a value is, or `UNKNOWN`."""
     return value.kind.value if value.kind.is_known else UNKNOWN
+
+
+def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
+    """Yield values; in the place of a tuple that an operation makes of values, these."""
+    for v in values:
+        if v.op.code == "tuple":
+            yield from without_tuples(v.op.args)
+        else:
+            yield v
 
 
 def flat(x: Any) -> list[Any]:

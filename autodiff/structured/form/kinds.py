@@ -234,7 +234,7 @@ def join(a: Kind, b: Kind) -> Kind:
         return Kind(_TEXT)
     if a.is_array and a.general() == b.general():
         return a.general()
-    if a.parts and len(a.parts) == len(b.parts):
+    if a.parts and len(a.parts) == len(b.parts) and a.classes == b.classes:
         parts = tuple([join(p, q) for p, q in zip(a.parts, b.parts, strict=True)])
         return Kind(a.classes, parts=parts)
     raise ManyKindsError
@@ -264,6 +264,14 @@ def samples(kind: Kind, n: int = 2) -> list[Any]:
     if kind.is_text:
         return ["111"]  # a number, a format and a text of several letters
     return [cls(n) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
+
+
+def _kind_made(x: Any) -> Kind:
+    """Return the kind of what a function gives: it may be a named tuple."""
+    cls = type(x)
+    if issubclass(cls, tuple) and hasattr(cls, "_fields"):
+        return kind_of(tuple(x))._replace(classes=frozenset([cls]))
+    return kind_of(x)
 
 
 def _of_one_element(x: Any) -> Any:
@@ -323,7 +331,7 @@ def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], siz
                     made = called(tuple(map(_of_one_element, row)))
             except Exception as error:
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
-            kind = kind_of(made)
+            kind = _kind_made(made)
             if kind.is_known and type(made) is slice:
                 raise UnsupportedError("a slice that depends on values")
             if kind.is_text:

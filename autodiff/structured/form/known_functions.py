@@ -97,7 +97,12 @@ _NEW = frozenset(
     | {np.quantile, np.average, np.ptp, np.nansum, np.nanmean, np.trace, np.trapezoid, np.polyval}
     | {np.ediff1d, np.block, np.sinc, np.unwrap, np.bincount, np.delete, np.insert}
     | {np.take, np.take_along_axis, np.select, np.append, np.column_stack, np.ndarray.clip}
+    | {np.linalg.qr, np.linalg.eigh, np.linalg.eig, np.linalg.svd, np.linalg.slogdet}
+    | {np.linalg.lstsq, np.linalg.multi_dot}
 )
+
+_NEW_OF_SCIPY = frozenset({"cho_factor", "eigh", "lu_factor", "svd"})
+"""Those of ``scipy.linalg``, which is not imported for it."""
 
 # Methods of arrays that do what the function of the same name does.
 _METHODS = frozenset(
@@ -130,8 +135,11 @@ def method_of_number(classes: frozenset[type], name: str) -> Any:
 
 
 def makes_new(f: Any) -> bool:
-    """Whether a function returns an array that shares memory with no other."""
-    if isinstance(f, np.ufunc) or f in _NEW or getattr(f, "__module__", "") == "_operator":
+    """Whether a function returns an array, or several, that share memory with no other."""
+    module = getattr(f, "__module__", None) or ""
+    if isinstance(f, np.ufunc) or f in _NEW or module == "_operator":
+        return True
+    if module.startswith("scipy.linalg.") and f.__name__ in _NEW_OF_SCIPY:
         return True
     return facts_of(f).is_own
 

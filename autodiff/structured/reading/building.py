@@ -24,6 +24,7 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     blocks_of,
+    without_tuples,
 )
 from autodiff.structured.form.kinds import (
     SCALARS,
@@ -395,10 +396,27 @@ class Builder:
             len(everything) == {np.diff: 1, np.ndarray.astype: 2}.get(f) and not options
         )
         if kind.is_array and not is_own:
-            for v in everything:
-                if v.kind.is_array:
-                    self.may_share.append((value, v))
+            values = without_tuples(everything)
+            self.may_share += [(value, v) for v in values if v.kind.is_array]
         return value
+
+    def taken_apart(self, made: Value) -> list[Value]:
+        """Return the parts of the tuple that a call has made, in the block that makes it."""
+        parts: list[Value] = []
+        values = without_tuples([*made.op.args, *made.op.options.values()])
+        given = [v for v in values if v.kind.is_array]
+        for i, kind in enumerate(made.kind.parts):
+            if kind.parts:
+                raise UnsupportedError(f"{made.op.f} returns tuples in a tuple")
+            if kind.is_known:
+                parts.append(self.const(kind.value))
+                continue
+            part = self.made(Op("part", [made], data=i), kind)
+            if kind.is_array and not makes_new(made.op.f):
+                others = [*given, *[p for p in parts if p.kind.is_array]]
+                self.may_share += [(part, v) for v in others]
+            parts.append(part)
+        return parts
 
     def reshaped(self, x: Value, shape: Value, ndim: int) -> Value:
         """Read an array in another shape: a view, or a copy where it lies so in memory."""

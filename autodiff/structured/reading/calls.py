@@ -18,6 +18,7 @@ from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
+    Kind,
     UnsupportedError,
 )
 from autodiff.structured.form.known_functions import (
@@ -261,13 +262,19 @@ class Calls(Sequences):
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
-        if isinstance(f, np.ufunc) and len(values) == f.nin + 1 and f.nout == 1:
-            named["out"] = values.pop()
-        out = named.pop("out", None) if isinstance(f, np.ufunc) else None
-        if "where" in named or _may_write(f, len(values), named):
-            raise UnsupportedError("an argument out, where or overwrite")
+        out = _taken_out(f, values, named)
         made = self.call(f, values, named)
+        if made.op.code == "call" and _has_parts_of_its_own(made.kind):
+            return self._several(made)
         return made if out is None or known(out) is None else self.filled(out, made)
+
+    def _several(self, made: Value) -> tuple:
+        """Return the tuple that a call has made, as its parts."""
+        (cls,) = made.kind.classes
+        kind = tuple if cls is tuple else record_class(cls)
+        if kind is None:
+            raise UnsupportedError(f"a value of class {cls.__name__}")
+        return kind(self.taken_apart(made))
 
     def _given(self, v: Any) -> Any:
         """Return an argument of a function of ours, in which integers are constants."""
@@ -364,6 +371,25 @@ def _check_arguments(f: Any, args: tuple) -> None:
         raise UnsupportedError("an object as an argument")
     if any(type(a) is Items for a in args) and not _takes_lists(f):
         raise UnsupportedError("a list as an argument")
+
+
+def _has_parts_of_its_own(kind: Kind) -> bool:
+    """Whether it is a tuple that is not a value of the program: of arrays or floats, or named."""
+    if not kind.parts:
+        return False
+    return kind.classes != {tuple} or any(p.has_memory or p.has_floats for p in kind.parts)
+
+
+def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:
+    """Take the argument ``out`` of a ufunc with one result out of its arguments."""
+    out = None
+    if isinstance(f, np.ufunc) and f.nout == 1:
+        if len(values) == f.nin + 1:
+            named["out"] = values.pop()
+        out = named.pop("out", None)
+    if "where" in named or _may_write(f, len(values), named):
+        raise UnsupportedError("an argument out, where or overwrite")
+    return out
 
 
 def _has_rows(x: Any) -> bool:

@@ -185,7 +185,9 @@ def record_class(cls: type) -> type[Record] | None:
 def _has_fields_alone(cls: Any) -> bool:
     """Whether a class is one of named tuples whose fields are what it is called with."""
     fields = getattr(cls, "_fields", None)
-    if type(cls) is not type or type(fields) is not tuple or is_of_library(cls):
+    if type(cls) is not type or type(fields) is not tuple:
+        return False
+    if is_of_library(cls) and cls.__module__.partition(".")[0] not in ("numpy", "scipy"):
         return False
     if any(not _DECIDES_OF_RECORD.isdisjoint(vars(base)) for base in cls.__mro__[:-2]):
         return False

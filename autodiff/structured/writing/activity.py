@@ -17,6 +17,7 @@ from autodiff.structured.form.ir import (
     Value,
     blocks_of,
     flat,
+    without_tuples,
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
@@ -24,7 +25,7 @@ from autodiff.structured.itself import Itself
 from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core.rule import Rule
 
-WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "part", "const", "item", "length"})
+WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "const", "item", "length"})
 """Operations that make values to whose cotangents or shadows those of others belong."""
 
 
@@ -123,10 +124,21 @@ def mark_active(program: Program, variables: set[int]) -> None:
         pass
 
 
+def parts_made(op: Op, block: Block) -> list[Value]:
+    """Return the parts of the tuple that a call makes, as its block reads them."""
+    return [part.out for part in block.ops if part.code == "part" and part.args[0] is op.out]  # type: ignore[misc] # a part is a value
+
+
 def _mark_block(block: Block) -> bool:
     changed = False
     for op in block.ops:
         changed |= _mark_op(op)
+        v = op.out
+        if v is None or op.code != "call" or not (v.kind.parts and v.is_active):
+            continue
+        places = {part.op.data for part in parts_made(op, block)}
+        if v.uses != len(places) or v in block.writes.values():
+            raise UnsupportedError(f"{op.f} returns several numbers that depend on the variables")
     for slot, value in block.writes.items():
         if not value.kind.has_memory and is_active(value) and not slot.is_active:
             slot.is_active = changed = True
@@ -141,14 +153,17 @@ def _mark_op(op: Op) -> bool:
     if op.code in ("list", "dict") or op.code in LIST_WRITES:
         return _mark_list(op)
     value: Any = op.out
-    if op.code == "call" and value.kind.parts and value.kind.has_floats and depends(op):
-        raise UnsupportedError(f"{op.f} returns several numbers that depend on the variables")
+    if op.code == "call" and value.kind.parts:  # its parts are read behind it
+        is_new = value.kind.has_floats and depends(op) and not value.is_active
+        return is_new and _activate(value)
     if not value.kind.is_inexact or is_active(value):
         return False
     if op.code == "read":
         return bool(op.data.is_active) and _activate(value)
     if op.code in ("load", "join"):
         return is_active(op.args[0]) and _activate(value)
+    if op.code == "part":
+        return op.args[0].is_active and _activate(value)
     if op.code == "call":
         return depends(op) and _activate(value)
     return False
@@ -243,12 +258,15 @@ def are_apart(write: Op, made: Op, ops: list[Op]) -> bool:
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
     passed = ops[ops.index(made) + 1 : ops.index(write)]
     passed = [op for op in passed if op.code not in WITHOUT_SWEEP]
-    return not _reach(memory, [v for op in passed for v in (op.out, *op.args)])
+    return not _reach(
+        memory, [v for op in passed for v in (op.out, *op.args, *op.options.values())]
+    )
 
 
 def _reach(memory: Memory, values: list[Value | None]) -> bool:
     """Whether arrays that depend on the variables are in some memory."""
-    return any(v and v.memory and is_active(v) and v.memory.root() is memory for v in values)
+    arrays = without_tuples([v for v in values if v is not None])
+    return any(v.memory and is_active(v) and v.memory.root() is memory for v in arrays)
 
 
 def compares(program: Program) -> bool:

@@ -23,9 +23,11 @@ from autodiff.structured.writing.activity import (
     depends,
     is_active,
     is_left_alone,
+    parts_made,
 )
 from autodiff.structured.writing.call_sweep import is_by_partials, is_product, sweep_call, term_of
 from autodiff.structured.writing.held_sums import HeldSums
+from autodiff.structured.writing.recorded_sweep import sweep_several
 from autodiff.structured.writing.rules.bound_rules import hands_on, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import is_made_of_parts
 from autodiff.structured.writing.signs import (
@@ -218,7 +220,7 @@ class BlockSweep:
             (self.write_list if op.code in LIST_WRITES else self.write)(op)
             return
         v = op.out
-        if op.code in WITHOUT_SWEEP or not is_active(v):
+        if op.code in WITHOUT_SWEEP or op.code == "part" or not is_active(v):
             return
         if op.code in ("list", "dict", "join"):
             self.held.settle_all()
@@ -226,6 +228,12 @@ class BlockSweep:
             self.list_of(op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
+            return
+        if v.kind.parts:
+            parts = parts_made(op, self.block)
+            bars = {p.op.data: self.bar(p, False, False) for p in parts if is_active(p)}
+            if any(bars.values()):
+                sweep_several(self, op, parts, bars)
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
         once = op.code == "load" or (len(active) == 1 and not is_made_of_parts(op))

@@ -11,6 +11,7 @@ from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
+from autodiff.structured.writing.recorded_sweep import gather, recorded, rule_that_records
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import (
@@ -38,7 +39,7 @@ from autodiff.structured.writing.slopes import (
     terms_of_quotient,
 )
 from autodiff.structured.writing.strided_parts import strided_part
-from chainrules_core.define import DecomposeRule, LinearRule
+from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
 _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
@@ -85,18 +86,14 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
         return
     if _by_einsum(s, op, g):
         return
-    bound = op.rule
-    if bound is None or isinstance(bound.rule, DecomposeRule):
-        raise UnsupportedError(f"{op.f} without a rule that records")
+    bound = rule_that_records(op)
     rule = bound.rule
-    if any(isinstance(v, Value) and is_active(v) for v in bound.options.values()):
-        raise UnsupportedError("an option that depends on the variables")
     if is_elementwise(op):
         _scalar_rule(s, op, bound, g)
     elif isinstance(rule, LinearRule) and _is_plain(bound):
         _linear_rule(s, op, bound, g)
     else:
-        _recorded(s, op, bound, g)
+        recorded(s, op, bound, g)
 
 
 def _reshaped(s: Any, x: Value, g: str) -> str:
@@ -377,7 +374,7 @@ def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     for k, (_, term) in enumerate(terms):
         s.out.add(f"p{k} = {term}")
     for k, (a, _) in enumerate(terms):
-        _gather(s, a, f"p{k}")
+        gather(s, a, f"p{k}")
 
 
 def is_product(op: Op) -> bool:
@@ -452,38 +449,6 @@ def _of_itself(s: Any, bound: Bound, subscripts: str, g: str) -> bool:
     else:
         s.add_to(v, product(twice, e.need(v)))
     return True
-
-
-def _gather(s: Any, v: Value, text: str) -> None:
-    """Add what a rule has returned for a value: it may be a thunk, a zero, or broadcast."""
-    if v.op.code == "tuple":
-        for i, part in enumerate(v.op.args):
-            if is_active(part):
-                _gather(s, part, f"part({text}, {i})")
-        return
-    if s.is_complex and not v.is_complex:
-        text = f"real_part({text})"
-    if s.e.has_shadow(v):
-        s.out.add(f"gather({s.shadow_of(v)}, {text})")
-    elif v.kind.is_array:
-        s.add_to(v, f"settled({text}, {s.e.shape_of(v)})")
-    else:
-        s.add_to(v, f"number({text})")
-
-
-def _recorded(s: Any, op: Op, bound: Bound, g: str) -> None:
-    """Call the pullback that the forward function has pushed."""
-    e = s.e
-    out: Any = op.out
-    wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
-    for v in (*bound.args, *bound.options.values(), out):
-        if isinstance(v, Value):
-            e.reads(v)  # the pullback may hold it
-    pull = f"{out.name}_pull"
-    e.pushing[pull] = pull
-    s.out.add(f"q = {pull}({g})")
-    for k, v in enumerate(wanted):
-        _gather(s, v, f"q[{k}]")
 
 
 def _is_plain(bound: Bound) -> bool:

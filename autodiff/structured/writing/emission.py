@@ -33,6 +33,7 @@ from autodiff.structured.form.ir import (
     While,
     binds,
     blocks_of,
+    without_tuples,
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import is_active, leaves_alone
@@ -336,8 +337,9 @@ class Emitter(ForwardWriter):
 
     def reads(self, v: Value) -> None:
         """Note that the sweep of this operation reads what an array holds."""
-        if v.memory is not None and v.memory.root().is_written:
-            v.memory.root().readers.add((self.current, v))
+        for x in without_tuples([v]):
+            if x.memory is not None and x.memory.root().is_written:
+                x.memory.root().readers.add((self.current, x))
 
     def must_restore(self, op: Op, ops: list[Op]) -> bool:
         """Whether what a write overwrites is read in the sweep after the write is passed.

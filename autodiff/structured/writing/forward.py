@@ -22,7 +22,7 @@ from autodiff.structured.writing.rules.calls_without_rules import is_display
 from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
 
-_NEW = ("call", "load", "list", "dict", "item", "join")  # each makes what has a shadow
+_NEW = ("call", "part", "load", "list", "dict", "item", "join")  # each makes what has a shadow
 
 
 class ForwardWriter(Writer):
@@ -360,6 +360,8 @@ class ForwardWriter(Writer):
                 f"if {value.name}.ndim != {value.kind.ndim} or {value.name}.dtype != {dtype}: "
                 "raise Changed"
             )
+        elif value.kind.parts:
+            self.out.add(f"if len({value.name}) != {len(value.kind.parts)}: raise Changed")
         elif value.kind.is_scalar:
             loose = {bool, float} if value in self.plain.loose else set()
             classes = self.constants.name(tuple(sorted(value.kind.classes | loose, key=repr)))
@@ -482,6 +484,8 @@ def _is_checked(op: Op) -> bool:
     """Whether the kind of a result could depend on values, or on shapes."""
     if op.code == "join" or op.data is CALLED:
         return True
+    if op.code == "part":  # of what a call returns, or of a shape
+        return op.args[0].op.code == "call" and _is_checked(op.args[0].op)
     if op.code != "call" or isinstance(op.f, np.ufunc):
         return False
     if op.f is operator.pow:

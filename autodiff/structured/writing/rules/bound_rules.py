@@ -23,7 +23,7 @@ def resolve_rules(blocks: Any) -> None:
     """Find the rule for each call whose value may depend on the variables."""
     for block in blocks:
         for op in block.ops:
-            if op.code == "call" and op.out.kind.is_inexact:
+            if op.code == "call" and op.out.kind.has_floats:
                 op.rule = _rule_of(op)
 
 

@@ -1,0 +1,64 @@
+"""The sweep of a call by the pullback that its rule returns: it may return several results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.structured.form.ir import Op, Value
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.writing.activity import is_active
+from autodiff.structured.writing.rules.bound_rules import Bound
+from chainrules_core.define import DecomposeRule
+
+
+def sweep_several(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None]) -> None:
+    """Pull the cotangents of the parts of a tuple back, by the rule of the call that makes it."""
+    bound = rule_that_records(op)
+    for part in parts:
+        s.e.reads(part)  # the pullback may hold it
+    kind: Any = op.out.kind  # type: ignore[union-attr] # a call makes a value
+    (cls,) = kind.classes
+    texts = [str(bars.get(i)) for i in range(len(kind.parts))]
+    recorded(s, op, bound, f"several({s.e.constants.name(cls)}, {', '.join(texts)})")
+
+
+def rule_that_records(op: Op) -> Bound:
+    """Return the rule of a call, which records a pullback."""
+    bound = op.rule
+    if bound is None or isinstance(bound.rule, DecomposeRule):
+        raise UnsupportedError(f"{op.f} without a rule that records")
+    if any(isinstance(v, Value) and is_active(v) for v in bound.options.values()):
+        raise UnsupportedError("an option that depends on the variables")
+    return bound
+
+
+def gather(s: Any, v: Value, text: str) -> None:
+    """Add what a rule has returned for a value: it may be a thunk, a zero, or broadcast."""
+    if v.op.code == "tuple":
+        for i, part in enumerate(v.op.args):
+            if is_active(part):
+                gather(s, part, f"part({text}, {i})")
+        return
+    if s.is_complex and not v.is_complex:
+        text = f"real_part({text})"
+    if s.e.has_shadow(v):
+        s.out.add(f"gather({s.shadow_of(v)}, {text})")
+    elif v.kind.is_array:
+        s.add_to(v, f"settled({text}, {s.e.shape_of(v)})")
+    else:
+        s.add_to(v, f"number({text})")
+
+
+def recorded(s: Any, op: Op, bound: Bound, g: str) -> None:
+    """Call the pullback that the forward function has pushed."""
+    e = s.e
+    out: Any = op.out
+    wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
+    for v in (*bound.args, *bound.options.values(), out):
+        if isinstance(v, Value):
+            e.reads(v)  # the pullback may hold it
+    pull = f"{out.name}_pull"
+    e.pushing[pull] = pull
+    s.out.add(f"q = {pull}({g})")
+    for k, v in enumerate(wanted):
+        gather(s, v, f"q[{k}]")
