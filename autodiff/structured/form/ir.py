@@ -442,6 +442,19 @@ def blocks_of(body: list) -> Iterator[Block]:
             yield from blocks_of(node.otherwise)
 
 
+def tests_of(body: list) -> Iterator[Value]:
+    """Yield the tests of all branches and loops of a list of nodes."""
+    for node in body:
+        if isinstance(node, If):
+            yield node.test
+            yield from tests_of([*node.then, *node.otherwise])
+        elif isinstance(node, While):
+            yield node.test
+            yield from tests_of([*node.before, *node.body])
+        elif isinstance(node, For):
+            yield from tests_of(node.body)
+
+
 def binds(body: list, slot: Slot) -> bool:
     """Whether statements bind a variable, as the target of a loop too."""
     for node in body:
