@@ -445,7 +445,7 @@ class Builder:
         try:
             with np.errstate(all="raise"):
                 made = f(*[v.kind.value for v in args], **named)
-        except Exception as error:
+        except Exception as error:  # the function's own: it is raised where the call is made
             raise UnsupportedError(f"{f} fails") from error
         if isinstance(made, np.ndarray):
             # A new one each time: it may be written into.
