@@ -88,15 +88,17 @@ def _alike(op: Op) -> Any:
         found = OF_COMPLEX.get(op.f) or (PARTS.get(op.f) if has_parts else None)
         return found if found is not None and _is_ruled_by_library(op) else None
     if op.f is math.hypot and len(others) == 1:
-        return np.hypot
+        return np.hypot if _is_ruled_by_library(op) else None
     found = ALIKE.get(op.f)
     if found is not None and not any(a.kind.is_complex or a.kind.value is None for a in op.args):
         is_own = len(op.args) == found[1] and _is_ruled_by_library(op)
         return found[0] if is_own else None
     if op.f in (operator.mul, np.multiply) and len(others) == 1 and x is others[0]:
         return np.square if not x.kind.is_integral and _is_ruled_by_library(op) else None
-    is_power = op.f in (operator.pow, np.power) and len(others) == 1
-    return np.square if is_power and known(others[0]) in (2, 2.0) else None
+    is_square = (
+        op.f in (operator.pow, np.power) and len(others) == 1 and known(others[0]) in (2, 2.0)
+    )
+    return np.square if is_square and _is_ruled_by_library(op) else None
 
 
 def _may_be_real(x: Value) -> bool:
