@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import inspect
 import math
 import operator
 import types
@@ -106,7 +107,8 @@ class Calls(Sequences):
             and rrule.entry(f) is None
             and (is_plain_class(f) or record_class(f))
         ):
-            return self.instance(f, self._displayed(node.args), self._named(node))
+            args = self._displayed(node.args, _number_of_parameters(f, node))
+            return self.instance(f, args, self._named(node))
         if f in _TAKERS:
             node = self._taking(f, node)
         if f in RESHAPES:
@@ -134,7 +136,7 @@ class Calls(Sequences):
         added: list = []
 
         def read() -> None:
-            args.extend(self._displayed(node.args))
+            args.extend(self._displayed(node.args, _number_of_parameters(f, node)))
             if f is sum and args:  # a generator: each was added before the next was made
                 added.extend(self._arrays_in(args[0]))
 
@@ -193,7 +195,7 @@ class Calls(Sequences):
         """Read a call of a function inside, a method, or an object."""
         if type(f) in OBJECTS:
             f = self.method(f, "__call__")
-        args = self._displayed(node.args)
+        args = self._displayed(node.args, _number_of_parameters(f, node))
         if type(f) is Method and rrule.entry(f.function) is not None:
             raise UnsupportedError("a method with a rule")
         if type(f) is Method:
@@ -345,6 +347,24 @@ def _has_parts_of_its_own(kind: Kind) -> bool:
     if not kind.parts:
         return False
     return kind.classes != {tuple} or any(p.has_memory or p.has_floats for p in kind.parts)
+
+
+def _number_of_parameters(f: Any, node: ast.Call) -> int | None:
+    """Return how many arguments a call by position has; None if it could be several numbers."""
+    if node.keywords:
+        return None
+    if type(f) is types.FunctionType:
+        code = f.__code__
+        is_open = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
+        has_others = f.__defaults__ or code.co_kwonlyargcount or is_open
+        return None if has_others else code.co_argcount
+    if type(f) is LocalFunction:
+        a = f.node.args
+        has_others = a.vararg or a.kwarg or a.kwonlyargs or a.defaults
+        return None if has_others else len(a.posonlyargs) + len(a.args)
+    if isinstance(f, type) and record_class(f) and not getattr(f, "_field_defaults", True):
+        return len(f._fields)  # type: ignore[attr-defined] # it is a named tuple
+    return None
 
 
 def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:

@@ -36,14 +36,28 @@ class Sequences(Lists):
             raise UnsupportedError("a dict with keys that are no texts or integers")
         return Named(zip(keys, map(self.expression, node.values), strict=True))
 
-    def _displayed(self, nodes: list[ast.expr]) -> list:
+    def _displayed(self, nodes: list[ast.expr], wanted: int | None = None) -> list:
+        """Read what is displayed, or given to a function that takes as many as are `wanted`.
+
+        An array or list after a star then has as many items as are missing, which the code checks.
+        """
         parts: list = []
+        has_one = sum(isinstance(node, ast.Starred) for node in nodes) == 1
         for node in nodes:
-            if isinstance(node, ast.Starred):
-                parts += self._parts_of(self.expression(as_list(node.value)))
-            else:
+            if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
+                continue
+            x = self.expression(as_list(node.value))
+            is_open = type(x) is Value and (x.kind.is_array or x.kind.is_list)
+            if is_open and has_one and wanted is not None:
+                parts += self._unpacked(x, wanted - len(nodes) + 1)
+            else:
+                parts += self._parts_of(x)
         return parts
+
+    def _unpacked(self, value: Any, n: int) -> list:
+        """Return the parts of what has `n` of them, which the code checks if it is not known."""
+        raise NotImplementedError
 
     def _parts_of(self, x: Any) -> list:
         """Return the parts of what is known to have so many."""

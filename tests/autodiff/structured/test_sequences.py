@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -312,3 +312,44 @@ def test_a_tuple_in_a_list_stays_one(runs: list[str]) -> None:
     with pytest.raises(TypeError, match="item assignment"):
         gradient(written_into_a_tuple, X)
     assert set(runs) <= {"asked_for_its_class"}  # where each part of the tuples has a list
+
+
+class Pair(NamedTuple):
+    mass: Any
+    speed: Any
+
+
+def energy(mass: Any, speed: Any, scale: Any) -> Any:
+    return mass * speed**2 * scale
+
+
+def given_after_a_star(x: Any) -> Any:
+    rows = x.reshape(2, 2) * 1.0
+    grown = []
+    total = 0.0
+    for row in rows:
+        pair = Pair(*row)
+        grown.append(pair.mass * pair.speed)
+        total += energy(*row, x[3]) + energy(x[0], *row) + (lambda a, b: a - b**2)(*row)
+        row[0] = total
+    return total * energy(*grown, 0.5) + np.sum(rows)
+
+
+def given_too_many(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        total += energy(*x[: 3 + (k > 1)])
+    return total
+
+
+def test_arrays_after_a_star(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have as many items as the function takes, or the call raises what it raises."""
+    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
+        gradient(given_too_many, X)
+
+    def sweeps(self: calls.Run, bars: list) -> tuple:
+        return self.swept(bars)
+
+    monkeypatch.setattr(calls.Run, "cotangents", sweeps)
+    check_gradient(given_after_a_star, X)
+    assert "given_after_a_star" in runs
