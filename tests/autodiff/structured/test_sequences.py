@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from autodiff.structured import calls
 from tests.helpers import check_gradient
 
@@ -353,3 +353,40 @@ def test_arrays_after_a_star(runs: list[str], monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(calls.Run, "cotangents", sweeps)
     check_gradient(given_after_a_star, X)
     assert "given_after_a_star" in runs
+
+
+def arrays_in_displays(x: Any) -> Any:
+    y, total, first = x * 1.0, 0.0, [x[0], x[1]]
+    for k in range(3):
+        y = np.array([*y[2:], 0.0, *y[:1], y[0] * x[k]])
+        held = [y[0], *y]
+        y[0] = x[k]
+        held.append(total)
+        both = [*first, 1.0]
+        first.append(x[k])
+        total += held[1] * held[-2] * len(held) + both[-2] * sum(both)
+        total += max([x[0] * 0.1, *x[k:]]) + len([*x[3:3]])
+    return total + np.sum(y**2)
+
+
+def rows_in_displays(x: Any) -> Any:
+    m, total = np.outer(x, x), 0.0
+    for k in range(3):
+        rows = [m[0], *m]
+        m[k] = total + x
+        total += np.sum(np.array(rows) ** 2) * 0.01
+    return total
+
+
+@pytest.mark.parametrize("f", [arrays_in_displays, rows_in_displays])
+def test_arrays_after_a_star_in_a_list(
+    f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sweeps(self: calls.Run, bars: list) -> tuple:
+        return self.swept(bars)
+
+    monkeypatch.setattr(calls.Run, "cotangents", sweeps)
+    for x in (X, np.append(X, [0.4, -0.2])):  # of another length at a later call
+        check_gradient(f, x)
+        assert value_and_gradient(f, x)[0] == f(x)
+    assert f.__name__ in runs
