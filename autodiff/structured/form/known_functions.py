@@ -11,6 +11,7 @@ from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import rrule
+from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
 
 
@@ -162,3 +163,12 @@ def function_of(f: Any) -> Any:
     if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
         return getattr(np, f.__name__)
     return np.conjugate if f in _CONJUGATES else f
+
+
+def is_own_rule(rule: Any) -> bool:
+    """Whether a rule is one of `chainrules`, and not the user's."""
+    partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
+    written = (*getattr(rule, "adjoints", ()), *[p.function for p in partials])
+    function = getattr(rule, "function", None) or next(filter(None, written), None)
+    author = getattr(function, "without_lists", function)
+    return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"

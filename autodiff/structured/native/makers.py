@@ -118,7 +118,7 @@ class Makers:
         """Return a view of an array with its axes in another order."""
         x = self.elementwise.at_hand(x)
         parts = [p for a in axes for p in (a.parts if isinstance(a, Several) else [a])]
-        if not all(isinstance(p, Known) for p in parts):
+        if not all(isinstance(p, Known) and type(p.x) is int for p in parts):
             raise UnsupportedError("axes that are not known")
         n = len(x.shape)
         order = [p.x % n for p in parts] if parts else list(range(n))[::-1]

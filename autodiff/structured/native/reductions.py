@@ -50,7 +50,9 @@ class Reductions(Lists):
     def einsum(self, subscripts: Any, *operands: Any) -> Any:
         """Return a sum of products: of matrices by BLAS, others by loops over all indices."""
         text = subscripts.x if isinstance(subscripts, Known) else "."
-        if "." in text or not all(isinstance(x, (Array, Tree, Number)) for x in operands):
+        are_numbers = [isinstance(x, Number) for x in operands]
+        is_other = not all(isinstance(x, (Array, Tree, Number)) for x in operands)
+        if "." in text or is_other or all(are_numbers):
             raise UnsupportedError("this call of einsum in machine code")
         inputs, output = subscripts_of(text)
         sizes: dict[str, Any] = {}
@@ -66,11 +68,8 @@ class Reductions(Lists):
         views = [self._along_labels(*p, order) for p in parts]
         made = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)
         if not summed:  # its axes lie in the order of the result
-            return (
-                made
-                if isinstance(made, Tree)
-                else self.elementwise.computed(made, self.store_of_new())
-            )
+            is_view = isinstance(made, Array)
+            return self.elementwise.computed(made, self.store_of_new()) if is_view else made
         axes = set(range(len(output), len(order)))
         return self.along(np.sum, [made, Several([Known(k) for k in axes])], {})
 

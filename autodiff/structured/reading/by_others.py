@@ -9,9 +9,8 @@ import numpy as np
 
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import function_of, is_own_rule
 from autodiff.structured.reading import numpy_functions as made
-from autodiff.structured.writing.rules.bound_rules import is_of_library
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
 
@@ -330,7 +329,7 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
     if resolved is None:
         return False
     is_step = _OTHERS[f] is _rounded and resolved[0].kind == "non_differentiable"
-    return is_step or is_of_library(resolved[0])
+    return is_step or is_own_rule(resolved[0])
 
 
 def _sample(v: Any) -> Any:

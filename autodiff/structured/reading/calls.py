@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Record, Value, known
 from autodiff.structured.form.kinds import (
@@ -107,8 +108,8 @@ class Calls(Sequences):
             and rrule.entry(f) is None
             and (is_plain_class(f) or record_class(f))
         ):
-            args = self._displayed(node.args, _number_of_parameters(f, node))
-            return self.instance(f, args, self._named(node))
+            wanted = _number_wanted(f, node)
+            return self.instance(f, self._displayed(node.args, wanted), self._named(node))
         if f in _TAKERS:
             node = self._taking(f, node)
         if f in RESHAPES:
@@ -136,7 +137,7 @@ class Calls(Sequences):
         added: list = []
 
         def read() -> None:
-            args.extend(self._displayed(node.args, _number_of_parameters(f, node)))
+            args.extend(self._displayed(node.args, _number_wanted(f, node)))
             if f is sum and args:  # a generator: each was added before the next was made
                 added.extend(self._arrays_in(args[0]))
 
@@ -195,7 +196,7 @@ class Calls(Sequences):
         """Read a call of a function inside, a method, or an object."""
         if type(f) in OBJECTS:
             f = self.method(f, "__call__")
-        args = self._displayed(node.args, _number_of_parameters(f, node))
+        args = self._displayed(node.args, _number_wanted(f, node))
         if type(f) is Method and rrule.entry(f.function) is not None:
             raise UnsupportedError("a method with a rule")
         if type(f) is Method:
@@ -335,6 +336,40 @@ class Calls(Sequences):
         return least
 
 
+def _may_write(f: Any, n: int, options: dict[str, Value]) -> bool:
+    """Whether a call of a library's function is given what it may write into, or told that it may.
+
+    `n` is the number of arguments by place. The option ``copy`` of what makes arrays says neither.
+    """
+    if any(is_written_into(name) for name in options.keys() - {"copy"}):
+        return True
+    if "copy" in options and f is np.nan_to_num:
+        return True
+    place = place_of_out(f) if is_pure_by_rule(f) or f is np.nan_to_num else None
+    return place is not None and n > place
+
+
+def _number_wanted(f: Any, node: ast.Call) -> int | None:
+    """Return how many arguments by place a function of the user's must be given, if that is known.
+
+    It is, if none has a default.
+    """
+    n = 0
+    if type(f) is LocalFunction:
+        a = f.node.args
+        is_open = a.defaults or a.vararg or a.kwarg or a.kwonlyargs
+        return None if is_open else len(a.posonlyargs) + len(a.args) - len(node.keywords)
+    if isinstance(f, type):
+        if record_class(f) is not None:
+            return len(f._fields) - len(node.keywords)  # type: ignore[attr-defined] # it has
+        f, n = getattr(f, "__init__", None), 1
+    if type(f) is not types.FunctionType or f.__defaults__ or f.__code__.co_kwonlyargcount:
+        return None
+    if f.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return None
+    return f.__code__.co_argcount - n - len(node.keywords)
+
+
 def _check_arguments(f: Any, args: tuple) -> None:
     if any(isinstance(a, Instance) for a in args):
         raise UnsupportedError("an object as an argument")
@@ -349,24 +384,6 @@ def _has_parts_of_its_own(kind: Kind) -> bool:
     return kind.classes != {tuple} or any(p.has_memory or p.has_floats for p in kind.parts)
 
 
-def _number_of_parameters(f: Any, node: ast.Call) -> int | None:
-    """Return how many arguments a call by position has; None if it could be several numbers."""
-    if node.keywords:
-        return None
-    if type(f) is types.FunctionType:
-        code = f.__code__
-        is_open = code.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS)
-        has_others = f.__defaults__ or code.co_kwonlyargcount or is_open
-        return None if has_others else code.co_argcount
-    if type(f) is LocalFunction:
-        a = f.node.args
-        has_others = a.vararg or a.kwarg or a.kwonlyargs or a.defaults
-        return None if has_others else len(a.posonlyargs) + len(a.args)
-    if isinstance(f, type) and record_class(f) and not getattr(f, "_field_defaults", True):
-        return len(f._fields)  # type: ignore[attr-defined] # it is a named tuple
-    return None
-
-
 def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:
     """Take the argument ``out`` of a ufunc with one result out of its arguments."""
     out = None
@@ -374,7 +391,7 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
         if len(values) == f.nin + 1:
             named["out"] = values.pop()
         out = named.pop("out", None)
-    if "out" in named or "where" in named or any(n.startswith("overwrite") for n in named):
+    if "out" in named or "where" in named or _may_write(f, len(values), named):
         raise UnsupportedError("an argument out, where or overwrite")
     return out
 

@@ -50,25 +50,22 @@ class Sequences(Lists):
         return Named(zip(keys, map(self.expression, node.values), strict=True))
 
     def _displayed(self, nodes: list[ast.expr], wanted: int | None = None) -> list:
-        """Read what is displayed, or given to a function that takes as many as are `wanted`.
-
-        An array or list after a star then has as many items as are missing, which the code checks.
-        """
+        """Read expressions one after the other; it may be known how many parts are wanted."""
         parts: list = []
-        has_one = sum(isinstance(node, ast.Starred) for node in nodes) == 1
+        is_one = sum(isinstance(node, ast.Starred) for node in nodes) == 1
         for node in nodes:
             if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
                 continue
             x = self.expression(as_list(node.value))
-            if _is_open(x) and has_one and wanted is not None:
-                parts += self._unpacked(x, wanted - len(nodes) + 1)
+            if _is_open(x) and is_one and wanted is not None and len(nodes) - 1 <= wanted:
+                parts += self._unpacked(x, wanted - (len(nodes) - 1))
             else:
                 parts += self._parts_of(x)
         return parts
 
     def _unpacked(self, value: Any, n: int) -> list:
-        """Return the parts of what has `n` of them, which the code checks if it is not known."""
+        """Return the parts of a tuple, or those of an array or list that has so many."""
         raise NotImplementedError
 
     def _parts_of(self, x: Any) -> list:

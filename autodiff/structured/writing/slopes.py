@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
-from autodiff.structured.writing.rules.bound_rules import Bound, is_of_library
+from autodiff.structured.form.known_functions import is_own_rule
+from autodiff.structured.writing.rules.bound_rules import Bound
 from autodiff.structured.writing.rules.partial_source import partial_source
 from autodiff.structured.writing.signs import negative, without_sign
 
@@ -103,7 +104,7 @@ def terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
 
 def slope_of_power(op: Op, bound: Bound, j: int, text: Callable[[int], str]) -> str | None:
     """Write p x^(p - 1), where the exponent is known; None for other slopes."""
-    if op.f not in (operator.pow, np.power) or j or not is_of_library(bound.rule):
+    if op.f not in (operator.pow, np.power) or j or not is_own_rule(bound.rule):
         return None
     x: Any = bound.args[0]
     p: Any = known(bound.args[1]) if len(bound.args) == 2 else None

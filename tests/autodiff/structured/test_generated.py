@@ -13,12 +13,14 @@ from tools.fuzz import generators, judge
 
 # A sum of arrays, and one of them, were each led back to the other one.
 ONCE_WRONG = range(66_000_891, 66_000_892)
+SEEDS = [("loops", range(n, n + 20)) for n in range(0, 120, 20)] + [("loops", ONCE_WRONG)]
+SEEDS += [("given_functions", range(n, n + 20)) for n in range(0, 80, 20)]
 
 
-@pytest.mark.parametrize("seeds", [*(range(n, n + 20) for n in range(0, 120, 20)), ONCE_WRONG])
-def test_programs(seeds: range, traced: Callable, runs: list[str]) -> None:
+@pytest.mark.parametrize("generator, seeds", SEEDS)
+def test_programs(generator: str, seeds: range, traced: Callable, runs: list[str]) -> None:
     for seed in seeds:
-        f, arguments = judge.load(generators.write("loops", seed))
+        f, arguments = judge.load(generators.write(generator, seed))
         with np.errstate(all="ignore"):
             expected = judge.outcome(traced, f, arguments)
             calls.Settings.worth = calls.Settings.least = -1.0

@@ -6,6 +6,7 @@ import gc
 import math
 from collections import namedtuple
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -359,3 +360,41 @@ def test_loops_over_long_tables(traced: Callable, runs: list[str]) -> None:
         check(over_long_tables, traced, A, B)
     EDGES.append((2, 3))
     check(over_long_tables, traced, A, B)
+
+
+class _Point(NamedTuple):
+    x: Any
+    y: Any
+    z: Any
+
+
+@dataclass(frozen=True)
+class _Weights:
+    a: Any
+    b: Any
+    c: Any
+
+    def of(self, p: _Point) -> Any:
+        return self.a * p.x + self.b * p.y * p.z - self.c
+
+
+def _mixed(a: Any, b: Any, c: Any) -> Any:
+    return a * b - c
+
+
+def spread_rows(x: Any) -> Any:
+    total = 0.0
+    for row in x:
+        p, w = _Point(*row), _Weights(*row[::-1])
+        total = total + w.of(p) * _mixed(*row) + _mixed(*row[:2], c=p.x) + _mixed(p.y, *row[1:])
+    return total
+
+
+def test_arrays_as_arguments_one_by_one(traced: Callable, runs: list[str]) -> None:
+    x = np.cos(np.arange(12.0)).reshape(4, 3)
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(spread_rows, x), traced(spread_rows, x), rtol=1e-12)
+    assert runs == ["spread_rows"] * 2
+    for wrong in (x[:, :2], np.ones((2, 4))):
+        with pytest.raises(TypeError):
+            gradient(spread_rows, wrong)

@@ -39,7 +39,7 @@ from autodiff.structured.native.numbers.comparisons import (
 from autodiff.structured.native.numbers.complexes import is_complex, whole_of
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS, Library
+from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
@@ -69,7 +69,20 @@ MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 # Of integers they make integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
 # Of two infinities, which make a NaN here, the processor takes note.
-_WRITTEN = {np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))"}
+_WRITTEN: dict[Any, str] = {
+    np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))",
+    **dict.fromkeys([math.isnan, np.isnan], "{0} != {0}"),
+    **dict.fromkeys([math.isfinite, np.isfinite], "abs({0}) < inf"),
+    math.radians: "{0} * 0.017453292519943295", math.degrees: "{0} * 57.29577951308232",
+    math.exp2: "2.0 ** {0}",
+    np.fmax: "{1} if {0} != {0} or {0} < {1} else {0}",
+    np.fmin: "{1} if {0} != {0} or {0} > {1} else {0}",
+}  # fmt: skip
+_SPECIAL = {
+    "expit": "1.0 / (1.0 + exp(-{0}))", "logit": "log({0} / (1.0 - {0}))",
+    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
+}  # fmt: skip
+"""Functions of `scipy.special`, which need not be loaded."""
 _ARITHMETIC = {
     ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
     ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
@@ -247,6 +260,7 @@ class Scalars(Integers, Comparisons):
         ufunc = facts_of(f).ufunc
         text = (
             _WRITTEN.get(f)
+            or (_SPECIAL.get(f.__name__) if _is_special(f) else "")
             or facts_of(f).loops
             or (facts_of(ufunc).loops if ufunc is not None else "")
         )
@@ -255,7 +269,7 @@ class Scalars(Integers, Comparisons):
             tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
-        if getattr(f, "__module__", "") == "math" or _is_special(f):
+        if getattr(f, "__module__", "") == "math" or (_is_special(f) and self.has(f.__name__)):
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
         f = f.function if isinstance(f, Partial) else f
         if inspect.isfunction(f):
@@ -453,9 +467,9 @@ class Scalars(Integers, Comparisons):
 
 
 def _is_special(f: Any) -> bool:
-    """Whether a function is one of SciPy's that the C library has, too."""
+    """Whether a function is one of `scipy.special`."""
     own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
-    return own is not None and own is f and Library.has(f.__name__)
+    return own is not None and own is f
 
 
 def _named(name: str, outer: dict) -> Any:

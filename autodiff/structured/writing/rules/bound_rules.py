@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import function_of, is_own_rule
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS, size_of_float
@@ -40,18 +40,6 @@ def is_elementwise(op: Op) -> bool:
     """Whether the sweep multiplies by partial derivatives, element by element."""
     rule = getattr(op.rule, "rule", None)
     return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
-
-
-def _partials_of(rule: Any) -> tuple:
-    return rule.partials[0] if isinstance(rule, ScalarRule) else ()
-
-
-def is_of_library(rule: Any) -> bool:
-    """Whether a rule is the library's, not the user's."""
-    written = (*getattr(rule, "adjoints", ()), *[p.function for p in _partials_of(rule)])
-    function = getattr(rule, "function", None) or next(filter(None, written), None)
-    author = getattr(function, "without_lists", function)
-    return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
 
 
 def hands_on(bound: Bound, j: int) -> bool:
@@ -119,7 +107,7 @@ def _may_be_real(x: Value) -> bool:
 def _is_ruled_by_library(op: Op) -> bool:
     entry = rrule.entry(key_of(function_of(op.f))[0])
     found = None if entry is None else _resolved(entry, op, False)
-    return found is not None and is_of_library(found[0])
+    return found is not None and is_own_rule(found[0])
 
 
 _SIZES = (abs, np.abs, operator.abs, math.fabs)

@@ -14,7 +14,7 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import SCALARS
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import function_of, is_own_rule
 from autodiff.structured.runtime_calls import (
     cholesky_back,
     convolve_back,
@@ -27,7 +27,6 @@ from autodiff.structured.runtime_calls import (
     norm_back,
     prod_back,
 )
-from autodiff.structured.writing.rules.bound_rules import is_of_library
 
 _DISPLAYS = (np.array, np.asarray)
 _COPIES = (np.copy, np.ndarray.copy, np.array)
@@ -76,7 +75,7 @@ def is_copy(op: Op) -> bool:
 def is_reshape(op: Op) -> bool:
     """Whether an operation gives an array another shape."""
     is_one = function_of(op.f) is np.reshape and len(op.args) == 2 and not op.options
-    return is_one and op.args[0].kind.is_array and is_of_library(getattr(op.rule, "rule", None))
+    return is_one and op.args[0].kind.is_array and is_own_rule(getattr(op.rule, "rule", None))
 
 
 def is_made_of_parts(op: Op) -> bool:
@@ -236,13 +235,13 @@ def is_choice(op: Op) -> bool:
     """Whether it chooses elements by a condition: ``np.where(condition, a, b)``."""
     if op.f is not np.where or len(op.args) != 3 or op.options or not op.out.kind.is_array:  # type: ignore[union-attr] # a call
         return False
-    return is_of_library(getattr(op.rule, "rule", None))
+    return is_own_rule(getattr(op.rule, "rule", None))
 
 
 def is_conjugate(op: Op) -> bool:
     """Whether it conjugates a complex number or array."""
     is_one = function_of(op.f) is np.conjugate and len(op.args) == 1 and not op.options
-    return is_one and op.args[0].is_complex and is_of_library(getattr(op.rule, "rule", None))
+    return is_one and op.args[0].is_complex and is_own_rule(getattr(op.rule, "rule", None))
 
 
 def of_matrices(op: Op) -> Any:
@@ -264,4 +263,4 @@ def _is_plain(op: Op) -> bool:
         kind.dtype in dtypes or (kind.is_scalar and kind.classes <= _FLOATS) for kind in given
     ):
         return False
-    return is_of_library(getattr(op.rule, "rule", None))
+    return is_own_rule(getattr(op.rule, "rule", None))

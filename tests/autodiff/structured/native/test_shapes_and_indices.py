@@ -74,11 +74,24 @@ def errors(m: Any, v: Any) -> Any:
     return s
 
 
+def special(m: Any, v: Any) -> Any:
+    s = 0.0
+    for i in range(4):
+        x = 30.0 * v[i] - 3.0 * m[0, i, i]
+        s = s + scipy.special.expit(x) * scipy.special.ndtr(0.2 * x) + math.exp2(v[i])
+        s = s + scipy.special.logit(scipy.special.expit(v[i])) * math.radians(v[i])
+        s = s + (math.degrees(v[i]) if not math.isnan(x) and math.isfinite(x) else 0.0)
+        s = s + np.sum(scipy.special.expit(m[1] * 20.0) * np.fmax(m[1], v) - np.fmin(m[2], v[i]))
+        if np.isnan(m[0]).any() or not np.isfinite(m[1]).all():
+            s = s + np.sum(scipy.special.ndtr(m[0]))
+    return s
+
+
 M = np.cos(np.arange(48.0)).reshape(3, 4, 4)
 V = np.sin(np.arange(1.0, 5.0))
 
 
-@pytest.mark.parametrize("f", [products, shapes, orders, along_axes, errors])
+@pytest.mark.parametrize("f", [products, shapes, orders, along_axes, errors, special])
 def test_gradients(
     f: Callable, made: list[Structured], traced: Callable, by_numpy: Callable
 ) -> None:
