@@ -27,10 +27,11 @@ from autodiff.dispatch.call import outputs
 from autodiff.errors import DifferentiationError
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
+from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.forms import KNOWN, PLAIN, form_of, key_of_form
+from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError
+from autodiff.structured.forms import KNOWN, PLAIN, Taken, key_of_form
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
@@ -137,15 +138,16 @@ def _called(
         return body(*args)
     if programs.keywords:
         body = functools.partial(_by_name, body, programs.keywords)
-    leaves: list = []
-    form = tuple([form_of(a, leaves) for a in args])
-    tape = programs.tape_of(tuple(leaves))
+    taken = Taken(programs.takes_objects_apart)
+    form = tuple(map(taken.form_of, args))
+    leaves = tuple(taken.leaves)
+    tape = programs.tape_of(leaves)
     if tape is None:
         recording = program_tape()
         if recording is None:
             return body(*args)
-        return recording.with_loops(programs, g, body, args, tuple(leaves), form)
-    return programs.call(g, body, args, tuple(leaves), form, tape)
+        return recording.with_loops(programs, g, body, args, leaves, form)
+    return programs.call(g, body, args, leaves, form, tape, taken.objects)
 
 
 def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
@@ -188,6 +190,7 @@ class Programs:
         self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
+        self.takes_objects_apart = False  # since it binds attributes of objects that it is given
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -223,7 +226,7 @@ class Programs:
 
     def call(
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
-        tape: Tape,
+        tape: Tape, objects: list,
     ) -> Any:  # fmt: skip
         """Make the call, by a program if there is one."""
         if not self.known and not self.is_worth_it(leaves):
@@ -255,7 +258,7 @@ class Programs:
             del self.known[key]
             self.failures += 1
             return body(*args)
-        if not can_run(program, leaves, outside):
+        if not (can_run(program, leaves, outside) and program.may_bind(objects, leaves)):
             return body(*args)
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
@@ -272,7 +275,7 @@ class Programs:
         if program.hides_decisions:
             places = [leaves[i]._index for i in program.active]
             tape.decisions[run] = UnnotedCall(places, run.traced_again)
-        return recorded(run, g, leaves, tape)
+        return _with_attributes(program, recorded(run, g, leaves, tape), objects)
 
     def timed(self, body: Callable, args: tuple) -> Any:
         """Trace a call, and note how long that takes."""
@@ -330,6 +333,8 @@ class Programs:
 
         try:
             return Structured(g, form, values, active, self.has_checkpoints)
+        except BindsAttributeError as error:
+            self.why, self.takes_objects_apart = str(error), True
         except UnsupportedError as error:
             self.why = str(error)
         except Exception as error:  # a mistake of the reader's: the function is traced as ever
@@ -388,6 +393,16 @@ def shares_what_it_writes(program: Structured, values: tuple) -> bool:
     return any(
         np.may_share_memory(values[i], x) for i in program.written for j, x in arrays if i != j
     )
+
+
+def _with_attributes(program: Structured, result: Any, objects: list) -> Any:
+    """Bind the attributes of objects that a call has bound; return its own result."""
+    if not program.bound:
+        return result
+    result, *held = result
+    for (k, name), x in zip(program.bound, held, strict=True):
+        attributes.write(x, objects[k], name)
+    return result
 
 
 def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:

@@ -31,59 +31,76 @@ _NESTS = (tuple, list, dict)
 _ALONE = frozenset({*TRACERS, *KNOWN, *PLAIN, *_NESTS, np.ndarray})
 
 
-def form_of(x: Any, leaves: list, depth: int = 0) -> Any:
-    """Return a nest with None for each leaf, which it collects."""
-    if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
-        form = _form_of_object(x, leaves, depth)
-        if form is None:
-            leaves.append(x)
-        return form
-    if type(x) is not dict:
-        return (Items if type(x) is list else tuple)([form_of(v, leaves, depth + 1) for v in x])
-    if not all(type(k) is str for k in x):
-        leaves.append(x)
-        return None
-    return Named({k: form_of(v, leaves, depth + 1) for k, v in x.items()})
+class Taken:
+    """What is taken of arguments, one after the other.
 
+    Parameters
+    ----------
+    apart : bool
+        Whether all objects of the user's are taken apart, also those without traced attributes.
 
-def _form_of_object(x: Any, leaves: list, depth: int) -> Named | Record | None:
-    """Return the form of a named tuple, a function, or an object with traced attributes."""
-    cls = type(x)
-    if cls in _ALONE:
-        return None
-    if cls is types.FunctionType or cls is types.MethodType:
-        return _form_of_function(x, leaves, depth)
-    record = record_class(cls) if isinstance(x, tuple) else None
-    if record is not None and max(len(x), depth) <= _MOST_PARTS:
-        return record([form_of(v, leaves, depth + 1) for v in x])
-    if not is_plain_class(cls) or max(len(leaves), depth) > _MOST_PARTS:
-        return None
-    first = len(leaves)
-    form = Fields(cls, {name: form_of(v, leaves, depth + 1) for name, v in vars(x).items()})
-    if any(type(leaf) in TRACERS for leaf in leaves[first:]):
-        return form
-    del leaves[first:]
-    return None
+    Attributes
+    ----------
+    leaves : list
+        Numbers, arrays, and what a program is made for.
+    objects : list
+        The objects that are taken apart, each before what its attributes hold.
+    """
 
+    def __init__(self, apart: bool = False) -> None:
+        self.apart = apart
+        self.leaves: list = []
+        self.objects: list = []
 
-def _form_of_function(x: Any, leaves: list, depth: int) -> Captured | Owned | None:
-    """Return the form of one of the user's functions, or of a method of an object of the user's."""
-    f = x.__func__ if type(x) is types.MethodType else x
-    if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
+    def form_of(self, x: Any, depth: int = 0) -> Any:
+        """Return a nest with None for each leaf, which it collects."""
+        if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
+            form = self._form_of_object(x, depth)
+            if form is None:
+                self.leaves.append(x)
+            return form
+        if type(x) is not dict:
+            return (Items if type(x) is list else tuple)([self.form_of(v, depth + 1) for v in x])
+        if not all(type(k) is str for k in x):
+            self.leaves.append(x)
+            return None
+        return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})
+
+    def _form_of_object(self, x: Any, depth: int) -> Named | Record | None:
+        """Return the form of a named tuple, a function, or an object that is taken apart."""
+        cls = type(x)
+        if cls in _ALONE:
+            return None
+        if cls is types.FunctionType or cls is types.MethodType:
+            return self._form_of_function(x, depth)
+        record = record_class(cls) if isinstance(x, tuple) else None
+        if record is not None and max(len(x), depth) <= _MOST_PARTS:
+            return record([self.form_of(v, depth + 1) for v in x])
+        if not is_plain_class(cls) or max(len(self.leaves), depth) > _MOST_PARTS:
+            return None
+        before = len(self.leaves), len(self.objects)
+        self.objects.append(x)
+        form = Fields(cls, {name: self.form_of(v, depth + 1) for name, v in vars(x).items()})
+        if self.apart or any(type(leaf) in TRACERS for leaf in self.leaves[before[0] :]):
+            return form
+        del self.leaves[before[0] :], self.objects[before[1] :]
         return None
-    if (
-        rrule.entry(f) is not None
-        or max(_MOST_PARTS // _DEEPEST * depth, len(leaves)) > _MOST_PARTS
-    ):
-        return None
-    if f is not x:
-        return Owned(f, form_of(x.__self__, leaves, depth + 1))
-    code = original_of(f.__code__)
-    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-    own = {name: cells[name] for name in code.co_freevars if name in cells}
-    held = {name: cell.cell_contents for name, cell in own.items() if not is_empty(cell)}
-    held |= {default_name(name): value for name, value in _defaults_of(f).items()}
-    return Captured(f, code, {name: form_of(v, leaves, depth + 1) for name, v in held.items()})
+
+    def _form_of_function(self, x: Any, depth: int) -> Captured | Owned | None:
+        """Return the form of a function of the user's, or of a method of such an object."""
+        f = x.__func__ if type(x) is types.MethodType else x
+        if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
+            return None
+        if rrule.entry(f) is not None or depth > _DEEPEST or len(self.leaves) > _MOST_PARTS:
+            return None
+        if f is not x:
+            return Owned(f, self.form_of(x.__self__, depth + 1))
+        code = original_of(f.__code__)
+        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+        own = {name: cells[name] for name in code.co_freevars if name in cells}
+        held = {name: cell.cell_contents for name, cell in own.items() if not is_empty(cell)}
+        held |= {default_name(name): value for name, value in _defaults_of(f).items()}
+        return Captured(f, code, {name: self.form_of(v, depth + 1) for name, v in held.items()})
 
 
 def _defaults_of(f: types.FunctionType) -> dict[str, Any]:
@@ -109,22 +126,21 @@ def key_of_form(form: Any) -> Any:
     return (kind, *[(k, key_of_form(part)) for k, part in form.items()])
 
 
-def nest_of(form: Any, leaves: Iterator) -> Any:
-    """Return the nest of a form with these leaves."""
+def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
+    """Return the nest of a form with these leaves; it collects the objects that it makes."""
     if form is None:
         return next(leaves)
+    if type(form) is Fields:
+        made: Any = object.__new__(form.cls)
+        objects.append(made)
+        vars(made).update({k: nest_of(part, leaves, objects) for k, part in form.items()})
+        return made
     if isinstance(form, Named):
-        parts = {k: nest_of(part, leaves) for k, part in form.items()}
+        parts = {k: nest_of(part, leaves, objects) for k, part in form.items()}
         if type(form) is Captured:
             return _function_with(form.function, parts)
-        if type(form) is Owned:
-            return types.MethodType(form.function, parts["__self__"])
-        if type(form) is not Fields:
-            return parts
-        made: Any = object.__new__(form.cls)
-        vars(made).update(parts)
-        return made
-    made = [nest_of(part, leaves) for part in form]
+        return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
+    made = [nest_of(part, leaves, objects) for part in form]
     if isinstance(form, Record):
         return form.user_class()._make(made)
     return made if type(form) is Items else tuple(made)

@@ -184,7 +184,7 @@ def as_one_step(
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
     """Whether a step can run a program: a recording must see comparisons that decide alone."""
     outside = program.outside(g)
-    if program.hides_decisions or outside is None:
+    if program.hides_decisions or program.bound or outside is None:
         return False
     try:
         return program.is_machine_code((*map(bare, leaves), *outside))

@@ -101,8 +101,12 @@ class Run:
             for i in program.written:
                 args[i] = np.array(args[i], order="K")
             given = iter(args)
-            nests = [nest_of(part, given) for part in self.form]
-            outs = [*flat(self.body(*nests)), *[args[i] for i in program.written]]
+            objects: list = []
+            nests = [nest_of(part, given, objects) for part in self.form]
+            result = self.body(*nests)
+            if program.bound:
+                result = (result, *[vars(objects[k])[name] for k, name in program.bound])
+            outs = [*flat(result), *[args[i] for i in program.written]]
             return tuple([outs[k] for k in chosen])
 
         return Linearised(again, tuple([self.values[i] for i in program.active]), {}, None)

@@ -109,6 +109,8 @@ class Structured:
         self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
         self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
         program = self.program = lowered.program
+        self.bound = program.bound
+        self.outside_objects = lowered.outside_objects
         self.n_arguments = len(args)
         self.positions += range(len(args), len(args) + len(program.captured))
         self.called = _functions_in(program.body, lowered.made_of_others)
@@ -343,6 +345,14 @@ class Structured:
             if type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
                 return None
         return arrays
+
+    def may_bind(self, objects: list, leaves: tuple) -> bool:
+        """Whether no object of which attributes are bound is read in another way as well."""
+        if not self.bound:
+            return True
+        outside = [reference() for reference in self.outside_objects]
+        found = list(map(id, (*objects, *leaves, *outside)))
+        return all(found.count(id(x)) == 1 for x in objects)
 
     def run(self, args: tuple) -> tuple[Any, list, tuple]:
         """Return what the function returns, the written arrays, and the state for the sweep."""

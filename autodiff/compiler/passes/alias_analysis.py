@@ -149,4 +149,4 @@ def without_copies(program: Program) -> Program:
 
     steps = [renamed(step, now) for step in kept]
     outputs = [now(x.i) if type(x) is Ref else x for x in program.outputs]
-    return Program(steps, program.metas, program.inputs, outputs)
+    return Program(steps, program.metas, program.inputs, outputs, program.exact)

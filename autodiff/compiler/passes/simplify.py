@@ -240,7 +240,7 @@ class Simplifier(Algebra):
         try:
             with np.errstate(all="ignore"):
                 value = f(*args, **kwargs)
-        except Exception:
+        except Exception:  # the program raises it where the function would
             return None
         if type(value) is np.ndarray:
             value.setflags(write=False)

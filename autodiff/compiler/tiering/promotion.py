@@ -151,7 +151,7 @@ def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
             return quick(*args)
         except ARITHMETIC:
             raise
-        except Exception:
+        except Exception:  # of numba's, or the user's own, which is raised here again
             variant.run = before
             return before(*args)
 

@@ -265,7 +265,7 @@ class Rules:
         model: Any = np.ndarray(shape, np.uint8, buffer, strides=tuple(strides))
         try:
             view = step.f(model, *args, **(step.kwargs or {}))
-        except Exception:
+        except Exception:  # the options are for other arrays than the model: it is not cut
             return None
         if type(view) is not np.ndarray or not np.may_share_memory(view, buffer):
             return None

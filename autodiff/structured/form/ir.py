@@ -282,11 +282,14 @@ class Program:
         What is called where the function calls itself.
     may_be_views : set of Memory
         Of returned arrays that may or may not be views of others.
+    bound : list of tuple
+        The attributes that are bound of objects that are arguments: of which object, and the name.
+        What they are bound to in the end is returned behind the result.
     """
 
     __slots__ = (
-        "body", "captured", "catches", "has_errstates", "itself", "may_be_views", "parameters",
-        "returned", "slots",
+        "body", "bound", "captured", "catches", "has_errstates", "itself", "may_be_views",
+        "parameters", "returned", "slots",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -299,6 +302,7 @@ class Program:
         self.has_errstates = False
         self.itself: Any = None
         self.may_be_views: set[Memory] = set()
+        self.bound: list[tuple[int, str]] = []
 
 
 class Items(tuple):
@@ -436,6 +440,19 @@ def blocks_of(body: list) -> Iterator[Block]:
         elif isinstance(node, If):
             yield from blocks_of(node.then)
             yield from blocks_of(node.otherwise)
+
+
+def tests_of(body: list) -> Iterator[Value]:
+    """Yield the tests of all branches and loops of a list of nodes."""
+    for node in body:
+        if isinstance(node, If):
+            yield node.test
+            yield from tests_of([*node.then, *node.otherwise])
+        elif isinstance(node, While):
+            yield node.test
+            yield from tests_of([*node.before, *node.body])
+        elif isinstance(node, For):
+            yield from tests_of(node.body)
 
 
 def binds(body: list, slot: Slot) -> bool:

@@ -23,6 +23,10 @@ class NoItemsError(UnsupportedError):
     """An item is read of a list that has had none so far: a later turn of a loop may add some."""
 
 
+class BindsAttributeError(UnsupportedError):
+    """A function binds an attribute of an object that it is given."""
+
+
 class UnboundError(UnsupportedError):
     """A variable is read that may not be bound: a loop binds it, if it has a turn.
 
@@ -325,7 +329,7 @@ def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], siz
                     made = called(row)
                 except ValueError:  # np.squeeze takes axes of one element alone
                     made = called(tuple(map(_of_one_element, row)))
-            except Exception as error:
+            except Exception as error:  # samples may be outside of the domain
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
             kind = _kind_made(made)
             if kind.is_known and type(made) is slice:

@@ -247,7 +247,7 @@ class Loop:
             raise UnequalError(ones)
         try:
             compiled = self.compiled = self._compile()
-        except Exception as error:
+        except Exception as error:  # a mistake of the compiler's: the source runs
             raise SteppedAsideError(f"it could not be compiled: {error}") from error
         self.backward = _caller(backward, compiled, False)
         self.forward = _caller(forward, compiled, True)

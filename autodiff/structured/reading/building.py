@@ -87,6 +87,9 @@ class Builder:
         self.scope: Any = None
         self.depth = 0  # of loops and branches
         self.calling: list = []
+        self.outside_objects: list[Any] = []  # references to those that were read
+        # Of objects that are arguments: the object, and the name.
+        self.bound_attributes: list[tuple[Any, str]] = []
         self.may_share: list[tuple[Value, Value]] = []
         self.flags: list[str] = []  # of the loops that are open
         self.takers: list[tuple] = []  # of what the generators that are open yield
@@ -442,7 +445,7 @@ class Builder:
         try:
             with np.errstate(all="raise"):
                 made = f(*[v.kind.value for v in args], **named)
-        except Exception as error:
+        except Exception as error:  # the function's own: it is raised where the call is made
             raise UnsupportedError(f"{f} fails") from error
         if isinstance(made, np.ndarray):
             # A new one each time: it may be written into.

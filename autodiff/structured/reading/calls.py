@@ -391,7 +391,7 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
         if len(values) == f.nin + 1:
             named["out"] = values.pop()
         out = named.pop("out", None)
-    if "out" in named or "where" in named or _may_write(f, len(values), named):
+    if "where" in named or _may_write(f, len(values), named):
         raise UnsupportedError("an argument out, where or overwrite")
     return out
 

@@ -174,7 +174,7 @@ def _plain_loop(loop: ast.For | ast.While, fresh: Callable[[str], str]) -> list[
     flag = fresh("left")
     before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
     test = ast.UnaryOp(ast.Not(), _read(flag))
-    made = [before, _like(loop, _noted(body, flag)),
+    made = [before, _like(loop, noting_breaks(body, flag, stays=True)),
             ast.If(test, without_else(loop.orelse, fresh), [])]  # fmt: skip
     return [ast.fix_missing_locations(ast.copy_location(node, loop)) for node in made]
 
@@ -189,28 +189,19 @@ def _like(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
     return ast.copy_location(made, loop)
 
 
-def without_break(nodes: list[ast.stmt], flag: str) -> list[ast.stmt]:
-    """Return the statements of one turn: a variable says whether they leave the loop."""
+def noting_breaks(nodes: list[ast.stmt], flag: str, stays: bool) -> list[ast.stmt]:
+    """Return statements in which a variable says, before each ``break``, that the loop is left.
+
+    The ``break`` stays, or is left out: then nothing follows in the turn that it would end.
+    """
     made: list[ast.stmt] = []
     for node in nodes:
         if isinstance(node, ast.Break):
             made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
+            made += [node] if stays else []
         elif isinstance(node, ast.If):
-            branches = without_break(node.body, flag), without_break(node.orelse, flag)
+            branches = [noting_breaks(part, flag, stays) for part in (node.body, node.orelse)]
             made.append(ast.copy_location(ast.If(node.test, *branches), node))
-        else:
-            made.append(node)
-    return made
-
-
-def _noted(nodes: list[ast.stmt], flag: str) -> list[ast.stmt]:
-    """Return statements that say that the loop was left before they leave it."""
-    made: list[ast.stmt] = []
-    for node in nodes:
-        if isinstance(node, ast.Break):
-            made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
-        if isinstance(node, ast.If):
-            made.append(ast.If(node.test, _noted(node.body, flag), _noted(node.orelse, flag)))
         else:
             made.append(node)
     return made

@@ -21,7 +21,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
 from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.iterators import Iterators, Turns
-from autodiff.structured.reading.jumps import breaks, structured, without_break
+from autodiff.structured.reading.jumps import breaks, noting_breaks, structured
 
 _INT = frozenset([int])
 _MOST_ROUNDS = 6
@@ -127,7 +127,7 @@ class Loops(Iterators):
         if left:
             self.bind(left, self.const(False))
         begin()
-        self.statements(without_break(nodes, left) if left else nodes)
+        self.statements(noting_breaks(nodes, left, stays=False) if left else nodes)
         if left:
             self.branches(self.read(left), lambda: None, others)
         else:

@@ -111,14 +111,16 @@ def lower(
 class Lowered:
     """A program, and what was looked up for it."""
 
-    __slots__ = ("guards", "made_of_others", "program")
+    __slots__ = ("guards", "made_of_others", "outside_objects", "program")
 
     def __init__(
-        self, program: Program, guards: list[tuple[dict, Any, Any]], made_of_others: set[Any]
+        self, program: Program, guards: list[tuple[dict, Any, Any]], made_of_others: set[Any],
+        outside_objects: list[Any],
     ) -> None:  # fmt: skip
         self.program = program
         self.guards = guards
         self.made_of_others = made_of_others
+        self.outside_objects = outside_objects
 
 
 class _Lowering(Parameters):
@@ -144,8 +146,12 @@ class _Lowering(Parameters):
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
         self.program.returned = self._statements_of(_statements(node))
+        if self.bound_attributes:
+            held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
+            self.program.returned = (self.program.returned, *held)
+            self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
         if not _can_be_returned(self.program.returned):
-            raise UnsupportedError("a list, dict or function as a result")
+            raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
         self.program.body = self.body
         for slot, where in self.arrays:
@@ -157,9 +163,9 @@ class _Lowering(Parameters):
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
         self.check_spared()
-        if self.program.itself is not None and self.program.captured:
-            raise UnsupportedError("a function that calls itself and reads arrays from outside")
-        return Lowered(self.program, self.guards, self.made_of_others)
+        if self.program.itself is not None and (self.program.captured or self.program.bound):
+            raise UnsupportedError("a function that calls itself, and reads or changes more")
+        return Lowered(self.program, self.guards, self.made_of_others, self.outside_objects)
 
     def _check_views(self) -> None:
         """Raise if what may or may not be a view is written into; note which results may be one."""

@@ -20,7 +20,12 @@ from autodiff import caches
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
 from autodiff.structured.form.ir import Instance, Items, Named, Record, Value
-from autodiff.structured.form.kinds import UNKNOWN, MadeInLoopError, UnsupportedError
+from autodiff.structured.form.kinds import (
+    UNKNOWN,
+    BindsAttributeError,
+    MadeInLoopError,
+    UnsupportedError,
+)
 from autodiff.structured.reading.building import Builder, is_constant, parts_of
 from autodiff.structured.reading.scopes import (
     Attributes,
@@ -57,7 +62,7 @@ class Objects(Builder):
         if type(found) is np.ndarray:
             return self.captured(found)
         if is_plain_class(type(found)):
-            return OutsideObject(found)
+            return self.outside_object(found)
         cls = type(found)
         if not (cls in (list, dict) or (isinstance(found, tuple) and not is_constant(found))):
             return self.const(found)
@@ -82,6 +87,11 @@ class Objects(Builder):
         if contents.constants is None:
             self.guards.append((contents, key, found))
         return self.from_outside(found)
+
+    def outside_object(self, x: Any) -> OutsideObject:
+        """Return an object from outside, and note it."""
+        self.outside_objects.append(weakref.ref(x))
+        return OutsideObject(x)
 
     # -- attributes --------------------------------------------------------------------------------
 
@@ -206,7 +216,7 @@ class Objects(Builder):
             self.guards.append((kind(owner), name, found))
 
     def set_attribute(self, target: ast.Attribute, owner: Any, value: Any) -> None:
-        """Bind an attribute of an object that the function has made."""
+        """Bind an attribute of an object that the function has made, or is given."""
         found = self.check_set(owner, target.attr)
         hides = found is not UNKNOWN and not _has(owner.scope, target.attr)
         if hides and self.depth != owner.scope.blocks:
@@ -214,12 +224,14 @@ class Objects(Builder):
             was_read = target.attr in owner.of_class
             if was_read or type(value) is not Value:
                 raise UnsupportedError("an attribute that hides the one of the class at times")
+        if owner.is_given and (owner, target.attr) not in self.bound_attributes:
+            self.bound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
 
     def check_set(self, owner: Any, name: str) -> Any:
         """Raise if an attribute may not be bound; return what the class has under this name."""
-        if type(owner) is not LocalObject or owner.is_given:
-            raise UnsupportedError("assignment to an attribute of what is from outside")
+        if type(owner) is not LocalObject:
+            raise BindsAttributeError("assignment to an attribute of what is from outside")
         found = self._of_class(owner.cls, name)
         frozen = dataclasses.is_dataclass(owner.cls) and owner.cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
         if frozen or _decides_alone(found):

@@ -15,7 +15,6 @@ from autodiff.structured.reading.scopes import (
     LocalFunction,
     LocalObject,
     Method,
-    OutsideObject,
     Scope,
     is_plain_class,
 )
@@ -25,11 +24,14 @@ from autodiff.structured.reading.statements import Statements
 class Parameters(Statements):
     """Reads parameters."""
 
+    objects_given = 0
+
     def parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
         """Bind a parameter: a number or array, or the parts of a nest of such."""
         if type(form) is Fields:
             own_scope = Scope(self.scope.function, self.scope.depth)
-            self.scope.functions[name] = LocalObject(form.cls, own_scope, is_given=True)
+            self.scope.functions[name] = LocalObject(form.cls, own_scope, place=self.objects_given)
+            self.objects_given += 1
             outer, self.scope = self.scope, own_scope
             for attribute, part in form.items():
                 self.parameter(attribute, part, leaves, known_args)
@@ -53,7 +55,7 @@ class Parameters(Statements):
             return
         i, kind = next(leaves)
         if i in known_args and is_plain_class(type(known_args[i])):
-            self.scope.functions[name] = OutsideObject(known_args[i])
+            self.scope.functions[name] = self.outside_object(known_args[i])
             return
         slot = self._slot(name)
         slot.writes += 1

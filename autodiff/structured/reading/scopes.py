@@ -90,14 +90,19 @@ class LocalObject:
         Its attributes.
     of_class : set of str
         The attributes that were read of its class, because it had none of its own.
-    is_given : bool
-        Whether it is an argument, and the function has not made it.
+    place : int, optional
+        Of an argument: it is the object of this number among those that are.
     """
 
     cls: type
     scope: Scope
     of_class: set[str] = field(default_factory=set)
-    is_given: bool = False
+    place: int | None = None
+
+    @property
+    def is_given(self) -> bool:
+        """Whether it is an argument, and the function has not made it."""
+        return self.place is not None
 
     @property
     def kind(self) -> Kind:

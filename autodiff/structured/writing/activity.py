@@ -17,6 +17,7 @@ from autodiff.structured.form.ir import (
     Value,
     blocks_of,
     flat,
+    tests_of,
     without_tuples,
 )
 from autodiff.structured.form.kinds import UnsupportedError
@@ -274,6 +275,8 @@ def compares(program: Program) -> bool:
 
     It may decide: a truth value, an integer, or a float such as a sign, which is compared later.
     """
+    if any(map(is_active, tests_of(program.body))):  # of whether a float is zero
+        return True
     return any(
         op.code == "call"
         and op.f not in OF_SHAPE

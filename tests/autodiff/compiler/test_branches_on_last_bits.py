@@ -22,6 +22,10 @@ def of_arrays(x, c):
     return 1.0 if np.sum(np.array([x, x]) ** 3) >= 2 * c else x
 
 
+def of_copies(x, c):
+    return 1.0 if np.sum(np.copy(2.0 * np.array([x, x])) ** 3) >= 16 * c else x
+
+
 def in_a_gradient(x, c):
     return gradient(lambda z: z * z if z**3 >= c else z, x)
 
@@ -35,6 +39,7 @@ def of_exponentials(x, c):
     [
         (cubed, lambda x, c: 1.0 if x * x * x >= c else x),
         (of_arrays, lambda x, c: 1.0 if x * x * x + x * x * x >= 2 * c else x),
+        (of_copies, lambda x, c: 1.0 if 8 * x * x * x + 8 * x * x * x >= 16 * c else x),
         (in_a_gradient, lambda x, c: 2 * x if x * x * x >= c else 1.0),
         # What NumPy's exp is in the last bit hangs on the processor.
         (of_exponentials, lambda x, c: 1.0),

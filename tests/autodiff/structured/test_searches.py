@@ -119,3 +119,33 @@ def test_a_search_that_compares_a_number_without_derivative(runs: list[str]) -> 
         with pytest.warns(autodiff.NoPathWarning):
             gradient(lambda t: bisected_by_signs(t), 1.97)
     assert runs
+
+
+def bisected_by_truth(x):
+    low, high = 0.0, 4.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if abs(x - middle) + (x - middle):
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+def bisected_by_quotients(x):
+    low, high = 0.0, 4.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        whole, _rest = divmod(x, middle)
+        if whole:
+            low = middle
+        else:
+            high = middle
+    return low
+
+
+@pytest.mark.parametrize("f", [bisected_by_truth, bisected_by_quotients])
+def test_a_search_that_asks_whether_a_number_is_zero(f, runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning, match=f"in {f.__name__} at"):
+        gradient(lambda x: f(x) * 1.0, 1.7)
+    assert runs == [f.__name__]

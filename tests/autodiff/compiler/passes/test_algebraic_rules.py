@@ -43,3 +43,18 @@ def test_a_number_where_a_mask_is_true_is_a_choice(values):
     expected = 2.0 * x * x.max() + ties * np.sum(x * x) / ties.sum()
     np.testing.assert_allclose(found, expected, rtol=1e-15)
     assert "where(" in compiled.source
+
+
+@pytest.mark.parametrize("bad", [0.0, 800.0, np.inf, -np.inf, np.nan])
+def test_the_slope_of_a_logistic_loss_needs_no_logarithm(bad):
+    """Nor is the loss computed to see that it is finite."""
+    compiled = compile(lambda x: gradient(lambda x: np.sum(np.logaddexp(0.0, x)), x))
+    x = np.array([0.3, -2.0, 1.5])
+    np.testing.assert_allclose(compiled(x), 1 / (1 + np.exp(-x)), rtol=1e-15)
+    assert "logaddexp(" not in compiled.source
+    x[1] = bad
+    expected = np.exp(x - np.logaddexp(0.0, x)) if np.isfinite(bad) else None
+    with np.errstate(all="ignore"):
+        if expected is None:
+            expected = gradient(lambda x: np.sum(np.logaddexp(0.0, x)), x)
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)

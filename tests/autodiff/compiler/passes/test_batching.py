@@ -60,3 +60,83 @@ def test_a_large_product_is_searched_for_nan_by_its_factors(bad: float | None, w
                 np.testing.assert_allclose(mine, theirs, rtol=1e-9)
     variants = compiled._variants[3]
     assert any(s.f is nan_of_product for v in variants for s in v.program.steps)
+
+
+N = 9
+A = np.cos(np.arange(float(N * N))).reshape(N, N) / 3
+B = np.sin(np.arange(float(N * N))).reshape(N, N) / 3
+ORDER = np.array([3, 1, 4, 0, 5, 8, 2, 6, 7])
+
+
+def layers(x: Any) -> Any:
+    return np.tanh(A @ np.tanh(B @ x))
+
+
+def by_rows(x: Any) -> Any:
+    return np.exp(-x * x) @ A - x
+
+
+def in_parts(x: Any) -> Any:
+    return np.concatenate([np.sin(x[:4]), x[4:] * x[3:8]])
+
+
+def in_order(x: Any) -> Any:
+    return x[ORDER] * np.tanh(x)
+
+
+def with_an_element(x: Any) -> Any:
+    y = x * x
+    y[2] = x[3]
+    return np.tanh(A @ y)
+
+
+def of_a_choice(x: Any) -> Any:
+    return np.where(x > 0, x * np.sum(x), x + B @ x)
+
+
+FUNCTIONS = [layers, by_rows, in_parts, in_order, with_an_element, of_a_choice]
+
+
+@pytest.mark.parametrize("f", FUNCTIONS)
+def test_rows_that_are_computed_alike_are_computed_together(f: Any) -> None:
+    """Rows of Jacobians of gradients, and of Hessians, which are swept one by one."""
+
+    def squares(x: Any) -> Any:
+        return np.sum(f(x) ** 2)
+
+    x = np.cos(np.arange(float(N)))
+    slopes = autodiff.compile(lambda x: autodiff.jacobian(f, x))
+    curvature = autodiff.compile(lambda x: autodiff.hessian(squares, x))
+    for point in (x, x[::-1] * 0.7, -x):
+        for _ in range(2):
+            slope_rows = finite_differences(f, point)
+            np.testing.assert_allclose(slopes(point), slope_rows, rtol=1e-6, atol=1e-8)
+            rows = finite_differences(lambda x: autodiff.gradient(squares, x), point)
+            np.testing.assert_allclose(curvature(point), rows, rtol=1e-6, atol=1e-7)
+
+
+def finite_differences(f: Any, x: np.ndarray) -> np.ndarray:
+    """Return the Jacobian by central differences."""
+    steps = 1e-6 * np.eye(len(x))
+    return np.stack([(f(x + h) - f(x - h)) / 2e-6 for h in steps], axis=-1)
+
+
+def test_a_layered_function_has_a_jacobian_without_a_step_for_each_row() -> None:
+    compiled = autodiff.compile(lambda x: autodiff.jacobian(layers, x), backend="python")
+    compiled(np.cos(np.arange(float(N))))
+    assert compiled.source.count(" = ") < 4 * N
+
+
+def test_a_jacobian_with_nan_in_one_row_is_found() -> None:
+    """One check of all rows, after which zeros win over infinite slopes."""
+
+    def f(x: Any) -> Any:
+        return A @ np.where(x > 0, np.sqrt(np.where(x >= 0, x, 1.0)), 0.0)
+
+    compiled = autodiff.compile(lambda x: autodiff.jacobian(f, x))
+    x = np.linspace(0.5, 2.0, N)
+    with np.errstate(all="ignore"):
+        for place in (None, 4, 0):
+            if place is not None:
+                x[place] = 0.0
+            np.testing.assert_allclose(compiled(x), autodiff.jacobian(f, x), rtol=1e-12)
