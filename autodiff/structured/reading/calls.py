@@ -196,7 +196,7 @@ class Calls(Sequences):
         """Read a call of a function inside, a method, or an object."""
         if type(f) in OBJECTS:
             f = self.method(f, "__call__")
-        args = self._displayed(node.args)
+        args = self._displayed(node.args, _number_wanted(f, node))
         if type(f) is Method and rrule.entry(f.function) is not None:
             raise UnsupportedError("a method with a rule")
         if type(f) is Method:
@@ -355,6 +355,10 @@ def _number_wanted(f: Any, node: ast.Call) -> int | None:
     It is, if none has a default.
     """
     n = 0
+    if type(f) is LocalFunction:
+        a = f.node.args
+        is_open = a.defaults or a.vararg or a.kwarg or a.kwonlyargs
+        return None if is_open else len(a.posonlyargs) + len(a.args) - len(node.keywords)
     if isinstance(f, type):
         if record_class(f) is not None:
             return len(f._fields) - len(node.keywords)  # type: ignore[attr-defined] # it has

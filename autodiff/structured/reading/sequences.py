@@ -25,9 +25,22 @@ class Sequences(Lists):
         """Read a tuple."""
         return tuple(self._displayed(node.elts))
 
-    def on_list(self, node: ast.List) -> Items:
-        """Read a list."""
-        return Items(self._displayed(node.elts))
+    def on_list(self, node: ast.List) -> Any:
+        """Read a list; one with all items of an array or of a list that may grow may grow, too."""
+        parts: list = []
+        made: Value | None = None
+        for part in node.elts:
+            if not isinstance(part, ast.Starred):
+                parts.append(self.expression(part))
+                continue
+            x = self.expression(as_list(part.value))
+            if _is_open(x):
+                made = self.list_of([]) if made is None else made
+                made = self.extended(self.extended(made, Items(parts)), x)
+                parts = []
+            else:
+                parts += self._parts_of(x)
+        return Items(parts) if made is None else self.extended(made, Items(parts))
 
     def on_dict(self, node: ast.Dict) -> Named:
         """Read a dict whose keys are texts or integers."""
@@ -41,15 +54,14 @@ class Sequences(Lists):
         parts: list = []
         is_one = sum(isinstance(node, ast.Starred) for node in nodes) == 1
         for node in nodes:
-            if isinstance(node, ast.Starred):
-                value = self.expression(as_list(node.value))
-                is_array = type(value) is Value and (value.kind.is_array or value.kind.is_list)
-                if is_array and is_one and wanted is not None and len(nodes) - 1 <= wanted:
-                    parts += self._unpacked(value, wanted - (len(nodes) - 1))
-                else:
-                    parts += self._parts_of(value)
-            else:
+            if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
+                continue
+            x = self.expression(as_list(node.value))
+            if _is_open(x) and is_one and wanted is not None and len(nodes) - 1 <= wanted:
+                parts += self._unpacked(x, wanted - (len(nodes) - 1))
+            else:
+                parts += self._parts_of(x)
         return parts
 
     def _unpacked(self, value: Any, n: int) -> list:
@@ -153,6 +165,11 @@ class Sequences(Lists):
         if name == "keys":
             return tuple(keys)
         return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
+
+
+def _is_open(x: Any) -> bool:
+    """Whether it is an array or a list that may grow: nobody knows how many items it has."""
+    return type(x) is Value and (x.kind.is_array or x.kind.is_list)
 
 
 def _without_names(x: Any) -> type:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from autodiff.structured import calls
 from tests.helpers import check_gradient
 
@@ -312,3 +312,81 @@ def test_a_tuple_in_a_list_stays_one(runs: list[str]) -> None:
     with pytest.raises(TypeError, match="item assignment"):
         gradient(written_into_a_tuple, X)
     assert set(runs) <= {"asked_for_its_class"}  # where each part of the tuples has a list
+
+
+class Pair(NamedTuple):
+    mass: Any
+    speed: Any
+
+
+def energy(mass: Any, speed: Any, scale: Any) -> Any:
+    return mass * speed**2 * scale
+
+
+def given_after_a_star(x: Any) -> Any:
+    rows = x.reshape(2, 2) * 1.0
+    grown = []
+    total = 0.0
+    for row in rows:
+        pair = Pair(*row)
+        grown.append(pair.mass * pair.speed)
+        total += energy(*row, x[3]) + energy(x[0], *row) + (lambda a, b: a - b**2)(*row)
+        row[0] = total
+    return total * energy(*grown, 0.5) + np.sum(rows)
+
+
+def given_too_many(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        total += energy(*x[: 3 + (k > 1)])
+    return total
+
+
+def test_arrays_after_a_star(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """They have as many items as the function takes, or the call raises what it raises."""
+    with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
+        gradient(given_too_many, X)
+
+    def sweeps(self: calls.Run, bars: list) -> tuple:
+        return self.swept(bars)
+
+    monkeypatch.setattr(calls.Run, "cotangents", sweeps)
+    check_gradient(given_after_a_star, X)
+    assert "given_after_a_star" in runs
+
+
+def arrays_in_displays(x: Any) -> Any:
+    y, total, first = x * 1.0, 0.0, [x[0], x[1]]
+    for k in range(3):
+        y = np.array([*y[2:], 0.0, *y[:1], y[0] * x[k]])
+        held = [y[0], *y]
+        y[0] = x[k]
+        held.append(total)
+        both = [*first, 1.0]
+        first.append(x[k])
+        total += held[1] * held[-2] * len(held) + both[-2] * sum(both)
+        total += max([x[0] * 0.1, *x[k:]]) + len([*x[3:3]])
+    return total + np.sum(y**2)
+
+
+def rows_in_displays(x: Any) -> Any:
+    m, total = np.outer(x, x), 0.0
+    for k in range(3):
+        rows = [m[0], *m]
+        m[k] = total + x
+        total += np.sum(np.array(rows) ** 2) * 0.01
+    return total
+
+
+@pytest.mark.parametrize("f", [arrays_in_displays, rows_in_displays])
+def test_arrays_after_a_star_in_a_list(
+    f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def sweeps(self: calls.Run, bars: list) -> tuple:
+        return self.swept(bars)
+
+    monkeypatch.setattr(calls.Run, "cotangents", sweeps)
+    for x in (X, np.append(X, [0.4, -0.2])):  # of another length at a later call
+        check_gradient(f, x)
+        assert value_and_gradient(f, x)[0] == f(x)
+    assert f.__name__ in runs
