@@ -35,12 +35,11 @@ def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
         if lasts and of_module:
             caches.put(lasting, g, (replacement, g.__code__, g.__defaults__), _MOST)
             return replacement
+        parts = g.__code__, g.__defaults__, g.__kwdefaults__
         if not is_library(g) and (not of_module or _holds(replacement, g)):
             if is_recording():  # it may call itself
-                made_of = g.__code__, g.__defaults__, g.__kwdefaults__
-                caches.put(passing(), id(g), (g, replacement, made_of), _MOST_PASSING)
+                caches.put(passing(), id(g), (g, replacement, parts), _MOST_PASSING)
             return replacement
-        parts = g.__code__, g.__defaults__, g.__kwdefaults__
     try:
         caches.keep_with(replacements, g, replacement, parts)
     except TypeError:  # a function made in C, which stays
