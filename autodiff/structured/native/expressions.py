@@ -281,18 +281,12 @@ class Expressions(SweepCalls):
         if self.is_mask(base, parts):
             return self.chosen(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
-            return self.taken(base, self.vector_of_places(parts))
+            return self.taken(self.selection(base, parts))
         return self.indexing.part(base, parts, ast.unparse(node))
 
     def indices(self, node: ast.Subscript) -> list:
         """Read an index, part by part."""
         return [self._index(p) for p in parts_of(node.slice)]
-
-    def vector_of_places(self, parts: list) -> Array:
-        """Return the one vector of places that an index is."""
-        if len(parts) > 1 or not isinstance(parts[0], Array) or len(parts[0].shape) > 1:
-            raise UnsupportedError("an array as one of several indices")
-        return parts[0]
 
     def is_mask(self, base: Array, parts: list) -> bool:
         """Whether an index is an array of truth values, one for each element."""
@@ -419,11 +413,11 @@ class Expressions(SweepCalls):
         """``add_at(shadow, s_[places], x)`` and ``last_written(shadow, s_[places])``."""
         shadow, index = self.expression(node.args[0]), node.args[1]
         assert isinstance(index, ast.Subscript)
-        places = self.vector_of_places(self.indices(index))
+        selected = self.selection(shadow, self.indices(index))
         if f is last_written:
-            return self.last_written(shadow, places)
+            return self.last_written(selected)
         x = self.expression(node.args[2])
-        return self.put_at(shadow, places, self.apart(shadow.group, x), operator.add)
+        return self.put_at(selected, self.apart(shadow.group, x), operator.add)
 
     # -- writes ------------------------------------------------------------------------------------
 
