@@ -24,6 +24,7 @@ from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
+from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.numbers.scalars import (
     BINARY,
     OF_ARRAYS,
@@ -403,7 +404,7 @@ class Expressions(SweepCalls):
         if not kind.is_array:
             raise UnsupportedError(f"{name_of(f)} in machine code")
         is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
-        if not (is_written or f in STRONG | OF_ARRAYS):
+        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{name_of(f)} of arrays in machine code")

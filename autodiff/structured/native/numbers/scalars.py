@@ -37,6 +37,7 @@ from autodiff.structured.native.numbers.comparisons import (
     tag_of,
 )
 from autodiff.structured.native.numbers.complexes import is_complex, whole_of
+from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
 from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
@@ -77,10 +78,14 @@ _WRITTEN: dict[Any, str] = {
     math.exp2: "2.0 ** {0}",
     np.fmax: "{1} if {0} != {0} or {0} < {1} else {0}",
     np.fmin: "{1} if {0} != {0} or {0} > {1} else {0}",
+    np.fmod: "fmod({0}, {1})",
+    np.heaviside: "0.0 if {0} < 0.0 else (1.0 if {0} > 0.0 else ({1} if {0} == 0.0 else {0}))",
 }  # fmt: skip
 _SPECIAL = {
     "expit": "1.0 / (1.0 + exp(-{0}))", "logit": "log({0} / (1.0 - {0}))",
-    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
+    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})", "entr": "-{0} * log({0})",
+    "xlogy": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log({1})",
+    "xlog1py": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log1p({1})",
 }  # fmt: skip
 """Functions of `scipy.special`, which need not be loaded."""
 _ARITHMETIC = {
@@ -190,8 +195,6 @@ class Scalars(Integers, Comparisons):
             if len(args) == 1 and args[0].letter in "ds":
                 return Number(kind, "i", self.whole_of_float(f, self.converted(args[0], "d")))
             return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
-        if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
-            raise UnsupportedError(f"{f.__name__} of floats")
         made = Number(kind, letter, None, self._tag(f, args, kind))
         if may_be_single(kind):
             made.value = self._of_either(f, args, made.tag, depth)
@@ -211,10 +214,6 @@ class Scalars(Integers, Comparisons):
         single, double = (self._written(f, args, letter, depth) for letter in "sd")
         is_single = self.code.equal(tag, self.code.whole(TAGS[np.float32]))
         return self.b.select(is_single, self.b.fpext(single, TYPES["d"]), double)
-
-    def _is_strange(self, f: Any, args: list[Number]) -> bool:
-        """Whether a power may be a complex number, or a function is not written."""
-        return f is not operator.pow
 
     def _tag(self, f: Any, args: list[Number], kind: Kind) -> Any:
         """Return the class of a result that may be of several, by those of the arguments."""
@@ -271,7 +270,7 @@ class Scalars(Integers, Comparisons):
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
         if getattr(f, "__module__", "") == "math" or (_is_special(f) and self.has(f.__name__)):
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
-        f = f.function if isinstance(f, Partial) else f
+        f = f.function if isinstance(f, Partial) else DIVISIONS.get(f, f)
         if inspect.isfunction(f):
             return self.converted(self.inlined(f, args, letter, depth + 1), letter)
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
@@ -417,7 +416,7 @@ class Scalars(Integers, Comparisons):
         method = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                   operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if method is None:
-            raise UnsupportedError(f"{f.__name__} of floats")
+            return self.plain(letter, self._written(f, numbers, letter, depth=0))
         return self.plain(letter, getattr(self.b, method)(*values, flags=self.flags))
 
     def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
