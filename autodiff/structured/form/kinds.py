@@ -9,6 +9,7 @@ depend on values.
 from __future__ import annotations
 
 import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -69,6 +70,20 @@ class MadeInLoopError(UnsupportedError):
         self.cls = cls
 
 
+class InMemoryError(UnsupportedError):
+    """An object changes, or a list holds it: all of its class may be read as objects in memory.
+
+    Attributes
+    ----------
+    cls : type
+        The class.
+    """
+
+    def __init__(self, cls: type) -> None:
+        super().__init__("an object that changes, or that a list holds")
+        self.cls = cls
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -107,6 +122,8 @@ class Kind(NamedTuple):
         Which value it is, or `UNKNOWN`.
     ones : frozenset of int
         Of an array: axes that are expected to have one element.
+    owner : weakref.ref, optional
+        Of an object in memory, which is a dict of its attributes: its class.
     """
 
     classes: frozenset[type]
@@ -115,6 +132,7 @@ class Kind(NamedTuple):
     parts: tuple[Kind, ...] = ()
     value: Any = UNKNOWN
     ones: frozenset[int] = frozenset()
+    owner: weakref.ref[type] | None = None
 
     @property
     def is_array(self) -> bool:
@@ -128,8 +146,13 @@ class Kind(NamedTuple):
 
     @property
     def is_dict(self) -> bool:
-        """Whether it is a dict that others hold: `Memory` says of what."""
+        """Whether it is a dict that others hold, or an object: `Memory` says of what."""
         return self.classes == _DICT
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object of the user's, as a dict of its attributes."""
+        return self.owner is not None
 
     @property
     def is_text(self) -> bool:

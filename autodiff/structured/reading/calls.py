@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
 import functools
 import inspect
 import math
@@ -36,6 +37,7 @@ from autodiff.structured.reading.by_others import (
     made_of_others,
 )
 from autodiff.structured.reading.numpy_functions import outer_of
+from autodiff.structured.reading.objects import class_of, is_object
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -162,6 +164,8 @@ class Calls(Sequences):
             return self._of_record(owner, node)
         if type(owner) is Columns:
             return self._append_to_columns(owner, self.expression(node.args[0]))
+        if type(owner) is Value and owner.kind.is_object:
+            return self._of_object(self.attribute_in_memory(owner, name), node)
         if type(owner) is Value and owner.kind.is_list:
             return self._of_list(owner, node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
@@ -221,6 +225,7 @@ class Calls(Sequences):
     def _of_list(self, xs: Value, node: ast.Call) -> Value:
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         if name != "append" or len(node.args) != 1 or node.keywords:
+            self.check_records(xs)
             raise UnsupportedError(f"method {name} of a list")
         return self.append(xs, self.expression(node.args[0]))
 
@@ -235,6 +240,8 @@ class Calls(Sequences):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
+        if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
+            return self.with_fields(args[0], options)
         if not options:
             found = self._of_python(f, args)
             if found is not NotImplemented:
@@ -300,9 +307,8 @@ class Calls(Sequences):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
-        if type(x) in OBJECTS or isinstance(x, Record):
-            cls = x.user_class() if isinstance(x, Record) else x.cls
-            answers = {issubclass(cls, asked)}
+        if type(x) in OBJECTS or isinstance(x, Record) or (type(x) is Value and x.kind.is_object):
+            answers = {issubclass(class_of(x), asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)

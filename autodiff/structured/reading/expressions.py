@@ -12,7 +12,6 @@ import numpy as np
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.ir import (
     Columns,
-    Instance,
     Items,
     Named,
     Op,
@@ -33,6 +32,7 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.calls import Calls
 from autodiff.structured.reading.lists import is_key
+from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
     OBJECTS,
 )
@@ -165,6 +165,10 @@ class Expressions(Calls):
 
     def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
         f = COMPARISONS.get(type(op))
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = self.same_object(a, b)
+            if same is not NotImplemented:
+                return same if isinstance(op, ast.Is) else self.call(operator.not_, [same])
         if f is None:
             if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
                 same = known(a) is None and known(b) is None
@@ -215,6 +219,10 @@ class Expressions(Calls):
         if type(owner) is Items:
             raise UnsupportedError("an attribute of a list")
         owner = self.one(owner)
+        if owner.kind.is_object:
+            return self.attribute_in_memory(owner, name)
+        if owner.kind.is_list:
+            self.check_records(owner)
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
@@ -257,7 +265,7 @@ class Expressions(Calls):
             return self.sliced(base, self._bounds(node.slice))
         if base.kind.is_text:
             return self._of_text(base, node.slice)
-        if base.kind.has_items:
+        if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
 
@@ -361,10 +369,7 @@ class Expressions(Calls):
             raise UnsupportedError("a view without axes that is returned or changed")
 
 
-def is_object(x: Any) -> bool:
-    """Whether it is an object of one of the user's classes."""
-    return type(x) in OBJECTS or isinstance(x, Instance)
-
-
 def _is_told(v: Any) -> bool:
-    return not isinstance(v, tuple) and (v.kind.is_known or v.kind.is_array or v.kind.is_scalar)
+    if isinstance(v, tuple):
+        return False
+    return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

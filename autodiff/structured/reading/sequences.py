@@ -7,10 +7,11 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.lists import Lists, as_list, is_key
+from autodiff.structured.reading.lists import as_list, is_key
+from autodiff.structured.reading.objects_in_memory import ObjectsInMemory
 
 
-class Sequences(Lists):
+class Sequences(ObjectsInMemory):
     """Reads what is displayed in tuples, lists and dicts, and their parts."""
 
     def expression(self, node: ast.expr) -> Any:
