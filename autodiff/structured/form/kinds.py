@@ -8,6 +8,7 @@ depend on values.
 
 from __future__ import annotations
 
+import collections
 import itertools
 import weakref
 from collections.abc import Callable
@@ -97,7 +98,15 @@ SCALARS: tuple[type, ...] = (
     np.int64, np.int32, np.intp, np.bool_,
     np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
 )  # fmt: skip
+
+
+class _Bounded(collections.deque):
+    """The class of a deque with ``maxlen`` in a kind."""
+
+
 _LIST = frozenset([list])
+_DEQUES = frozenset([collections.deque, _Bounded])
+_LISTS = _LIST | _DEQUES
 _DICT = frozenset([dict])
 _TEXT = frozenset([str])
 _COMPLEX = frozenset([complex, np.complex128, np.complex64])
@@ -141,8 +150,13 @@ class Kind(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list that may grow: `Memory` says of what."""
-        return self.classes == _LIST
+        """Whether it is a list that may grow, or a deque: `Memory` says of what."""
+        return self.classes <= _LISTS
+
+    @property
+    def is_queue(self) -> bool:
+        """Whether it is a deque."""
+        return self.classes <= _DEQUES
 
     @property
     def is_dict(self) -> bool:
@@ -162,7 +176,7 @@ class Kind(NamedTuple):
     @property
     def has_items(self) -> bool:
         """Whether it is a list that may grow, or a dict that others hold."""
-        return self.classes == _LIST or self.classes == _DICT
+        return self.is_list or self.is_dict
 
     @property
     def has_memory(self) -> bool:
@@ -216,6 +230,9 @@ class Kind(NamedTuple):
 
 LIST = Kind(_LIST)
 """Of a list that may grow."""
+
+DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
+"""Of deques: those without ``maxlen``, and those with one."""
 
 DICT = Kind(_DICT)
 """Of a dict that others hold: an item of a list, say."""

@@ -138,6 +138,8 @@ class Expressions(Calls):
             found = self.operator_of("neg", made, None)
             if found is not NotImplemented:
                 return found
+        if isinstance(node.op, ast.Not):
+            made = self.truth_of(made)
         if type(made) is Items:
             raise UnsupportedError("a list as a value")
         x = self.one(made)
@@ -182,7 +184,7 @@ class Expressions(Calls):
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
         return self.choose(
-            self.test(node.test),
+            self.truth(node.test),
             lambda: self.expression(node.body),
             lambda: self.expression(node.orelse),
         )
@@ -198,6 +200,29 @@ class Expressions(Calls):
         if isinstance(node.op, ast.And):
             return self.choose(value, others, lambda: value)
         return self.choose(value, lambda: value, others)
+
+    def truth_of(self, x: Any) -> Any:
+        """Return what is true if a list is; anything else as it is."""
+        if type(x) is Items:
+            return self.const(bool(x))
+        return self.length(x) if type(x) is Value and x.kind.is_list else x
+
+    def truth(self, node: ast.expr) -> Value:
+        """Read the test of a branch or loop, of which only the truth counts."""
+        if not isinstance(node, ast.BoolOp):
+            value = self.one(self.truth_of(self.expression(node)))
+            if not value.kind.is_scalar and not value.kind.is_known:
+                raise UnsupportedError("the truth of what is no number")
+            return value
+        first, *rest = node.values
+        test = self.truth(first)
+
+        def others() -> Value:
+            return self.truth(ast.BoolOp(node.op, rest) if rest[1:] else rest[0])
+
+        if isinstance(node.op, ast.And):
+            return self.choose(test, others, lambda: test)
+        return self.choose(test, lambda: test, others)
 
     def test(self, node: ast.expr) -> Value:
         """Read an expression that is true or false."""
@@ -221,6 +246,8 @@ class Expressions(Calls):
         owner = self.one(owner)
         if owner.kind.is_object:
             return self.attribute_in_memory(owner, name)
+        if owner.kind.is_queue:
+            return self.attribute_of_queue(owner, name)
         if owner.kind.is_list:
             self.check_records(owner)
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
@@ -262,6 +289,8 @@ class Expressions(Calls):
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
         if base.kind.is_list and isinstance(node.slice, ast.Slice):
+            if base.kind.is_queue:
+                raise UnsupportedError("a slice of a deque")
             return self.sliced(base, self._bounds(node.slice))
         if base.kind.is_text:
             return self._of_text(base, node.slice)

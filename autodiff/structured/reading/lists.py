@@ -244,6 +244,8 @@ class Lists(Objects):
 
 
 _VIEWS = frozenset({"keys", "values", "items"})
+CHANGES = frozenset({"append", "insert", "pop", "extend", "clear"})
+"""Methods that change a list."""
 
 
 def has_no_other_name(name: str, function: ast.AST) -> bool:
@@ -284,11 +286,11 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     """Return the names of lists, or arrays, that a function changes: by item or by ``append``."""
     found: set[str] = set()
     for part in ast.walk(node):
-        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
             owner: ast.expr = part.value
         elif isinstance(part, ast.AugAssign):
             owner = part.target
-        elif isinstance(part, ast.Attribute) and part.attr == "append":
+        elif isinstance(part, ast.Attribute) and part.attr in CHANGES:
             owner = part.value
         else:
             continue

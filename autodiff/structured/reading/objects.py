@@ -191,9 +191,9 @@ class Objects(Builder):
             raise UnsupportedError("a call that fails")
         return type(x)([named.get(name, part) for name, part in zip(fields, x, strict=True)])
 
-    def method(self, owner: LocalObject | OutsideObject, name: str) -> Any:
+    def method(self, owner: Any, name: str) -> Any:
         """Read a method that Python itself calls: it is looked up in the class alone."""
-        return self.bound_to(owner, self._of_class(owner.cls, name), name)
+        return self.bound_to(owner, self._of_class(class_of(owner), name), name)
 
     def bound_to(self, owner: Any, found: Any, name: str) -> Any:
         """Return what an object gets of its class: a method belongs to it."""

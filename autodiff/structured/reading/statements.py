@@ -410,10 +410,17 @@ class Statements(Comprehensions):
         self.done(Op("enter", [], data=(name, options)))
         return name
 
+    def on_delete(self, node: ast.Delete) -> None:
+        """Take an item out of a list."""
+        for target in node.targets:
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
+                raise UnsupportedError("del of what is no item of a list")
+            self.drop_item(self._base_of(target), self.value(target.slice))
+
     def on_if(self, node: ast.If) -> None:
         """Read a branch."""
         self.branches(
-            self.test(node.test),
+            self.truth(node.test),
             lambda: self.statements(node.body),
             lambda: self.statements(node.orelse),
         )
