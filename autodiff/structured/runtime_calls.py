@@ -351,7 +351,20 @@ def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
         at += n
 
 
+def put_back(xs: list, at: int, x: Any) -> None:
+    """Put an item back that ``del xs[at]`` has taken out."""
+    xs.insert(at if at >= 0 else len(xs) + 1 + at, x)
+
+
+def taken_out(xs: list, at: int) -> Any:
+    """Take an item out that ``xs.insert(at, x)`` has put in."""
+    n = len(xs) - 1
+    return xs.pop(min(at, n) if at >= 0 else max(at + n, 0))
+
+
 SCOPE = {
+    "put_back": put_back,
+    "taken_out": taken_out,
     "part": part,
     "real_part": real_part,
     "several": several,

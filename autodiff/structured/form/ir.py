@@ -17,7 +17,7 @@ from autodiff.structured.form.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedE
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
 
-LIST_WRITES = frozenset({"append", "set"})
+LIST_WRITES = frozenset({"append", "set", "insert", "drop"})
 """Operations that change what a list or dict holds."""
 
 
@@ -169,7 +169,8 @@ class Op:
         ``const``, ``read``, ``call``, ``view`` (an index that gives a view), ``load`` (one that
         gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
         ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
-        ``append``, ``set``, ``load`` (a number in it), ``item`` (an array or list in it),
+        ``append``, ``set``, ``insert``, ``drop`` (takes an item out), ``load`` (a number in it),
+        ``item`` (an array or list in it),
         ``length``, ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
         one), ``set``, ``load`` and ``item``. Of the course of things:
         ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).

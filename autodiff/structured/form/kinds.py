@@ -8,7 +8,9 @@ depend on values.
 
 from __future__ import annotations
 
+import collections
 import itertools
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -69,6 +71,20 @@ class MadeInLoopError(UnsupportedError):
         self.cls = cls
 
 
+class InMemoryError(UnsupportedError):
+    """An object changes, or a list holds it: all of its class may be read as objects in memory.
+
+    Attributes
+    ----------
+    cls : type
+        The class.
+    """
+
+    def __init__(self, cls: type) -> None:
+        super().__init__("an object that changes, or that a list holds")
+        self.cls = cls
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -82,7 +98,15 @@ SCALARS: tuple[type, ...] = (
     np.int64, np.int32, np.intp, np.bool_,
     np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
 )  # fmt: skip
+
+
+class _Bounded(collections.deque):
+    """The class of a deque with ``maxlen`` in a kind."""
+
+
 _LIST = frozenset([list])
+_DEQUES = frozenset([collections.deque, _Bounded])
+_LISTS = _LIST | _DEQUES
 _DICT = frozenset([dict])
 _TEXT = frozenset([str])
 _COMPLEX = frozenset([complex, np.complex128, np.complex64])
@@ -107,6 +131,8 @@ class Kind(NamedTuple):
         Which value it is, or `UNKNOWN`.
     ones : frozenset of int
         Of an array: axes that are expected to have one element.
+    owner : weakref.ref, optional
+        Of an object in memory, which is a dict of its attributes: its class.
     """
 
     classes: frozenset[type]
@@ -115,6 +141,7 @@ class Kind(NamedTuple):
     parts: tuple[Kind, ...] = ()
     value: Any = UNKNOWN
     ones: frozenset[int] = frozenset()
+    owner: weakref.ref[type] | None = None
 
     @property
     def is_array(self) -> bool:
@@ -123,13 +150,23 @@ class Kind(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list that may grow: `Memory` says of what."""
-        return self.classes == _LIST
+        """Whether it is a list that may grow, or a deque: `Memory` says of what."""
+        return self.classes <= _LISTS
+
+    @property
+    def is_queue(self) -> bool:
+        """Whether it is a deque."""
+        return self.classes <= _DEQUES
 
     @property
     def is_dict(self) -> bool:
-        """Whether it is a dict that others hold: `Memory` says of what."""
+        """Whether it is a dict that others hold, or an object: `Memory` says of what."""
         return self.classes == _DICT
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object of the user's, as a dict of its attributes."""
+        return self.owner is not None
 
     @property
     def is_text(self) -> bool:
@@ -139,7 +176,7 @@ class Kind(NamedTuple):
     @property
     def has_items(self) -> bool:
         """Whether it is a list that may grow, or a dict that others hold."""
-        return self.classes == _LIST or self.classes == _DICT
+        return self.is_list or self.is_dict
 
     @property
     def has_memory(self) -> bool:
@@ -193,6 +230,9 @@ class Kind(NamedTuple):
 
 LIST = Kind(_LIST)
 """Of a list that may grow."""
+
+DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
+"""Of deques: those without ``maxlen``, and those with one."""
 
 DICT = Kind(_DICT)
 """Of a dict that others hold: an item of a list, say."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 import operator
 from typing import Any
 
@@ -28,6 +29,11 @@ def start_of_slice(length: int, *bounds: int | None) -> int:
 def length_of_slice(length: int, *bounds: int | None) -> int:
     """Return the number of items in a slice of so many items."""
     return len(range(*slice(*bounds).indices(length)))
+
+
+def most_items(xs: collections.deque) -> int | None:
+    """Return how many items a deque may have."""
+    return xs.maxlen
 
 
 def part_of_text(text: str, *bounds: int | None) -> str:

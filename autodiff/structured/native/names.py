@@ -130,7 +130,7 @@ class Names:
             self.kinds[shadow] = kind
         elif kind.is_scalar:
             self.kinds[shadow] = _cotangent(kind)
-        elif kind.is_list and memory is not None and _is_typed(memory.root()):
+        elif kind.is_list and not kind.is_queue and memory is not None and _is_typed(memory.root()):
             self.kinds[shadow] = kind
             self.lists[name] = self._items(memory.root(), is_shadow=False)
             self.lists[shadow] = self._items(memory.root(), is_shadow=True)

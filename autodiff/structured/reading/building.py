@@ -75,6 +75,7 @@ class Builder:
         self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
         self.parted = frozenset(parted)  # those whose first turn is read by itself
         self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
+        self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -104,6 +105,9 @@ class Builder:
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow
+        # Of objects whose class was asked for an attribute; of lists that were named tuples.
+        self.from_classes: list[tuple[Memory, str]] = []
+        self.of_records: list[tuple[Memory, type]] = []
         # Vectors and lists whose items a loop takes before the turns that are given them, and its
         # operations, which must not write into such.
         self.spared: list[tuple[Memory, list[Op], bool]] = []
@@ -181,7 +185,9 @@ class Builder:
                 self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
         if not is_alike and self.depth > scope.blocks:
             is_object = type(value) is LocalObject and not value.is_given
-            raise MadeInLoopError(value.cls) if is_object else ManyKindsError
+            if is_object and value.cls not in self.of_values | self.in_memory:
+                raise MadeInLoopError(value.cls)
+            raise ManyKindsError
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""

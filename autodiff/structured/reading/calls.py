@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import collections
+import dataclasses
 import functools
 import inspect
 import math
@@ -36,6 +38,7 @@ from autodiff.structured.reading.by_others import (
     made_of_others,
 )
 from autodiff.structured.reading.numpy_functions import outer_of
+from autodiff.structured.reading.objects import class_of, is_object
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -75,10 +78,6 @@ class Calls(Sequences):
         """Read ``functools.reduce(f, items, first)``."""
         raise NotImplementedError
 
-    def taken(self, node: ast.expr) -> ast.expr:
-        """Return what makes a list of all items of an iterator; other expressions as they are."""
-        raise NotImplementedError
-
     def on_call(self, node: ast.Call) -> Any:
         """Read a call."""
         if any(k.arg is None for k in node.keywords):
@@ -100,7 +99,7 @@ class Calls(Sequences):
                 f = self.attribute_of(owner, node.func.attr)
         else:
             f = self.expression(node.func)
-            if type(f) in NO_VALUES:
+            if type(f) in NO_VALUES or is_object(f):
                 return self._of_object(f, node)
             f = known(self.one(f))
         if (
@@ -162,8 +161,10 @@ class Calls(Sequences):
             return self._of_record(owner, node)
         if type(owner) is Columns:
             return self._append_to_columns(owner, self.expression(node.args[0]))
+        if type(owner) is Value and owner.kind.is_object:
+            return self._of_object(self.attribute_in_memory(owner, name), node)
         if type(owner) is Value and owner.kind.is_list:
-            return self._of_list(owner, node)
+            return self.of_list_method(owner, node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
 
@@ -194,7 +195,7 @@ class Calls(Sequences):
 
     def _of_object(self, f: Any, node: ast.Call) -> Any:
         """Read a call of a function inside, a method, or an object."""
-        if type(f) in OBJECTS:
+        if is_object(f):
             f = self.method(f, "__call__")
         args = self._displayed(node.args, _number_wanted(f, node))
         if type(f) is Method and rrule.entry(f.function) is not None:
@@ -218,12 +219,6 @@ class Calls(Sequences):
             raise UnsupportedError("this change of a shape")
         return self.reshaped(x, self.one(tuple(sizes)), len(sizes))
 
-    def _of_list(self, xs: Value, node: ast.Call) -> Value:
-        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name != "append" or len(node.args) != 1 or node.keywords:
-            raise UnsupportedError(f"method {name} of a list")
-        return self.append(xs, self.expression(node.args[0]))
-
     def _named(self, node: ast.Call) -> dict[str, Any]:
         return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
 
@@ -235,10 +230,9 @@ class Calls(Sequences):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
-        if not options:
-            found = self._of_python(f, args)
-            if found is not NotImplemented:
-                return found
+        found = self._of_python(f, args, options)
+        if found is not NotImplemented:
+            return found
         if f is np.ndarray.transpose:  # of which the axes may be arguments of their own
             axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
             f, args = np.transpose, [args[0], *axes]
@@ -282,8 +276,15 @@ class Calls(Sequences):
             return Items(map(self.const, v))
         return v if type(v) in (Value, tuple, Items) else self.const(v)
 
-    def _of_python(self, f: Callable, args: list[Any]) -> Any:
+    def _of_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
+        if f is collections.deque:
+            return self.queue_of(args, options)
+        if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
+            return self.with_fields(args[0], options)
+        return NotImplemented if options else self._of_builtin(f, args)
+
+    def _of_builtin(self, f: Callable, args: list[Any]) -> Any:
         if f is len and len(args) == 1:
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
@@ -292,7 +293,7 @@ class Calls(Sequences):
             return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
-        if f in (list, tuple) and len(args) == 1 and (is_sequence(args[0]) or _has_rows(args[0])):
+        if f in (list, tuple) and len(args) == 1 and _is_one_by_one(args[0]):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
@@ -300,9 +301,8 @@ class Calls(Sequences):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
-        if type(x) in OBJECTS or isinstance(x, Record):
-            cls = x.user_class() if isinstance(x, Record) else x.cls
-            answers = {issubclass(cls, asked)}
+        if type(x) in OBJECTS or isinstance(x, Record) or (type(x) is Value and x.kind.is_object):
+            answers = {issubclass(class_of(x), asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
@@ -396,6 +396,11 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
     return out
 
 
+def _is_one_by_one(x: Any) -> bool:
+    """Whether it is a list, deque, tuple or array, whose items can be put into a list."""
+    return is_sequence(x) or _has_rows(x) or (type(x) is Value and x.kind.is_queue)
+
+
 def _has_rows(x: Any) -> bool:
     return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
 
@@ -404,7 +409,9 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, tuple) and x.kind.is_scalar
 
 
-_TAKERS = frozenset({sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod})
+_TAKERS = frozenset(
+    {collections.deque, sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod}
+)
 """Functions that take all items of an iterator at once."""
 
 

@@ -186,6 +186,12 @@ class Comprehensions(Loops):
         self._append_each(name, Turns(lambda: self.read(n), item))
         return self.read(name)
 
+    def cleared(self, xs: Value) -> None:
+        """Read ``xs.clear()``: a loop that drops the last item."""
+        n, name = self.held(self.length(xs)), self.held(xs)
+        over = Turns(lambda: self.read(n), lambda i: i)
+        self._for_each(self.hidden("item"), written("del xs[-1]", xs=name), over)
+
     def _append_each(self, name: str, over: Turns) -> None:
         """Append what a loop goes over to the list of a variable."""
         item = self.hidden("item")

@@ -12,7 +12,6 @@ import numpy as np
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.ir import (
     Columns,
-    Instance,
     Items,
     Named,
     Op,
@@ -33,6 +32,7 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.calls import Calls
 from autodiff.structured.reading.lists import is_key
+from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
     OBJECTS,
 )
@@ -138,6 +138,8 @@ class Expressions(Calls):
             found = self.operator_of("neg", made, None)
             if found is not NotImplemented:
                 return found
+        if isinstance(node.op, ast.Not):
+            made = self.truth_of(made)
         if type(made) is Items:
             raise UnsupportedError("a list as a value")
         x = self.one(made)
@@ -165,6 +167,10 @@ class Expressions(Calls):
 
     def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
         f = COMPARISONS.get(type(op))
+        if isinstance(op, (ast.Is, ast.IsNot)):
+            same = self.same_object(a, b)
+            if same is not NotImplemented:
+                return same if isinstance(op, ast.Is) else self.call(operator.not_, [same])
         if f is None:
             if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
                 same = known(a) is None and known(b) is None
@@ -178,7 +184,7 @@ class Expressions(Calls):
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
         return self.choose(
-            self.test(node.test),
+            self.truth(node.test),
             lambda: self.expression(node.body),
             lambda: self.expression(node.orelse),
         )
@@ -194,6 +200,29 @@ class Expressions(Calls):
         if isinstance(node.op, ast.And):
             return self.choose(value, others, lambda: value)
         return self.choose(value, lambda: value, others)
+
+    def truth_of(self, x: Any) -> Any:
+        """Return what is true if a list is; anything else as it is."""
+        if type(x) is Items:
+            return self.const(bool(x))
+        return self.length(x) if type(x) is Value and x.kind.is_list else x
+
+    def truth(self, node: ast.expr) -> Value:
+        """Read the test of a branch or loop, of which only the truth counts."""
+        if not isinstance(node, ast.BoolOp):
+            value = self.one(self.truth_of(self.expression(node)))
+            if not value.kind.is_scalar and not value.kind.is_known:
+                raise UnsupportedError("the truth of what is no number")
+            return value
+        first, *rest = node.values
+        test = self.truth(first)
+
+        def others() -> Value:
+            return self.truth(ast.BoolOp(node.op, rest) if rest[1:] else rest[0])
+
+        if isinstance(node.op, ast.And):
+            return self.choose(test, others, lambda: test)
+        return self.choose(test, lambda: test, others)
 
     def test(self, node: ast.expr) -> Value:
         """Read an expression that is true or false."""
@@ -215,6 +244,12 @@ class Expressions(Calls):
         if type(owner) is Items:
             raise UnsupportedError("an attribute of a list")
         owner = self.one(owner)
+        if owner.kind.is_object:
+            return self.attribute_in_memory(owner, name)
+        if owner.kind.is_queue:
+            return self.attribute_of_queue(owner, name)
+        if owner.kind.is_list:
+            self.check_records(owner)
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
@@ -254,10 +289,12 @@ class Expressions(Calls):
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
         if base.kind.is_list and isinstance(node.slice, ast.Slice):
+            if base.kind.is_queue:
+                raise UnsupportedError("a slice of a deque")
             return self.sliced(base, self._bounds(node.slice))
         if base.kind.is_text:
             return self._of_text(base, node.slice)
-        if base.kind.has_items:
+        if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
 
@@ -361,10 +398,7 @@ class Expressions(Calls):
             raise UnsupportedError("a view without axes that is returned or changed")
 
 
-def is_object(x: Any) -> bool:
-    """Whether it is an object of one of the user's classes."""
-    return type(x) in OBJECTS or isinstance(x, Instance)
-
-
 def _is_told(v: Any) -> bool:
-    return not isinstance(v, tuple) and (v.kind.is_known or v.kind.is_array or v.kind.is_scalar)
+    if isinstance(v, tuple):
+        return False
+    return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

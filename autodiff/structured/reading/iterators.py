@@ -137,6 +137,8 @@ class Iterators(SeveralIndices):
         name, n = self.held(xs), self.held(self.length(xs))
         over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
         over.lists.append((name, n))
+        if xs.kind.is_queue:  # it must not change at all
+            over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
     def _over(self, items: list) -> Turns:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -58,10 +59,14 @@ class Lists(Objects):
             self._takes(made, x)
         return made
 
-    def dict_from(self, items: Named) -> Value:
-        """Make a dict in memory of one whose items are known; a copy, if that has a name."""
+    def dict_from(self, items: Named, cls: type | None = None) -> Value:
+        """Make a dict in memory of one whose items are known; a copy, if that has a name.
+
+        It may be an object of a class.
+        """
         parts = list(map(self._as_item, items.values()))
-        made = self.made(Op("dict", parts, data=tuple(items)), DICT)
+        kind = DICT if cls is None else DICT._replace(owner=weakref.ref(cls))
+        made = self.made(Op("dict", parts, data=tuple(items)), kind)
         memory: Any = made.memory
         memory.is_indexed = True  # it has a shadow
         memory.is_copy = items.has_name
@@ -97,7 +102,8 @@ class Lists(Objects):
             raise UnsupportedError("a list that changes, and has another name")
 
     def _takes(self, xs: Value, x: Value, at: Value | None = None) -> None:
-        if not (x.kind.is_scalar or x.kind.has_memory):
+        is_text = x.kind.is_text and xs.kind.is_object
+        if not (x.kind.is_scalar or x.kind.has_memory or is_text):
             raise UnsupportedError("a list of what is no number, array, list or dict")
         if x.memory is not None and x.memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
             raise UnsupportedError("a list in itself")
@@ -141,7 +147,7 @@ class Lists(Objects):
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
-        if kind.is_scalar:
+        if kind.is_scalar or kind.is_text:
             return self.made(Op("load", [xs, at], data=_AT), kind)
         made = self.made(Op("item", [xs, at], data=_AT), kind)
         made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]
@@ -238,6 +244,8 @@ class Lists(Objects):
 
 
 _VIEWS = frozenset({"keys", "values", "items"})
+CHANGES = frozenset({"append", "insert", "pop", "extend", "clear"})
+"""Methods that change a list."""
 
 
 def has_no_other_name(name: str, function: ast.AST) -> bool:
@@ -278,11 +286,11 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     """Return the names of lists, or arrays, that a function changes: by item or by ``append``."""
     found: set[str] = set()
     for part in ast.walk(node):
-        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
             owner: ast.expr = part.value
         elif isinstance(part, ast.AugAssign):
             owner = part.target
-        elif isinstance(part, ast.Attribute) and part.attr == "append":
+        elif isinstance(part, ast.Attribute) and part.attr in CHANGES:
             owner = part.value
         else:
             continue

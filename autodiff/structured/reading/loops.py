@@ -221,7 +221,7 @@ class Loops(Iterators):
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
             raise UnsupportedError("a test of a loop that binds a variable")
         if _place(node) in self.parted:
-            self.leave_unless(self.test(node.test))
+            self.leave_unless(self.truth(node.test))
             self._first_turn(node, lambda: None, lambda: self._while(node))
         else:
             self._while(node)
@@ -237,7 +237,7 @@ class Loops(Iterators):
         parts: list = []
 
         def read_test() -> None:
-            test = self.test(node.test)
+            test = self.truth(node.test)
             if test.kind.is_known and not (flag and test.kind.value):
                 raise UnsupportedError("a loop without end")
             parts.append(test)

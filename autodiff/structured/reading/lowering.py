@@ -27,6 +27,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import (
     UNKNOWN,
+    InMemoryError,
     Kind,
     MadeInLoopError,
     ManyKindsError,
@@ -81,10 +82,11 @@ def lower(
     with_turns: set = set()
     parted: set = set()
     of_values: set[type] = set()  # classes
+    in_memory: set[type] = set()
     returns: Kind | None = None  # if the function calls itself
     while True:
         reading = _Lowering(with_turns, parted, returns)
-        reading.of_values = frozenset(of_values)
+        reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
@@ -94,6 +96,10 @@ def lower(
             continue
         except MadeInLoopError as error:
             of_values.add(error.cls)
+            continue
+        except InMemoryError as error:
+            of_values.discard(error.cls)
+            in_memory.add(error.cls)
             continue
         except ManyKindsError as error:
             if error.loop is None:
@@ -162,6 +168,7 @@ class _Lowering(Parameters):
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
+        self.check_attributes_of_classes()
         self.check_spared()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
             raise UnsupportedError("a function that calls itself, and reads or changes more")

@@ -7,10 +7,11 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.lists import Lists, as_list, is_key
+from autodiff.structured.reading.lists import as_list, is_key
+from autodiff.structured.reading.queues import Queues
 
 
-class Sequences(Lists):
+class Sequences(Queues):
     """Reads what is displayed in tuples, lists and dicts, and their parts."""
 
     def expression(self, node: ast.expr) -> Any:
@@ -214,5 +215,5 @@ _GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
 def is_sequence(x: Any) -> bool:
     """Whether it is a list, or a tuple that is known part by part."""
     if type(x) is Value:
-        return x.kind.is_list
+        return x.kind.is_list and not x.kind.is_queue
     return isinstance(x, tuple) and not isinstance(x, Instance)

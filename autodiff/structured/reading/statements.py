@@ -36,9 +36,10 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.comprehensions import Comprehensions
-from autodiff.structured.reading.expressions import BINARY, METHODS, PARTS, is_object
+from autodiff.structured.reading.expressions import BINARY, METHODS, PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import as_list, changes_dicts, grown_in, has_no_other_name
+from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.sequences import parts_appended
 
@@ -115,6 +116,7 @@ class Statements(Comprehensions):
             return Columns([self.list_of([]) for _ in range(n)])
         grown = grown_in(self.calling[-1]) if value else ()
         grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+        grows = grows or any(map(self.is_moving, targets))
         grows = grows or (
             any(type(part) is Named for part in value) and changes_dicts(self.calling[-1])
         )
@@ -145,7 +147,7 @@ class Statements(Comprehensions):
             for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
                 self.assign(t, self._that_may_grow(v, [t]))
         elif isinstance(target, ast.Subscript):
-            base = self.value(target.value)
+            base = self._base_of(target)
             if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)
                 return
@@ -239,6 +241,9 @@ class Statements(Comprehensions):
         bind: Callable[[Any], None]
         if isinstance(node.target, ast.Attribute):
             owner, name = self.expression(node.target.value), node.target.attr
+            if type(owner) is Value and owner.kind.is_object:
+                self._change_attribute(f, owner, node)
+                return
             old = self.attribute_of_any(owner, name)
             slots = owner.scope.slots if type(owner) is LocalObject else {}
             bind = functools.partial(self.set_attribute, node.target, owner)
@@ -267,17 +272,28 @@ class Statements(Comprehensions):
                 self._change_in_place(f, old, list[Value](), whole, node.value)
             if _times_bound(slots, name) != was_bound:
                 raise UnsupportedError("an operator on a variable that its operand binds anew")
-        elif isinstance(node.target, ast.Subscript):
-            base = self.value(node.target.value)
-            if base.kind.has_items:
-                self._change_item(f, base, self.value(node.target.slice), node.value)
-                return
-            values, template = self._index(node.target.slice)
-            if not base.kind.is_array:
-                raise UnsupportedError("an item of what is no array")
-            self._change_in_place(f, base, values, template, node.value)
         else:
-            raise UnsupportedError(f"assignment to {type(node.target).__name__}")
+            self._change_part(f, node.target, node.value)
+
+    def _base_of(self, node: ast.Subscript) -> Value:
+        """Return what an item is written into."""
+        base = self.value(node.value)
+        if base.kind.is_object:
+            raise UnsupportedError("an item of an object")
+        return base
+
+    def _change_part(self, f: Callable, target: ast.expr, value: ast.expr) -> None:
+        """Read an operator that changes an item of a list, or a part of an array."""
+        if not isinstance(target, ast.Subscript):
+            raise UnsupportedError(f"assignment to {type(target).__name__}")
+        base = self._base_of(target)
+        if base.kind.has_items:
+            self._change_item(f, base, self.value(target.slice), value)
+            return
+        values, template = self._index(target.slice)
+        if not base.kind.is_array:
+            raise UnsupportedError("an item of what is no array")
+        self._change_in_place(f, base, values, template, value)
 
     def _change_in_place(
         self, f: Callable, base: Value, values: list[Value], template: Any, node: ast.expr
@@ -325,9 +341,17 @@ class Statements(Comprehensions):
         for x in items:
             self.append(xs, x)
 
+    def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
+        """Read an attribute of an object in memory that is changed by an operator."""
+        name = node.target.attr  # type: ignore[union-attr] # it is an attribute
+        self.check_set(owner, name)
+        self._change_item(f, owner, self.const(name), node.value)
+
     def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
         """Read an item of a list that is changed by an operator; an array changes in place."""
         old = self.item(xs, at)
+        if type(old) is not Value:
+            raise UnsupportedError("an operator that changes a named tuple")
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if not old.kind.is_array:
@@ -386,10 +410,17 @@ class Statements(Comprehensions):
         self.done(Op("enter", [], data=(name, options)))
         return name
 
+    def on_delete(self, node: ast.Delete) -> None:
+        """Take an item out of a list."""
+        for target in node.targets:
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
+                raise UnsupportedError("del of what is no item of a list")
+            self.drop_item(self._base_of(target), self.value(target.slice))
+
     def on_if(self, node: ast.If) -> None:
         """Read a branch."""
         self.branches(
-            self.test(node.test),
+            self.truth(node.test),
             lambda: self.statements(node.body),
             lambda: self.statements(node.orelse),
         )
