@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -423,23 +423,38 @@ def scalar_rule(
     (8.0, 12.0)
     >>> rrule.unregister(cube); frule.unregister(cube)
     """
-    several = bool(partials) and isinstance(partials[0], tuple)
-    rows = partials if several else (partials,)
-    if not partials or len({len(row) for row in rows}) != 1:
-        raise RuleDefinitionError(
-            f"scalar_rule for {names_of(f)} takes one partial for each argument; for a function of "
-            "several outputs, one tuple for each output, with one partial for each argument."
-        )
-    n = len(rows[0])
-    for target in f if isinstance(f, tuple) else (f,):
-        _check_arity(target, rows, n + 1 + (setup is not None))
-        made = tuple(tuple(Partial(p, n + 1 + (setup is not None)) for p in row) for row in rows)
-        rule = ScalarRule(checked_key(target), made, setup, tuple(types), several, together)
+    for rule in elementwise_rules(f, partials, setup, together, types):
         rrule.add(rule)
         frule.add(rule)
 
 
-def _check_arity(f: Callable, rows: tuple, n: int) -> None:
+def elementwise_rules(
+    f: Callable | tuple[Callable, ...],
+    partials: tuple,
+    setup: Callable | None = None,
+    together: Callable | None = None,
+    types: tuple = (),
+    form: str = "scalar_rule",
+) -> Iterator[ScalarRule]:
+    """Yield the rule of each function, given what `scalar_rule` is given.
+
+    `form` is what the author has called, for errors.
+    """
+    several = bool(partials) and isinstance(partials[0], tuple)
+    rows = partials if several else (partials,)
+    if not partials or len({len(row) for row in rows}) != 1:
+        raise RuleDefinitionError(
+            f"{form} for {names_of(f)} takes one partial for each argument; for a function of "
+            "several outputs, one tuple for each output, with one partial for each argument."
+        )
+    n = len(rows[0]) + 1 + (setup is not None)
+    for target in f if isinstance(f, tuple) else (f,):
+        _check_arity(target, rows, n, form)
+        made = tuple(tuple(Partial(p, n) for p in row) for row in rows)
+        yield ScalarRule(checked_key(target), made, setup, tuple(types), several, together)
+
+
+def _check_arity(f: Callable, rows: tuple, n: int, form: str) -> None:
     for row in rows:
         for partial in row:
             if type(partial) is not FunctionType:
@@ -458,7 +473,7 @@ def _check_arity(f: Callable, rows: tuple, n: int) -> None:
                     else "Give one partial for each argument of the function."
                 )
                 raise RuleDefinitionError(
-                    f"scalar_rule for {names_of(f)} was given {counted(len(row), 'partial')}, so "
+                    f"{form} for {names_of(f)} was given {counted(len(row), 'partial')}, so "
                     f"each is called with the output and {counted(len(row), 'argument')}{setup}, "
                     f"{n} values; this one takes {code.co_argcount}. {hint}"
                 )
