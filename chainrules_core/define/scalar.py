@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_core.calling.signatures import Signature, signature_of
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.precision import precise
+from chainrules_core.define.precision import FLOAT64, precise
 from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.interpreter.references import if_counted
@@ -161,7 +161,7 @@ class ScalarRule(Rule):
         if self.together is None:
             return None
         for value in (y_bar, *[values[i] for i in self.together_reads]):
-            if type(value) is not _ndarray or value.dtype is not _FLOAT64:
+            if type(value) is not _ndarray or value.dtype is not FLOAT64:
                 return None
         bars = self.together(y_bar, *values)
         return None if bars is None or (strong and has_nan(bars[-1])) else bars
@@ -243,7 +243,6 @@ def _is_ufunc(f: Callable) -> bool:
 
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 
 
 def _references(x: Any) -> int:
@@ -357,7 +356,7 @@ def _is_finite(d: Any) -> bool:
 def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
-        if x.dtype is _FLOAT64 and x.flags.forc:
+        if x.dtype is FLOAT64 and x.flags.forc:
             # One pass, which of Inf makes no NaN; that it overflows is no error of the program.
             with quiet():
                 total = x.dot(x) if x.ndim == 1 else np.vdot(x, x)
