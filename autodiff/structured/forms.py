@@ -127,9 +127,10 @@ def key_of_form(form: Any) -> Any:
 
 
 def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
-    """Return the nest of a form with these leaves; it collects the objects that it makes."""
-    if form is None:
-        return next(leaves)
+    """Return the nest of a form with these leaves; it collects the objects that it makes.
+
+    The form may have anything but a nest in the place of a leaf.
+    """
     if type(form) is Fields:
         made: Any = object.__new__(form.cls)
         objects.append(made)
@@ -140,6 +141,8 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
         if type(form) is Captured:
             return _function_with(form.function, parts)
         return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
+    if not isinstance(form, tuple):
+        return next(leaves)
     made = [nest_of(part, leaves, objects) for part in form]
     if isinstance(form, Record):
         return form.user_class()._make(made)

@@ -27,7 +27,7 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
 )
-from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Forward, place_of
+from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import BadInplaceError, ProjectTo
 from chainrules_core.calling.frame import sorted_bars
@@ -40,7 +40,6 @@ from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 NUMBERS = frozenset({float, np.float64})
 _NAMES = ("y", "x0", "x1")
 
@@ -48,8 +47,8 @@ SCOPE: dict[str, Any] = {
     "ARITHMETIC": ARITHMETIC,
     "BOOL": np.dtype(bool),
     "CONSTANT": CONSTANT,
-    "FLOAT64": _FLOAT64,
-    "FLOAT64_SPACES": KNOWN_SPACES[_FLOAT64],
+    "FLOAT64": FLOAT64,
+    "FLOAT64_SPACES": KNOWN_SPACES[FLOAT64],
     "FloatTracer": FloatTracer,
     "Forward": Forward,
     "NO_RULE": NO_RULE,
