@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -178,3 +179,14 @@ def is_own_rule(rule: Any) -> bool:
     function = getattr(rule, "function", None) or next(filter(None, written), None)
     author = getattr(function, "without_lists", function)
     return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
+
+
+def is_of_special(f: Any) -> bool:
+    """Whether a function is one of `scipy.special`."""
+    own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
+    return own is not None and own is f
+
+
+def is_joiner(x: Any) -> bool:
+    """Whether it joins arrays that it is given as an index."""
+    return x is np.r_ or x is np.c_

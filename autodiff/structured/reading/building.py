@@ -43,6 +43,7 @@ from autodiff.structured.form.known_functions import (
     DIAGONALS,
     PURE,
     VIEWS,
+    is_joiner,
     is_pure,
     makes_new,
     ruled_entry,
@@ -606,4 +607,5 @@ def is_constant(x: Any) -> bool:
     """Whether a value from outside is one that nobody can change."""
     if type(x) is tuple:
         return all(map(is_constant, x))
-    return type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
+    is_plain = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
+    return is_plain or is_joiner(x)

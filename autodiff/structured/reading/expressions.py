@@ -27,6 +27,7 @@ from autodiff.structured.form.kinds import (
     samples,
 )
 from autodiff.structured.form.known_functions import (
+    is_joiner,
     letter_of_text,
     part_of_text,
 )
@@ -167,6 +168,12 @@ class Expressions(Calls):
 
     def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
         f = COMPARISONS.get(type(op))
+        if isinstance(op, (ast.In, ast.NotIn)):
+            found = self._contained(a, b)
+            return found if isinstance(op, ast.In) else self._negated(found)
+        if f in (operator.eq, operator.ne) and type(a) is type(b) in (tuple, Items):
+            found = self._all_equal(a, b)
+            return found if f is operator.eq else self._negated(found)
         if isinstance(op, (ast.Is, ast.IsNot)):
             same = self.same_object(a, b)
             if same is not NotImplemented:
@@ -180,6 +187,49 @@ class Expressions(Calls):
         if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
         return self.binary(f, a, b)
+
+    def _negated(self, x: Value) -> Value:
+        return self.const(not known(x)) if x.kind.is_known else self.call(operator.not_, [x])
+
+    def _all_equal(self, a: tuple, b: tuple) -> Value:
+        """Return whether two tuples or lists are equal, part by part, up to the first that is not.
+
+        A part that is the same object counts as equal to itself, which only a NaN is not.
+        """
+        if len(a) != len(b):
+            return self.const(False)
+        if not a:
+            return self.const(True)
+        first = self._same_part(a[0], b[0])
+        if first.kind.is_known:
+            return self._all_equal(a[1:], b[1:]) if known(first) else first
+        return self.choose(first, lambda: self._all_equal(a[1:], b[1:]), lambda: self.const(False))
+
+    def _same_part(self, a: Any, b: Any) -> Value:
+        if isinstance(a, tuple) or isinstance(b, tuple):
+            return self._comparison(ast.Eq(), a, b)
+        if type(a) is not Value or type(b) is not Value:
+            raise UnsupportedError("a comparison of objects")
+        if not any(x.kind.is_integral or x.kind.is_text for x in (a, b)):
+            raise UnsupportedError("a comparison of parts that are no integers")
+        if all(x.kind.is_known for x in (a, b)):
+            return self.const(known(a) == known(b))
+        return self._comparison(ast.Eq(), a, b)
+
+    def _contained(self, x: Any, items: Any) -> Value:
+        """Return whether something is in a tuple, list or dict that is known item by item."""
+        if type(items) is Named:
+            items = tuple(map(self.const, items))
+        if type(items) not in (tuple, Items):
+            raise UnsupportedError("a search in what is not known item by item")
+        if not items:
+            return self.const(False)
+        first = self._same_part(x, items[0])
+        if first.kind.is_known:
+            return first if known(first) else self._contained(x, items[1:])
+        return self.choose(
+            first, lambda: self.const(True), lambda: self._contained(x, tuple(items[1:]))
+        )
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
@@ -284,6 +334,8 @@ class Expressions(Calls):
             return base[key]
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(node.slice))
+        if type(base) is Value and is_joiner(known(base)):
+            return self._joined_by(known(base), node.slice)
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
@@ -297,6 +349,16 @@ class Expressions(Calls):
         if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def _joined_by(self, joiner: Any, node: ast.expr) -> Value:
+        """Read ``np.r_[...]`` or ``np.c_[...]``, of numbers, vectors and matrices."""
+        parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
+        if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
+            raise UnsupportedError("a text or slice in np.r_ or np.c_")
+        if joiner is np.c_:
+            return self.called(np.column_stack, [parts], {})
+        vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
+        return self.called(np.concatenate, [tuple(vectors)], {})
 
     def _bounds(self, node: ast.Slice) -> list[Value]:
         """Return the bounds of a slice; None for one that is not given."""

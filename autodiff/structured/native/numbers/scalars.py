@@ -12,7 +12,6 @@ import functools
 import inspect
 import math
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,7 +20,7 @@ from llvmlite import ir
 
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import function_of, is_of_special
 from autodiff.structured.native.llvm.code import (
     I64,
     PARTS,
@@ -259,7 +258,7 @@ class Scalars(Integers, Comparisons):
         ufunc = facts_of(f).ufunc
         text = (
             _WRITTEN.get(f)
-            or (_SPECIAL.get(f.__name__) if _is_special(f) else "")
+            or (_SPECIAL.get(f.__name__) if is_of_special(f) else "")
             or facts_of(f).loops
             or (facts_of(ufunc).loops if ufunc is not None else "")
         )
@@ -268,7 +267,7 @@ class Scalars(Integers, Comparisons):
             tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
-        if getattr(f, "__module__", "") == "math" or (_is_special(f) and self.has(f.__name__)):
+        if getattr(f, "__module__", "") == "math" or (is_of_special(f) and self.has(f.__name__)):
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
         f = f.function if isinstance(f, Partial) else DIVISIONS.get(f, f)
         if inspect.isfunction(f):
@@ -463,12 +462,6 @@ class Scalars(Integers, Comparisons):
         if found is None:
             return self.plain(letter, self._written(f, args, letter, depth))
         return found
-
-
-def _is_special(f: Any) -> bool:
-    """Whether a function is one of `scipy.special`."""
-    own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
-    return own is not None and own is f
 
 
 def _named(name: str, outer: dict) -> Any:
