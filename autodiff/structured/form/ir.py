@@ -170,8 +170,8 @@ class Op:
         gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
         ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
         ``append``, ``set``, ``insert``, ``drop`` (takes an item out), ``load`` (a number in it),
-        ``item`` (an array or list in it),
-        ``length``, ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
+        ``item`` (an array or list in it), ``length`` (or another question about lists and
+        objects), ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
         one), ``set``, ``load`` and ``item``. Of the course of things:
         ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
     args : list of Value

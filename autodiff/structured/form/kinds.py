@@ -104,9 +104,14 @@ class _Bounded(collections.deque):
     """The class of a deque with ``maxlen`` in a kind."""
 
 
+class _Fixed(tuple):
+    """The class of a tuple of any length in a kind."""
+
+
 _LIST = frozenset([list])
 _DEQUES = frozenset([collections.deque, _Bounded])
-_LISTS = _LIST | _DEQUES
+_TUPLE = frozenset([_Fixed])
+_LISTS = _LIST | _DEQUES | _TUPLE
 _DICT = frozenset([dict])
 _TEXT = frozenset([str])
 _COMPLEX = frozenset([complex, np.complex128, np.complex64])
@@ -150,13 +155,18 @@ class Kind(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list that may grow, or a deque: `Memory` says of what."""
+        """Whether it is a list that may grow, a deque or `FIXED`: `Memory` says of what."""
         return self.classes <= _LISTS
 
     @property
     def is_queue(self) -> bool:
         """Whether it is a deque."""
         return self.classes <= _DEQUES
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is a tuple of any length: a list that nobody changes once it is made."""
+        return self.classes == _TUPLE
 
     @property
     def is_dict(self) -> bool:
@@ -233,6 +243,9 @@ LIST = Kind(_LIST)
 
 DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
 """Of deques: those without ``maxlen``, and those with one."""
+
+FIXED = Kind(_TUPLE)
+"""Of a tuple of any length."""
 
 DICT = Kind(_DICT)
 """Of a dict that others hold: an item of a list, say."""

@@ -74,6 +74,10 @@ class Calls(Sequences):
         """Read ``any(items)`` or ``all(items)``."""
         raise NotImplementedError
 
+    def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
+        """Read ``sorted(xs, key=..., reverse=...)``."""
+        raise NotImplementedError
+
     def reduction(self, nodes: list[ast.expr]) -> Any:
         """Read ``functools.reduce(f, items, first)``."""
         raise NotImplementedError
@@ -111,6 +115,9 @@ class Calls(Sequences):
             return self.instance(f, self._displayed(node.args, wanted), self._named(node))
         if f in _TAKERS:
             node = self._taking(f, node)
+            if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
+                made = self.expression(node.args[0])  # nobody else has this list
+                return tuple(made) if type(made) is Items else self.fixed(made)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
@@ -280,6 +287,8 @@ class Calls(Sequences):
         """Read a call of a function of Python's; NotImplemented for others."""
         if f is collections.deque:
             return self.queue_of(args, options)
+        if f is sorted and len(args) == 1 and _is_one_by_one(args[0]):
+            return self.ordered(args[0], options)
         if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
             return self.with_fields(args[0], options)
         return NotImplemented if options else self._of_builtin(f, args)
@@ -307,7 +316,7 @@ class Calls(Sequences):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
             }
-        elif x.kind.is_list:
+        elif x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed):
             raise UnsupportedError("the class of a list, which may be a tuple in a list")
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
@@ -398,7 +407,7 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
 
 def _is_one_by_one(x: Any) -> bool:
     """Whether it is a list, deque, tuple or array, whose items can be put into a list."""
-    return is_sequence(x) or _has_rows(x) or (type(x) is Value and x.kind.is_queue)
+    return is_sequence(x) or _has_rows(x) or (type(x) is Value and x.kind.is_list)
 
 
 def _has_rows(x: Any) -> bool:

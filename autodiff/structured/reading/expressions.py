@@ -291,7 +291,8 @@ class Expressions(Calls):
         if base.kind.is_list and isinstance(node.slice, ast.Slice):
             if base.kind.is_queue:
                 raise UnsupportedError("a slice of a deque")
-            return self.sliced(base, self._bounds(node.slice))
+            made = self.sliced(base, self._bounds(node.slice))
+            return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
             return self._of_text(base, node.slice)
         if base.kind.has_items and not base.kind.is_object:

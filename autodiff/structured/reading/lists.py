@@ -19,6 +19,7 @@ import numpy as np
 from autodiff.structured.form.ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import (
     DICT,
+    FIXED,
     LIST,
     UNKNOWN,
     Kind,
@@ -123,7 +124,18 @@ class Lists(Objects):
 
     def _changes(self, xs: Value, x: Value, at: Value | None = None) -> None:
         self._takes(xs, x, at)
+        self.note_change(xs)
+
+    def note_change(self, xs: Value) -> None:
+        """Note that a list or dict is changed; raise if it is a tuple."""
+        if xs.kind.is_fixed:
+            raise UnsupportedError("a tuple that changes")
         xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
+
+    def fixed(self, xs: Value) -> Value:
+        """Return a list that nobody else has as a tuple."""
+        xs.kind = FIXED
+        return xs
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""

@@ -44,6 +44,14 @@ class Loops(Iterators):
             statements, taken = inner
             self.spares(taken, lambda: self.statements(statements))
             return
+        if self.is_filter(node.iter):
+            item = self.hidden("item")
+            over, test = self.kept_by(node.iter, item)  # type: ignore[arg-type] # it is a call
+            bound = ast.Assign([node.target], ast.Name(item, ast.Load()))
+            body: list[ast.stmt] = [ast.If(test, [bound, *node.body], [])]
+            loop = ast.For(ast.Name(item, ast.Store()), over, body, node.orelse)
+            self.on_for(ast.fix_missing_locations(ast.copy_location(loop, node)))
+            return
         counted = self.counted(node)
         if counted is not None:
             self.statements(counted)

@@ -37,7 +37,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading.by_others import FUNCTIONS
+from autodiff.structured.reading import by_others, python_functions
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -56,6 +56,7 @@ from autodiff.structured.reading.scopes import (
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
+_OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS
 
 
 def lower(
@@ -203,7 +204,7 @@ class _Lowering(Parameters):
                 return self.read_in(outer, defaults[name])
 
         else:
-            if function not in FUNCTIONS and (is_ours(function) or is_library(function)):
+            if function not in _OURS and (is_ours(function) or is_library(function)):
                 raise UnsupportedError(f"{function.__name__} of a library")
             node = self.definition_of(function)
             parameters = parameters_of(node)
