@@ -9,7 +9,9 @@ depend on values.
 from __future__ import annotations
 
 import collections
+import enum
 import itertools
+import types
 import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -92,6 +94,13 @@ class _Unknown:
 
 UNKNOWN: Any = _Unknown()
 """In the place of a value that is not known while the function is read."""
+
+
+def is_member(x: Any) -> bool:
+    """Whether it is a member of an enumeration, which is equal to itself alone."""
+    eq = getattr(type(x), "__eq__", None)
+    return isinstance(x, enum.Enum) and not isinstance(eq, types.FunctionType)
+
 
 SCALARS: tuple[type, ...] = (
     bool, int, float, complex, np.float64, np.float32, np.complex128, np.complex64,
@@ -182,6 +191,11 @@ class Kind(NamedTuple):
     def is_text(self) -> bool:
         """Whether it is a text."""
         return self.classes == _TEXT
+
+    @property
+    def is_member(self) -> bool:
+        """Whether it is a member of an enumeration."""
+        return self.dtype is None and all(issubclass(c, enum.Enum) for c in self.classes)
 
     @property
     def has_items(self) -> bool:
@@ -285,6 +299,8 @@ def join(a: Kind, b: Kind) -> Kind:
         return Kind(a.classes | b.classes)
     if a.is_text and b.is_text:
         return Kind(_TEXT)
+    if a.is_member and a.classes == b.classes:
+        return Kind(a.classes)
     if a.is_array and a.general() == b.general():
         return a.general()
     if a.parts and len(a.parts) == len(b.parts) and a.classes == b.classes:

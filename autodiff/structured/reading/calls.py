@@ -22,6 +22,7 @@ from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
     UnsupportedError,
+    kind_of_result,
 )
 from autodiff.structured.form.known_functions import (
     PURE,
@@ -35,6 +36,7 @@ from autodiff.structured.reading.by_others import (
     OF_VECTORS,
     READ,
     REDUCED,
+    is_ruled_by_library,
     made_of_others,
 )
 from autodiff.structured.reading.numpy_functions import outer_of
@@ -254,6 +256,10 @@ class Calls(Sequences):
         if f in OF_VECTORS:
             args = list(map(self.vector_of, args))
         args = [self.as_array(f, a) for a in args]
+        if f is np.where and len(args) == 3 and not options and _is_number(args[0]):
+            found = self._where(*args)
+            if found is not NotImplemented:
+                return found
         others = made_of_others(f, args, options)
         if others is not None:
             self.made_of_others.add(f)
@@ -268,6 +274,22 @@ class Calls(Sequences):
         if made.op.code == "call" and _has_parts_of_its_own(made.kind):
             return self._several(made)
         return made if out is None or known(out) is None else self.filled(out, made)
+
+    def _where(self, test: Value, a: Any, b: Any) -> Any:
+        """Read ``np.where(test, a, b)`` of a test of one number."""
+        a, b = self.one(a), self.one(b)
+        if test.kind.is_known or not test.kind.is_integral or not is_ruled_by_library(np.where):
+            return NotImplemented
+        if a.kind.is_array or b.kind.is_array:
+            tests = self.called(np.array, [Items([test])], {"dtype": self.const(bool)})
+            return self.called(np.where, [tests, a, b], {})
+        both = (a, b)
+        made = kind_of_result(np.where, [v.kind for v in (test, a, b)])
+        if made.dtype != np.float64 or not all(v.kind.classes <= _FLOATS for v in both):
+            return NotImplemented
+        value = self.call(np.float64, [self.choose(test, lambda: a, lambda: b)])
+        self.elements.add(value)  # NumPy's is an array without axes
+        return value
 
     def _several(self, made: Value) -> tuple:
         """Return the tuple that a call has made, as its parts."""
@@ -418,6 +440,7 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, tuple) and x.kind.is_scalar
 
 
+_FLOATS = frozenset({float, np.float64})
 _TAKERS = frozenset(
     {collections.deque, sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod}
 )

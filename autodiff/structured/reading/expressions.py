@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import (
     Kind,
     UnsupportedError,
+    is_member,
     kind_of,
     samples,
 )
@@ -30,6 +32,7 @@ from autodiff.structured.form.known_functions import (
     letter_of_text,
     part_of_text,
 )
+from autodiff.structured.reading.building import is_constant
 from autodiff.structured.reading.calls import Calls
 from autodiff.structured.reading.lists import is_key
 from autodiff.structured.reading.objects import is_object
@@ -72,6 +75,7 @@ METHODS: dict[type, str] = {
     ast.Pow: "pow", ast.Mod: "mod", ast.FloorDiv: "floordiv", ast.BitAnd: "and", ast.BitOr: "or",
     ast.BitXor: "xor",
 }  # fmt: skip
+_SAMENESS: dict[type, bool] = {ast.Eq: True, ast.Is: True, ast.NotEq: False, ast.IsNot: False}
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
@@ -167,10 +171,13 @@ class Expressions(Calls):
 
     def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
         f = COMPARISONS.get(type(op))
+        if all(type(v) is Value and v.kind.is_member for v in (a, b)) and type(op) in _SAMENESS:
+            test = self._same_member(a, b)
+            return test if _SAMENESS[type(op)] else self.call(operator.not_, [test])
         if isinstance(op, (ast.Is, ast.IsNot)):
-            same = self.same_object(a, b)
-            if same is not NotImplemented:
-                return same if isinstance(op, ast.Is) else self.call(operator.not_, [same])
+            test = self.same_object(a, b)
+            if test is not NotImplemented:
+                return test if isinstance(op, ast.Is) else self.call(operator.not_, [test])
         if f is None:
             if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
                 same = known(a) is None and known(b) is None
@@ -180,6 +187,14 @@ class Expressions(Calls):
         if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
         return self.binary(f, a, b)
+
+    def _same_member(self, a: Value, b: Value) -> Value:
+        """Read whether two members of an enumeration are one; equal ones are."""
+        if a.kind.classes != b.kind.classes:
+            raise UnsupportedError("a comparison of members of two enumerations")
+        if a.kind.is_known and b.kind.is_known:
+            return self.const(known(a) is known(b))
+        return self.made(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
@@ -253,7 +268,9 @@ class Expressions(Calls):
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
-            return self.from_outside(self.attribute_of(owner, name))
+            return self._of_enumeration(owner.kind.value, name) or self.from_outside(
+                self.attribute_of(owner, name)
+            )
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
         if name == "T":
@@ -266,6 +283,16 @@ class Expressions(Calls):
             raise UnsupportedError(f"attribute {name}")
         kind = kind_of(getattr(samples(owner.kind)[0], name))
         return self.made(Op("form", [owner], data=name), kind)
+
+    def _of_enumeration(self, x: Any, name: str) -> Any:
+        """Read a member of an enumeration, or its value or name; None of what is no such."""
+        if isinstance(x, enum.EnumType):
+            member = x.__members__.get(name)
+            return self.const(member) if is_member(member) else None
+        own = name in ("value", "name") and not isinstance(vars(type(x)).get(name), property)
+        if not is_member(x) or not own:
+            return None
+        return self.from_outside(getattr(x, name)) if is_constant(getattr(x, name)) else None
 
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""

@@ -227,7 +227,9 @@ class Loops(Iterators):
     def on_while(self, node: ast.While) -> None:
         """Read a loop with a test."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
-            raise UnsupportedError("a test of a loop that binds a variable")
+            leaves = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+            loop = ast.While(ast.Constant(True), [leaves, *node.body], [])
+            node = ast.fix_missing_locations(ast.copy_location(loop, node))
         if _place(node) in self.parted:
             self.leave_unless(self.truth(node.test))
             self._first_turn(node, lambda: None, lambda: self._while(node))

@@ -47,6 +47,7 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
+from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
 from autodiff.structured.reading.scopes import (
     Attributes,
@@ -335,7 +336,8 @@ class _Lowering(Parameters):
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
-        body = self._without_returns_in_loops(without_else(body, self.hidden))
+        body = without_else(without_match(body, self.hidden), self.hidden)
+        body = self._without_returns_in_loops(body)
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
         if isinstance(last, ast.Return):
