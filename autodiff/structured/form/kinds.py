@@ -113,6 +113,10 @@ class _Bounded(collections.deque):
     """The class of a deque with ``maxlen`` in a kind."""
 
 
+class _Table(dict):
+    """The class of a dict that grows in a kind."""
+
+
 class _Fixed(tuple):
     """The class of a tuple of any length in a kind."""
 
@@ -120,6 +124,7 @@ class _Fixed(tuple):
 _LIST = frozenset([list])
 _DEQUES = frozenset([collections.deque, _Bounded])
 _TUPLE = frozenset([_Fixed])
+_TABLE = frozenset([_Table])
 _LISTS = _LIST | _DEQUES | _TUPLE
 _DICT = frozenset([dict])
 _TEXT = frozenset([str])
@@ -146,7 +151,8 @@ class Kind(NamedTuple):
     ones : frozenset of int
         Of an array: axes that are expected to have one element.
     owner : weakref.ref, optional
-        Of an object in memory, which is a dict of its attributes: its class.
+        Of an object in memory, which is a dict of its attributes: its class. Of a `defaultdict`:
+        what makes its items.
     """
 
     classes: frozenset[type]
@@ -185,7 +191,12 @@ class Kind(NamedTuple):
     @property
     def is_object(self) -> bool:
         """Whether it is an object of the user's, as a dict of its attributes."""
-        return self.owner is not None
+        return self.owner is not None and self.is_dict
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a dict that grows: `Memory` says of what."""
+        return self.classes == _TABLE
 
     @property
     def is_text(self) -> bool:
@@ -199,8 +210,8 @@ class Kind(NamedTuple):
 
     @property
     def has_items(self) -> bool:
-        """Whether it is a list that may grow, or a dict that others hold."""
-        return self.is_list or self.is_dict
+        """Whether it is a list or dict that may grow, or a dict that others hold."""
+        return self.is_list or self.is_dict or self.is_table
 
     @property
     def has_memory(self) -> bool:
@@ -257,6 +268,9 @@ LIST = Kind(_LIST)
 
 DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
 """Of deques: those without ``maxlen``, and those with one."""
+
+TABLE = Kind(_TABLE)
+"""Of a dict that grows."""
 
 FIXED = Kind(_TUPLE)
 """Of a tuple of any length."""

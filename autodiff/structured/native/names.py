@@ -178,7 +178,7 @@ def _is_typed(memory: Memory) -> bool:
     """Whether the items of a list are known, and no dicts."""
     while memory.of_items is not None and memory.items is not None and memory.items.is_list:
         memory = memory.of_items.root()
-    return memory.items is not None and not memory.items.is_dict
+    return memory.items is not None and not (memory.items.is_dict or memory.items.is_table)
 
 
 def _is_dense(v: Value, odd: set[Slot]) -> bool:

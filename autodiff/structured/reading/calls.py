@@ -172,6 +172,8 @@ class Calls(Sequences):
             return self._append_to_columns(owner, self.expression(node.args[0]))
         if type(owner) is Value and owner.kind.is_object:
             return self._of_object(self.attribute_in_memory(owner, name), node)
+        if type(owner) is Value and owner.kind.is_table:
+            return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
@@ -307,6 +309,10 @@ class Calls(Sequences):
 
     def _of_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
+        if f is dict and not args and not options:
+            return Named()
+        if f is collections.defaultdict and not options:
+            return self.default_table(args)
         if f is collections.deque:
             return self.queue_of(args, options)
         if f is sorted and len(args) == 1 and _is_one_by_one(args[0]):
@@ -429,7 +435,9 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
 
 def _is_one_by_one(x: Any) -> bool:
     """Whether it is a list, deque, tuple or array, whose items can be put into a list."""
-    return is_sequence(x) or _has_rows(x) or (type(x) is Value and x.kind.is_list)
+    return (
+        is_sequence(x) or _has_rows(x) or (type(x) is Value and (x.kind.is_list or x.kind.is_table))
+    )
 
 
 def _has_rows(x: Any) -> bool:

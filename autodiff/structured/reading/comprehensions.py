@@ -126,7 +126,8 @@ class Comprehensions(Loops):
             found = ast.ListComp(ast.Name(item, ast.Load()), [kept])
             return ast.fix_missing_locations(ast.copy_location(found, node))
         is_call = isinstance(node, ast.Call)
-        if not is_call or not (self.is_iterator(node) or self._made_by(node) is range):  # type: ignore[arg-type] # it is one
+        is_view = is_call and self.table_of_view(node) is not None
+        if not is_call or not (is_view or self.is_iterator(node) or self._made_by(node) is range):  # type: ignore[arg-type] # it is one
             return as_list(node)
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
@@ -162,18 +163,16 @@ class Comprehensions(Loops):
             made.append(self.expression(renaming.visit(node.elt)))
         return made
 
-    def on_dictcomp(self, node: ast.DictComp) -> Named:
-        """Read a dict of expressions over a tuple or list, whose keys are known."""
-        over = self.iterated(node.generators[0].iter)
+    def on_dictcomp(self, node: ast.DictComp) -> Named | Value:
+        """Read a dict of expressions: one whose keys are known, or else one that grows."""
+        first, *others = node.generators
+        over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if (
-            not is_short
-            or node.generators[1:]
-            or node.generators[0].ifs
-            or over.lists
-            or over.taken
-        ):
-            raise UnsupportedError("this dict comprehension")
+        if not is_short or others or first.ifs or over.lists or over.taken:
+            name = self.hidden("dict", lasts=True)
+            self.bind(name, self.table_from(Named()))
+            self._for(comprehended(node, name, self.hidden), over)
+            return self.read(name)
         both = ast.Tuple([node.key, node.value], ast.Load())
         pairs = self._comprehended(ast.ListComp(both, node.generators), over)
         keys = [known(self.one(key)) for key, _ in pairs]
@@ -220,6 +219,8 @@ class Comprehensions(Loops):
             raise UnsupportedError("sorted with this option")
         if isinstance(xs, tuple):
             xs = self.list_from(Items(xs))
+        if type(xs) is Value and xs.kind.is_table:
+            xs = self.keys_of(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
             raise UnsupportedError("sorted of what is no list or array")
         xs = self.held(xs)

@@ -178,6 +178,12 @@ class Expressions(Calls):
             test = self.same_object(a, b)
             if test is not NotImplemented:
                 return test if isinstance(op, ast.Is) else self.call(operator.not_, [test])
+        if isinstance(op, (ast.In, ast.NotIn)) and type(b) is Value and b.kind.is_table:
+            test = self.has_key(b, self.one(a))
+            return test if isinstance(op, ast.In) else self.call(operator.not_, [test])
+        if isinstance(op, (ast.In, ast.NotIn)) and type(b) in (tuple, Items):
+            test = self._is_among(self.one(a), b)
+            return test if isinstance(op, ast.In) else self.call(operator.not_, [test])
         if f is None:
             if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
                 same = known(a) is None and known(b) is None
@@ -187,6 +193,19 @@ class Expressions(Calls):
         if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
         return self.binary(f, a, b)
+
+    def _is_among(self, x: Value, parts: tuple) -> Value:
+        """Read ``x in (1, 2)``, of integers or texts."""
+        found = self.const(False)
+        for part in map(self.one, parts):
+            if x.kind.is_integral and part.kind.is_integral:
+                test = self.call(operator.eq, [x, part])
+            elif type(known(x)) is str is type(known(part)):
+                test = self.const(known(x) == known(part))
+            else:
+                raise UnsupportedError("comparison In of what are no integers or texts")
+            found = self.call(operator.or_, [found, test])
+        return found
 
     def _same_member(self, a: Value, b: Value) -> Value:
         """Read whether two members of an enumeration are one; equal ones are."""
@@ -220,7 +239,8 @@ class Expressions(Calls):
         """Return what is true if a list is; anything else as it is."""
         if type(x) is Items:
             return self.const(bool(x))
-        return self.length(x) if type(x) is Value and x.kind.is_list else x
+        is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
+        return self.length(x) if is_one else x
 
     def truth(self, node: ast.expr) -> Value:
         """Read the test of a branch or loop, of which only the truth counts."""

@@ -19,7 +19,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
-from autodiff.structured.reading.lists import own_names, written
+from autodiff.structured.reading.lists import VIEWS, own_names, written
 from autodiff.structured.reading.python_functions import columns_of, running, running_from
 from autodiff.structured.reading.scopes import NO_VALUES, LocalFunction
 from autodiff.structured.reading.sequences import is_of_columns, is_sequence
@@ -91,6 +91,9 @@ class Iterators(SeveralIndices):
         """Read what a loop goes over."""
         if isinstance(node, ast.GeneratorExp):
             return self._over_generator(node)
+        table = self.table_of_view(node)
+        if table is not None:
+            return self._over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
         if isinstance(node, ast.Call):
             f = self._made_by(node)
             if f is zip and is_of_columns(node):
@@ -130,6 +133,8 @@ class Iterators(SeveralIndices):
             return Turns(
                 overs[0].length, lambda i: tuple([over.item(i) for over in overs]), of=overs
             )
+        if type(value) is Value and value.kind.is_table:
+            return self._over_table(value, "keys")
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
@@ -139,6 +144,33 @@ class Iterators(SeveralIndices):
             lambda: self.called(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
+
+    def table_of_view(self, node: ast.expr) -> Value | None:
+        """Return the table of ``xs.keys()``, ``values()`` or ``items()``, gone over at once."""
+        if not isinstance(node, ast.Call) or node.args or node.keywords:
+            return None
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in VIEWS:
+            return None
+        if not isinstance(node.func.value, (ast.Name, ast.Attribute)):
+            return None
+        found = self.expression(node.func.value)
+        return found if type(found) is Value and found.kind.is_table else None
+
+    def _over_table(self, xs: Value, view: str) -> Turns:
+        """Read a dict that grows, but not while a loop goes over it."""
+        keys, name, n = self.held(self.keys_of(xs)), self.held(xs), self.held(self.length(xs))
+
+        def item(i: Value) -> Any:
+            key = self.item(self.read(keys), i)
+            if view == "keys":
+                return key
+            key = self.held(key)
+            value = self.stored(self.read(name), self.read(key))
+            return value if view == "values" else (self.read(key), value)
+
+        over = Turns(lambda: self.read(n), item)
+        over.lists.append((name, n))
+        return over
 
     def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""

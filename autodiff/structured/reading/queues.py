@@ -15,18 +15,14 @@ from typing import Any
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.objects_in_memory import ObjectsInMemory
+from autodiff.structured.reading.tables import Tables
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
 
 
-class Queues(ObjectsInMemory):
+class Queues(Tables):
     """Reads methods of lists and deques, and what makes a deque."""
-
-    def expression(self, node: ast.expr) -> Any:
-        """Read an expression."""
-        raise NotImplementedError
 
     def taken(self, node: ast.expr) -> ast.expr:
         """Return what makes a list of all items of an iterator; other expressions as they are."""

@@ -143,6 +143,8 @@ class Sequences(Queues):
             return self.length(x[0])
         if isinstance(x, (tuple, Named)) and not isinstance(x, Instance):
             return self.const(len(x))
+        if x.kind.is_table:
+            return self.length(x)
         if x.kind.parts:
             return self.const(len(x.kind.parts))
         if x.kind.is_array and x.kind.ndim:

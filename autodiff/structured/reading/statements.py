@@ -48,6 +48,7 @@ from autodiff.structured.reading.lists import (
 from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
 from autodiff.structured.reading.sequences import is_of_columns, parts_appended
+from autodiff.structured.reading.tables import grows_by_keys
 
 
 class Statements(Comprehensions):
@@ -118,6 +119,10 @@ class Statements(Comprehensions):
 
     def _that_may_grow(self, value: Any, targets: list[ast.expr]) -> Any:
         """Return a list as one that may grow, if the function changes what it binds to it."""
+        if type(value) is Named and len(targets) == 1:
+            own = targets[0].id if isinstance(targets[0], ast.Name) else ""
+            grows = not value or grows_by_keys(own, value, self.calling[-1])
+            return self.table_from(value) if grows and not value.has_name else value
         if type(value) is not Items:
             return value
         name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
