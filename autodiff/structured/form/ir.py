@@ -418,6 +418,15 @@ class Owned(Named):
         self.function = function
 
 
+class Applied(Named):
+    """What `functools.partial` has made: the function under ``func``, and what it is given.
+
+    Arguments by place are under their numbers, those by name under their names behind `PREFIX`.
+    """
+
+    PREFIX = "named."
+
+
 def known(value: Value) -> Any:
     """Return what a value is, or `UNKNOWN`."""
     return value.kind.value if value.kind.is_known else UNKNOWN

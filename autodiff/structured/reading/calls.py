@@ -45,6 +45,7 @@ from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
     LocalFunction,
+    LocalPartial,
     Method,
     is_plain_class,
     record_class,
@@ -209,13 +210,31 @@ class Calls(Sequences):
         if is_object(f):
             f = self.method(f, "__call__")
         args = self._displayed(node.args, _number_wanted(f, node))
-        if type(f) is Method and rrule.entry(f.function) is not None:
-            raise UnsupportedError("a method with a rule")
+        return self._applied(f, args, self._named(node))
+
+    def _applied(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Read a call of a function inside, a method, or what `functools.partial` has made."""
+        if type(f) is LocalPartial:
+            inner, *given = (self.read_in(f.scope, name) for name in (f.function, *f.args))
+            own = {name: self.read_in(f.scope, place) for name, place in f.named.items()}
+            if is_object(inner) or (type(inner) is Value and known(inner) in RESHAPES):
+                raise UnsupportedError("a partial of an object, or of a change of shape")
+            return self._applied(inner, [*given, *args], own | named)
         if type(f) is Method:
-            return self.inline(f.function, [f.owner, *args], self._named(node))
+            if rrule.entry(f.function) is not None:
+                raise UnsupportedError("a method with a rule")
+            return self.inline(f.function, [f.owner, *args], named)
         if type(f) is LocalFunction:
-            return self.inline(f, args, self._named(node))
-        return self.called(known(self.one(f)), args, self._named(node))
+            return self.inline(f, args, named)
+        return self.called(known(self.one(f)), args, named)
+
+    def _partial(self, args: list[Any], named: dict[str, Any]) -> LocalPartial:
+        """Read ``functools.partial(f, x, k=y)``."""
+        if not args:
+            raise UnsupportedError("a call that fails")
+        f, *given = map(self.held, args)
+        by_name = {name: self.held(v) for name, v in named.items()}
+        return LocalPartial(self.scope, f, tuple(given), by_name)
 
     def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
         """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
@@ -260,6 +279,7 @@ class Calls(Sequences):
         args = [self.as_array(f, a) for a in args]
         if f is np.where and len(args) == 3 and not options and _is_number(args[0]):
             found = self._where(*args)
+            self.made_of_others.add(f)
             if found is not NotImplemented:
                 return found
         others = made_of_others(f, args, options)
@@ -309,6 +329,8 @@ class Calls(Sequences):
 
     def _of_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
+        if f is functools.partial:
+            return self._partial(args, options)
         if f is dict and not args and not options:
             return Named()
         if f is collections.defaultdict and not options:
