@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import collections
 import functools
 import math
 from typing import Any
@@ -365,6 +366,7 @@ def taken_out(xs: list, at: int) -> Any:
 
 
 SCOPE = {
+    "zeros_by_key": collections.defaultdict,
     "put_back": put_back,
     "taken_out": taken_out,
     "part": part,

@@ -186,7 +186,7 @@ def _is_typed(memory: Memory) -> bool:
     """Whether the items of a list are known, and no dicts."""
     while memory.of_items is not None and memory.items is not None and memory.items.is_list:
         memory = memory.of_items.root()
-    return memory.items is not None and not memory.items.is_dict
+    return memory.items is not None and not (memory.items.is_dict or memory.items.is_table)
 
 
 def _expected_ones(program: Program) -> dict[str, set[int]]:

@@ -11,7 +11,7 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import TYPES, constant
-from autodiff.structured.native.tables import Tables
+from autodiff.structured.native.vectors import Vectors
 from autodiff.structured.native.values import Array, Number, Tree
 
 _FLOAT, _INT = Kind(frozenset([float])), Kind(frozenset([int]))
@@ -54,7 +54,7 @@ class Selection:
         return Array(x.dtype, x.address, shape, strides, x.group)
 
 
-class Places(Tables):
+class Places(Vectors):
     """Reads and writes at arrays of places."""
 
     def selection(self, base: Array, parts: list) -> Selection:

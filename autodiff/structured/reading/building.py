@@ -34,6 +34,7 @@ from autodiff.structured.form.kinds import (
     ManyKindsError,
     UnboundError,
     UnsupportedError,
+    is_member,
     join,
     kind_of,
     kind_of_result,
@@ -607,5 +608,5 @@ def is_constant(x: Any) -> bool:
     """Whether a value from outside is one that nobody can change."""
     if type(x) is tuple:
         return all(map(is_constant, x))
-    is_plain = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
-    return is_plain or is_joiner(x)
+    is_one = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
+    return is_one or is_member(x) or is_joiner(x)

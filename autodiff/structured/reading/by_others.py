@@ -439,5 +439,13 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
     return is_step or is_own_rule(resolved[0])
 
 
+def is_ruled_by_library(f: Any) -> bool:
+    """Whether the rule of a function, for all arguments, is the library's."""
+    entry = rrule.entry(key_of(function_of(f))[0])
+    sample = np.array([True]), np.ones(1), np.ones(1)
+    resolved = None if entry is None else entry.resolve(sample, {}, None)
+    return resolved is not None and is_own_rule(resolved[0])
+
+
 def _sample(v: Any) -> Any:
     return tuple(map(_sample, v)) if isinstance(v, tuple) else samples(v.kind)[0]

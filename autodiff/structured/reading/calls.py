@@ -22,6 +22,7 @@ from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
     UnsupportedError,
+    kind_of_result,
 )
 from autodiff.structured.form.known_functions import (
     PURE,
@@ -35,6 +36,7 @@ from autodiff.structured.reading.by_others import (
     OF_VECTORS,
     READ,
     REDUCED,
+    is_ruled_by_library,
     made_of_others,
 )
 from autodiff.structured.reading.numpy_functions import outer_of
@@ -43,6 +45,7 @@ from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
     LocalFunction,
+    LocalPartial,
     Method,
     is_plain_class,
     record_class,
@@ -72,6 +75,10 @@ class Calls(Sequences):
 
     def quantified(self, f: Callable, items: ast.expr) -> Value:
         """Read ``any(items)`` or ``all(items)``."""
+        raise NotImplementedError
+
+    def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
+        """Read ``sorted(xs, key=..., reverse=...)``."""
         raise NotImplementedError
 
     def reduction(self, nodes: list[ast.expr]) -> Any:
@@ -111,6 +118,9 @@ class Calls(Sequences):
             return self.instance(f, self._displayed(node.args, wanted), self._named(node))
         if f in _TAKERS:
             node = self._taking(f, node)
+            if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
+                made = self.expression(node.args[0])  # nobody else has this list
+                return tuple(made) if type(made) is Items else self.fixed(made)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
@@ -163,6 +173,8 @@ class Calls(Sequences):
             return self._append_to_columns(owner, self.expression(node.args[0]))
         if type(owner) is Value and owner.kind.is_object:
             return self._of_object(self.attribute_in_memory(owner, name), node)
+        if type(owner) is Value and owner.kind.is_table:
+            return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
@@ -198,13 +210,31 @@ class Calls(Sequences):
         if is_object(f):
             f = self.method(f, "__call__")
         args = self._displayed(node.args, _number_wanted(f, node))
-        if type(f) is Method and rrule.entry(f.function) is not None:
-            raise UnsupportedError("a method with a rule")
+        return self._applied(f, args, self._named(node))
+
+    def _applied(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Read a call of a function inside, a method, or what `functools.partial` has made."""
+        if type(f) is LocalPartial:
+            inner, *given = (self.read_in(f.scope, name) for name in (f.function, *f.args))
+            own = {name: self.read_in(f.scope, place) for name, place in f.named.items()}
+            if is_object(inner) or (type(inner) is Value and known(inner) in RESHAPES):
+                raise UnsupportedError("a partial of an object, or of a change of shape")
+            return self._applied(inner, [*given, *args], own | named)
         if type(f) is Method:
-            return self.inline(f.function, [f.owner, *args], self._named(node))
+            if rrule.entry(f.function) is not None:
+                raise UnsupportedError("a method with a rule")
+            return self.inline(f.function, [f.owner, *args], named)
         if type(f) is LocalFunction:
-            return self.inline(f, args, self._named(node))
-        return self.called(known(self.one(f)), args, self._named(node))
+            return self.inline(f, args, named)
+        return self.called(known(self.one(f)), args, named)
+
+    def _partial(self, args: list[Any], named: dict[str, Any]) -> LocalPartial:
+        """Read ``functools.partial(f, x, k=y)``."""
+        if not args:
+            raise UnsupportedError("a call that fails")
+        f, *given = map(self.held, args)
+        by_name = {name: self.held(v) for name, v in named.items()}
+        return LocalPartial(self.scope, f, tuple(given), by_name)
 
     def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
         """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
@@ -247,6 +277,11 @@ class Calls(Sequences):
         if f in OF_VECTORS:
             args = list(map(self.vector_of, args))
         args = [self.as_array(f, a) for a in args]
+        if f is np.where and len(args) == 3 and not options and _is_number(args[0]):
+            found = self._where(*args)
+            self.made_of_others.add(f)
+            if found is not NotImplemented:
+                return found
         others = made_of_others(f, args, options)
         if others is not None:
             self.made_of_others.add(f)
@@ -261,6 +296,22 @@ class Calls(Sequences):
         if made.op.code == "call" and _has_parts_of_its_own(made.kind):
             return self._several(made)
         return made if out is None or known(out) is None else self.filled(out, made)
+
+    def _where(self, test: Value, a: Any, b: Any) -> Any:
+        """Read ``np.where(test, a, b)`` of a test of one number."""
+        a, b = self.one(a), self.one(b)
+        if test.kind.is_known or not test.kind.is_integral or not is_ruled_by_library(np.where):
+            return NotImplemented
+        if a.kind.is_array or b.kind.is_array:
+            tests = self.called(np.array, [Items([test])], {"dtype": self.const(bool)})
+            return self.called(np.where, [tests, a, b], {})
+        both = (a, b)
+        made = kind_of_result(np.where, [v.kind for v in (test, a, b)])
+        if made.dtype != np.float64 or not all(v.kind.classes <= _FLOATS for v in both):
+            return NotImplemented
+        value = self.call(np.float64, [self.choose(test, lambda: a, lambda: b)])
+        self.elements.add(value)  # NumPy's is an array without axes
+        return value
 
     def _several(self, made: Value) -> tuple:
         """Return the tuple that a call has made, as its parts."""
@@ -278,8 +329,16 @@ class Calls(Sequences):
 
     def _of_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
+        if f is functools.partial:
+            return self._partial(args, options)
+        if f is dict and not args and not options:
+            return Named()
+        if f is collections.defaultdict and not options:
+            return self.default_table(args)
         if f is collections.deque:
             return self.queue_of(args, options)
+        if f is sorted and len(args) == 1 and _is_one_by_one(args[0]):
+            return self.ordered(args[0], options)
         if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
             return self.with_fields(args[0], options)
         return NotImplemented if options else self._of_builtin(f, args)
@@ -307,7 +366,7 @@ class Calls(Sequences):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
             }
-        elif x.kind.is_list:
+        elif x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed):
             raise UnsupportedError("the class of a list, which may be a tuple in a list")
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
@@ -398,7 +457,9 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
 
 def _is_one_by_one(x: Any) -> bool:
     """Whether it is a list, deque, tuple or array, whose items can be put into a list."""
-    return is_sequence(x) or _has_rows(x) or (type(x) is Value and x.kind.is_queue)
+    return (
+        is_sequence(x) or _has_rows(x) or (type(x) is Value and (x.kind.is_list or x.kind.is_table))
+    )
 
 
 def _has_rows(x: Any) -> bool:
@@ -409,6 +470,7 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, tuple) and x.kind.is_scalar
 
 
+_FLOATS = frozenset({float, np.float64})
 _TAKERS = frozenset(
     {collections.deque, sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod}
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +24,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import (
     Kind,
     UnsupportedError,
+    is_member,
     kind_of,
     samples,
 )
@@ -31,7 +33,8 @@ from autodiff.structured.form.known_functions import (
     letter_of_text,
     part_of_text,
 )
-from autodiff.structured.reading.calls import Calls
+from autodiff.structured.reading.building import is_constant
+from autodiff.structured.reading.equality import Equality
 from autodiff.structured.reading.lists import is_key
 from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
@@ -60,14 +63,6 @@ _UNARY: dict[type, Callable] = {
     ast.Not: operator.not_,
     ast.Invert: operator.invert,
 }
-COMPARISONS: dict[type, Callable] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
 METHODS: dict[type, str] = {
     ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul",
     ast.Pow: "pow", ast.Mod: "mod", ast.FloorDiv: "floordiv", ast.BitAnd: "and", ast.BitOr: "or",
@@ -78,7 +73,7 @@ PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
 
 
-class Expressions(Calls):
+class Expressions(Equality):
     """Reads expressions."""
 
     # -- expressions -------------------------------------------------------------------------------
@@ -153,84 +148,6 @@ class Expressions(Calls):
         self.bind(node.target.id, self.expression(node.value))
         return self.read(node.target.id)
 
-    def on_compare(self, node: ast.Compare) -> Value:
-        """Read a comparison, or a chain of them."""
-        return self._compared(self.expression(node.left), node.ops, node.comparators)
-
-    def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
-        b = self.expression(others[0])
-        first = self._comparison(ops[0], a, b)
-        if len(ops) == 1:
-            return first
-        if not first.kind.is_scalar:
-            raise UnsupportedError("a chain of comparisons of arrays")
-        return self.choose(first, lambda: self._compared(b, ops[1:], others[1:]), lambda: first)
-
-    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
-        f = COMPARISONS.get(type(op))
-        if isinstance(op, (ast.In, ast.NotIn)):
-            found = self._contained(a, b)
-            return found if isinstance(op, ast.In) else self._negated(found)
-        if f in (operator.eq, operator.ne) and type(a) is type(b) in (tuple, Items):
-            found = self._all_equal(a, b)
-            return found if f is operator.eq else self._negated(found)
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            same = self.same_object(a, b)
-            if same is not NotImplemented:
-                return same if isinstance(op, ast.Is) else self.call(operator.not_, [same])
-        if f is None:
-            if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
-                same = known(a) is None and known(b) is None
-                if (known(a) is None) or (known(b) is None):
-                    return self.const(same is isinstance(op, ast.Is))
-            raise UnsupportedError(f"comparison {type(op).__name__}")
-        if type(a) is Value and type(known(a)) is str is type(known(b)):
-            return self.const(f(known(a), known(b)))
-        return self.binary(f, a, b)
-
-    def _negated(self, x: Value) -> Value:
-        return self.const(not known(x)) if x.kind.is_known else self.call(operator.not_, [x])
-
-    def _all_equal(self, a: tuple, b: tuple) -> Value:
-        """Return whether two tuples or lists are equal, part by part, up to the first that is not.
-
-        A part that is the same object counts as equal to itself, which only a NaN is not.
-        """
-        if len(a) != len(b):
-            return self.const(False)
-        if not a:
-            return self.const(True)
-        first = self._same_part(a[0], b[0])
-        if first.kind.is_known:
-            return self._all_equal(a[1:], b[1:]) if known(first) else first
-        return self.choose(first, lambda: self._all_equal(a[1:], b[1:]), lambda: self.const(False))
-
-    def _same_part(self, a: Any, b: Any) -> Value:
-        if isinstance(a, tuple) or isinstance(b, tuple):
-            return self._comparison(ast.Eq(), a, b)
-        if type(a) is not Value or type(b) is not Value:
-            raise UnsupportedError("a comparison of objects")
-        if not any(x.kind.is_integral or x.kind.is_text for x in (a, b)):
-            raise UnsupportedError("a comparison of parts that are no integers")
-        if all(x.kind.is_known for x in (a, b)):
-            return self.const(known(a) == known(b))
-        return self._comparison(ast.Eq(), a, b)
-
-    def _contained(self, x: Any, items: Any) -> Value:
-        """Return whether something is in a tuple, list or dict that is known item by item."""
-        if type(items) is Named:
-            items = tuple(map(self.const, items))
-        if type(items) not in (tuple, Items):
-            raise UnsupportedError("a search in what is not known item by item")
-        if not items:
-            return self.const(False)
-        first = self._same_part(x, items[0])
-        if first.kind.is_known:
-            return first if known(first) else self._contained(x, items[1:])
-        return self.choose(
-            first, lambda: self.const(True), lambda: self._contained(x, tuple(items[1:]))
-        )
-
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
         return self.choose(
@@ -255,7 +172,8 @@ class Expressions(Calls):
         """Return what is true if a list is; anything else as it is."""
         if type(x) is Items:
             return self.const(bool(x))
-        return self.length(x) if type(x) is Value and x.kind.is_list else x
+        is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
+        return self.length(x) if is_one else x
 
     def truth(self, node: ast.expr) -> Value:
         """Read the test of a branch or loop, of which only the truth counts."""
@@ -303,7 +221,9 @@ class Expressions(Calls):
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
-            return self.from_outside(self.attribute_of(owner, name))
+            return self._of_enumeration(owner.kind.value, name) or self.from_outside(
+                self.attribute_of(owner, name)
+            )
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
         if name == "T":
@@ -316,6 +236,16 @@ class Expressions(Calls):
             raise UnsupportedError(f"attribute {name}")
         kind = kind_of(getattr(samples(owner.kind)[0], name))
         return self.made(Op("form", [owner], data=name), kind)
+
+    def _of_enumeration(self, x: Any, name: str) -> Any:
+        """Read a member of an enumeration, or its value or name; None of what is no such."""
+        if isinstance(x, enum.EnumType):
+            member = x.__members__.get(name)
+            return self.const(member) if is_member(member) else None
+        own = name in ("value", "name") and not isinstance(vars(type(x)).get(name), property)
+        if not is_member(x) or not own:
+            return None
+        return self.from_outside(getattr(x, name)) if is_constant(getattr(x, name)) else None
 
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
@@ -343,7 +273,8 @@ class Expressions(Calls):
         if base.kind.is_list and isinstance(node.slice, ast.Slice):
             if base.kind.is_queue:
                 raise UnsupportedError("a slice of a deque")
-            return self.sliced(base, self._bounds(node.slice))
+            made = self.sliced(base, self._bounds(node.slice))
+            return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
             return self._of_text(base, node.slice)
         if base.kind.has_items and not base.kind.is_object:
@@ -458,9 +389,3 @@ class Expressions(Calls):
         returned = flat(self.program.returned)
         if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
             raise UnsupportedError("a view without axes that is returned or changed")
-
-
-def _is_told(v: Any) -> bool:
-    if isinstance(v, tuple):
-        return False
-    return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

@@ -37,7 +37,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading.by_others import FUNCTIONS
+from autodiff.structured.reading import by_others, python_functions
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -47,6 +47,7 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
+from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
 from autodiff.structured.reading.scopes import (
     Attributes,
@@ -56,6 +57,7 @@ from autodiff.structured.reading.scopes import (
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
+_OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS
 
 
 def lower(
@@ -203,7 +205,7 @@ class _Lowering(Parameters):
                 return self.read_in(outer, defaults[name])
 
         else:
-            if function not in FUNCTIONS and (is_ours(function) or is_library(function)):
+            if function not in _OURS and (is_ours(function) or is_library(function)):
                 raise UnsupportedError(f"{function.__name__} of a library")
             node = self.definition_of(function)
             parameters = parameters_of(node)
@@ -334,7 +336,8 @@ class _Lowering(Parameters):
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
-        body = self._without_returns_in_loops(without_else(body, self.hidden))
+        body = without_else(without_match(body, self.hidden), self.hidden)
+        body = self._without_returns_in_loops(body)
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
         if isinstance(last, ast.Return):

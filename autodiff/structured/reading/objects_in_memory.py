@@ -111,7 +111,7 @@ class ObjectsInMemory(Lists):
         if not (is_object(a) and is_object(b)):
             return NotImplemented
         if type(a) is Value is type(b):
-            return self.made(Op("call", [a, b], f=operator.is_), _BOOL)
+            return self.made(Op("length", [a, b], f=operator.is_), _BOOL)
         made = [x for x in (a, b) if type(x) is LocalObject and not x.is_given]
         if all(type(x) is LocalObject for x in (a, b)) and made:
             return self.const(a is b)

@@ -13,20 +13,16 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.structured.form.ir import Op, Value, known
-from autodiff.structured.form.kinds import BOUNDED, DEQUE, Kind, UnsupportedError
+from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.objects_in_memory import ObjectsInMemory
+from autodiff.structured.reading.tables import Tables
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
 
 
-class Queues(ObjectsInMemory):
+class Queues(Tables):
     """Reads methods of lists and deques, and what makes a deque."""
-
-    def expression(self, node: ast.expr) -> Any:
-        """Read an expression."""
-        raise NotImplementedError
 
     def taken(self, node: ast.expr) -> ast.expr:
         """Return what makes a list of all items of an iterator; other expressions as they are."""
@@ -34,6 +30,14 @@ class Queues(ObjectsInMemory):
 
     def extended(self, made: Value, xs: Any) -> Value:
         """Append all items of a list to another one, which is returned as it is read then."""
+        raise NotImplementedError
+
+    def _named(self, node: ast.Call) -> dict[str, Any]:
+        """Read the arguments by name."""
+        raise NotImplementedError
+
+    def sort(self, xs: Value, options: dict[str, Any]) -> None:
+        """Read ``xs.sort(key=..., reverse=...)``."""
         raise NotImplementedError
 
     def cleared(self, xs: Value) -> None:
@@ -57,7 +61,7 @@ class Queues(ObjectsInMemory):
         """Read ``del xs[at]``."""
         if not xs.kind.is_list or not at.kind.is_integral:
             raise UnsupportedError("del of what is no single item of a list")
-        xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
+        self.note_change(xs)
         self.done(Op("drop", [xs, at], data=_AT))
 
     def queue_of(self, args: list[Any], options: dict[str, Any]) -> Value:
@@ -86,7 +90,11 @@ class Queues(ObjectsInMemory):
     def of_list_method(self, xs: Value, node: ast.Call) -> Any:
         """Read a call of a method of a list or deque."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        method = (_OF_QUEUES if xs.kind.is_queue else _OF_LISTS).get(name)
+        methods = _OF_QUEUES if xs.kind.is_queue else {} if xs.kind.is_fixed else _OF_LISTS
+        method = methods.get(name)
+        if name == "sort" and xs.kind == LIST and not node.args:
+            self.sort(xs, self._named(node))
+            return self.const(None)
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and not node.keywords
         if method is None or not is_plain or len(node.args) not in method[1]:
             self.check_records(xs)

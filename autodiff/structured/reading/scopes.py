@@ -80,6 +80,21 @@ class LocalFunction:
 
 
 @dataclass(frozen=True, eq=False)
+class LocalPartial:
+    """What `functools.partial` makes: variables of a scope with the function and arguments."""
+
+    scope: Scope
+    function: str
+    args: tuple[str, ...]
+    named: dict[str, str]
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("a function as a value")
+
+
+@dataclass(frozen=True, eq=False)
 class LocalObject:
     """An object that the function makes, or is given, if it has traced attributes.
 
@@ -143,7 +158,7 @@ class Method:
 
 OBJECTS = (LocalObject, OutsideObject)
 
-NO_VALUES = (LocalFunction, LocalObject, OutsideObject, Method)
+NO_VALUES = (LocalFunction, LocalPartial, LocalObject, OutsideObject, Method)
 """What a name can stand for while a function is read, and no value of the program is."""
 
 

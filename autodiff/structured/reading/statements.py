@@ -38,10 +38,17 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.expressions import BINARY, METHODS, PARTS
 from autodiff.structured.reading.jumps import jumps
-from autodiff.structured.reading.lists import as_list, changes_dicts, grown_in, has_no_other_name
+from autodiff.structured.reading.lists import (
+    as_list,
+    changes_dicts,
+    grown_in,
+    has_no_other_name,
+    written,
+)
 from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.sequences import parts_appended
+from autodiff.structured.reading.sequences import is_of_columns, parts_appended
+from autodiff.structured.reading.tables import grows_by_keys
 
 
 class Statements(Comprehensions):
@@ -102,12 +109,20 @@ class Statements(Comprehensions):
         """Read an assignment."""
         is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
         given = as_list(node.value) if is_taken else node.value
-        value = self._that_may_grow(self.expression(given), node.targets)
+        is_zip = isinstance(given, ast.Call) and is_of_columns(given)
+        if is_taken and is_zip and self._made_by(given) is zip:  # type: ignore[arg-type] # a call
+            value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
+        else:
+            value = self._that_may_grow(self.expression(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
     def _that_may_grow(self, value: Any, targets: list[ast.expr]) -> Any:
         """Return a list as one that may grow, if the function changes what it binds to it."""
+        if type(value) is Named and len(targets) == 1:
+            own = targets[0].id if isinstance(targets[0], ast.Name) else ""
+            grows = not value or grows_by_keys(own, value, self.calling[-1])
+            return self.table_from(value) if grows and not value.has_name else value
         if type(value) is not Items:
             return value
         name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
@@ -142,9 +157,14 @@ class Statements(Comprehensions):
                 return
             self.set_attribute(target, owner, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            if any(isinstance(t, ast.Starred) for t in target.elts):
-                raise UnsupportedError("* in an assignment")
-            for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
+            targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
+            starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+            parts = (
+                self._unpacked_around(value, starred[0], len(targets) - starred[0] - 1)
+                if starred
+                else self._unpacked(value, len(targets))
+            )
+            for t, v in zip(targets, parts, strict=True):
                 self.assign(t, self._that_may_grow(v, [t]))
         elif isinstance(target, ast.Subscript):
             base = self._base_of(target)
@@ -183,6 +203,37 @@ class Statements(Comprehensions):
         if value.kind.is_list:
             return [self.item(self.read(name), i) for i in at]
         return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
+
+    def _unpacked_around(self, value: Any, n: int, m: int) -> list:
+        """Return the first `n` parts, a list of those in between, and the last `m`."""
+        if not (type(value) is Value and (value.kind.is_array or value.kind.is_list)):
+            parts = self._parts_of(value)
+            if len(parts) < n + m:
+                raise UnsupportedError("unpacking that fails")
+            return [*parts[:n], Items(parts[n : len(parts) - m]), *parts[len(parts) - m :]]
+        of_list, xs, end = value.kind.is_list, self.held(value), self.held(self.list_of([]))
+        length = self.called(len, [value], {})
+        self.leave_unless(self.call(operator.ge, [length, self.const(n + m)]))
+        last = self.held(
+            self.call(operator.sub, [self.called(len, [self.read(xs)], {}), self.const(m)])
+        )
+        turn = written(
+            "for i in range(n, m):\n ys.append(xs[i])",
+            i=self.hidden("i"),
+            xs=xs,
+            ys=end,
+            n=self.held(self.const(n)),
+            m=last,
+        )
+        self.statements(turn)
+        at = [*range(n), *range(-m, 0)]
+        read = [
+            self.item(self.read(xs), self.const(i))
+            if of_list
+            else self.indexed(self.read(xs), [self.const(i)], ("value", 0))
+            for i in at
+        ]
+        return [*read[:n], self.read(end), *read[n:]]
 
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
         """Read ``np.add.at``, which adds to an element as often as it is named."""

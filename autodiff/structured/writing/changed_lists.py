@@ -36,7 +36,7 @@ def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
         shadow = f"{w.shadow_forward(base)}[{w.text(at)}]"
         if kept is not None:
             w.out.add(f"{kept} = {shadow}")
-        w.out.add(f"{shadow} = {w.shadow_forward(value)}")
+        w.out.add(f"{shadow} = {w.shadow_of_item(value)}")
 
 
 def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:

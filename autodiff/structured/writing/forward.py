@@ -312,6 +312,8 @@ class ForwardWriter(Writer):
         if op.code == "item":
             base = self.shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
+        if op.code == "dict" and op.out.kind.is_table:  # type: ignore[union-attr] # it makes one
+            return "zeros_by_key(float)"
         if op.code == "dict":
             return self.dict_of(op, list(map(self.shadow_of_item, op.args)))
         if op.code != "list":
@@ -322,7 +324,9 @@ class ForwardWriter(Writer):
 
     def shadow_of_item(self, v: Value) -> str:
         """Return the shadow of what is put into a list, as the forward function writes it."""
-        return self.shadow_forward(v) if v.kind.has_memory else "0.0"
+        if not v.kind.has_memory:
+            return "0.0"
+        return self.shadow_forward(v) if self.has_shadow(v) else "None"
 
     def shadow_forward(self, v: Value) -> str:
         """Return the shadow of an array or list as the forward function writes it."""

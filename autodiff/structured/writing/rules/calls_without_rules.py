@@ -68,6 +68,9 @@ def is_copy(op: Op) -> bool:
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
         given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
         return made == np.complex128 and given in _DTYPES
+    if op.f in _FLOATS:  # float(x) of a float
+        is_one = len(op.args) == 1 and op.args[0].kind.classes <= _FLOATS and not op.options
+        return is_one and is_own_rule(getattr(op.rule, "rule", None))
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 

@@ -1,4 +1,4 @@
-"""Arrays in order: running sums and products, sorted places, and interpolation in tables."""
+"""Vectors as a whole: running sums and products, sorted places, searches and interpolation in tables, convolutions."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PLACES = np.dtype(np.int64)
 _STABLE = ("stable", "mergesort")
 
 
-class Tables(Makers):
+class Vectors(Makers):
     """Writes what goes along an axis in order, or searches along one."""
 
     def call(self, f: Any, args: list) -> Any:
