@@ -31,6 +31,7 @@ from autodiff.numpy_api.pyfunc_loops import (
     python_function,
     vectorized as vectorized,
 )
+from autodiff.python_operators import BINARY
 from autodiff.trace.checks.conversions import TracedText, check_texts
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.tape import CONSTANT
@@ -85,10 +86,7 @@ _CHANGING = frozenset(
 WRITING = frozenset(
     {
         "__setitem__", "__delitem__", "__setattr__", "__setstate__",
-        *(f"__i{name}__" for name in (
-            "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
-            "and", "or", "xor",
-        )),
+        *(f"__i{o.name}__" for o in BINARY.values()),
     }
 )  # fmt: skip
 """Special methods that write into an array."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from autodiff.python_operators import BINARY, COMPARISONS, UNARY
 from chainrules_core.define.partial import Partial
 from chainrules_core.define.symbolic import Symbol
 from chainrules_core.tangents import AbstractZero
 from chainrules_core.tangents.missing import NotImplementedTangent
 
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
-            "pow": "**", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-            "and": "&", "or": "|", "xor": "^"}  # fmt: skip
-_PREFIXES = {"neg": "-", "pos": "+", "invert": "~"}
+_SIGNS = {o.name: o.sign for o in (*BINARY.values(), *COMPARISONS.values())}
+_PREFIXES = {o.name: o.sign for o in UNARY.values()}
 
 
 class Constants:
@@ -93,8 +92,8 @@ def _written(x: Any, partial: Partial, text: Callable[[int], str], constants: Co
             return f"({found!r})" if found < 0 else repr(found)
         return constants.name(found)
     parts = [_written(a, partial, text, constants) for a in x.operands if operation != "call"]
-    if operation in _SYMBOLS:
-        return f"({parts[0]} {_SYMBOLS[operation]} {parts[1]})"
+    if operation in _SIGNS:
+        return f"({parts[0]} {_SIGNS[operation]} {parts[1]})"
     if operation in _PREFIXES:
         return f"({_PREFIXES[operation]}{parts[0]})"
     if operation == "call":
