@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import vector_functions
+from autodiff.compiler.numba_backend.loop_ir import constant
 from autodiff.compiler.recording.ir import Ref, Step
 from autodiff.functions import facts_of, known
 from autodiff.vector_functions import FAR
@@ -139,13 +140,8 @@ def loop_of(
     names = {i: f"x{i}[i]" for i in arrays} | {i: f"x{i}" for i in numbers}
     lines = []
 
-    def shown(x: Any) -> str:
-        if type(x) is Ref:
-            return names[x.i]
-        return repr(float(x)) if x >= 0 else f"({float(x)!r})"
-
     for step in steps:
-        args = [shown(a) for a in step.args]
+        args = [names[a.i] if type(a) is Ref else constant(float(a)) for a in step.args]
         if step.f in WAVES:
             lines.append(f"far += 1 if abs({args[0]}) > {FAR!r} else 0")
         lines.append(f"v{step.out} = {widened(step.f, args)}")
