@@ -23,6 +23,7 @@ from autodiff import python_operators
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.native.llvm.bits import BY_BITS
 from autodiff.structured.native.llvm.code import (
     I64,
     PARTS,
@@ -40,7 +41,7 @@ from autodiff.structured.native.numbers.comparisons import (
 from autodiff.structured.native.numbers.complexes import is_complex, whole_of
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
+from autodiff.structured.native.numbers.library import OF_BITS
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
