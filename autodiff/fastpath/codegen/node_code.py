@@ -8,6 +8,7 @@ arrays whose cotangents need neither a sum nor a projection. The base class hand
 from __future__ import annotations
 
 import ast
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -64,6 +65,8 @@ SCOPE: dict[str, Any] = {
     "float64": np.float64,
     "getrefcount": sys.getrefcount,
     "has_nan": has_nan,
+    "inf": math.inf,  # as floats are shown
+    "nan": math.nan,
     "ndarray": _ndarray,
     "new": object.__new__,
     "place_of": place_of,
