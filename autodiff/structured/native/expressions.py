@@ -172,12 +172,8 @@ class Expressions(SweepCalls):
         """Read an operator."""
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
             return Repeated(self.on_list(node.left).parts, self.integer(node.right))
-        f = BINARY.get(type(node.op))
-        if isinstance(node.op, ast.MatMult):
-            f = operator.matmul
-        if f is None:
-            raise UnsupportedError(f"operator {type(node.op).__name__} in machine code")
-        return self.call(f, [self.expression(node.left), self.expression(node.right)])
+        sides = [self.expression(node.left), self.expression(node.right)]
+        return self.call(BINARY[type(node.op)], sides)
 
     def on_compare(self, node: ast.Compare) -> Any:
         """Read a comparison, or several that stand in a row."""

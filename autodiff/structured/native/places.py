@@ -11,8 +11,8 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import TYPES, constant
-from autodiff.structured.native.vectors import Vectors
 from autodiff.structured.native.values import Array, Number, Tree
+from autodiff.structured.native.vectors import Vectors
 
 _FLOAT, _INT = Kind(frozenset([float])), Kind(frozenset([int]))
 _OFFSETS = np.dtype(np.int64)

@@ -1,4 +1,4 @@
-"""Vectors as a whole: running sums and products, sorted places, searches and interpolation in tables, convolutions."""
+"""Vectors as a whole: running sums and products, sorted places, tables, and convolutions."""
 
 from __future__ import annotations
 

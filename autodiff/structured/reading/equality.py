@@ -7,18 +7,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Items, Named, Op, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.reading.calls import Calls
-
-_COMPARISONS: dict[type, Callable] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
 
 _POSITIVE: dict[type, type[ast.cmpop]] = {
     ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In,
@@ -45,9 +37,9 @@ class Equality(Calls):
         found = self._test_of_parts(_POSITIVE.get(type(op), type(op)), a, b)
         if found is not None:
             return self._negated(found) if type(op) in _POSITIVE else found
-        f = _COMPARISONS.get(type(op))
-        if f is None:
+        if type(op) not in COMPARISONS:
             raise UnsupportedError(f"comparison {type(op).__name__}")
+        f = COMPARISONS[type(op)].function
         if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
         return self.binary(f, a, b)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.python_operators import BINARY, UNARY
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.ir import (
     Columns,
@@ -42,32 +43,6 @@ from autodiff.structured.reading.scopes import (
 )
 from autodiff.structured.reading.sequences import is_sequence
 
-BINARY: dict[type, Callable] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-_UNARY: dict[type, Callable] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Invert: operator.invert,
-}
-METHODS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul",
-    ast.Pow: "pow", ast.Mod: "mod", ast.FloorDiv: "floordiv", ast.BitAnd: "and", ast.BitOr: "or",
-    ast.BitXor: "xor",
-}  # fmt: skip
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
@@ -102,12 +77,10 @@ class Expressions(Equality):
 
     def on_binop(self, node: ast.BinOp) -> Value:
         """Read an operator between two operands."""
-        f = BINARY.get(type(node.op))
-        if f is None:
-            raise UnsupportedError(f"operator {type(node.op).__name__}")
+        name, f, _ = BINARY[type(node.op)]
         left, right = self.expression(node.left), self.expression(node.right)
         if is_object(left) or is_object(right):
-            found = self.operator_of(METHODS[type(node.op)], left, right)
+            found = self.operator_of(name, left, right)
             if found is NotImplemented:
                 raise UnsupportedError("an operator that an object does not have")
             return found
@@ -128,7 +101,7 @@ class Expressions(Equality):
 
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
         """Read an operator before its operand."""
-        f = _UNARY.get(type(node.op))
+        f = UNARY[type(node.op)].function
         made = self.expression(node.operand)
         if is_object(made) and isinstance(node.op, ast.USub):
             found = self.operator_of("neg", made, None)
@@ -139,7 +112,7 @@ class Expressions(Equality):
         if type(made) is Items:
             raise UnsupportedError("a list as a value")
         x = self.one(made)
-        if f is None or (f is operator.not_ and not x.kind.is_scalar):
+        if f is operator.not_ and not x.kind.is_scalar:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
 

@@ -12,7 +12,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.runtime import Structured
-from chainrules_core import rrule
+from chainrules_core import frule, rrule, scalar_rule
 from chainrules_core.authoring import expression
 
 X = np.array([0.3, -0.4, 1.2])
@@ -86,3 +86,30 @@ def test_an_expression_beside_a_rule_is_written(runs: list[str]) -> None:
         assert runs == ["total"]
     finally:
         rrule.unregister(ramp)
+
+
+def test_slopes_that_are_infinite_numbers(runs: list[str]) -> None:
+    def jump(x: Any) -> Any:
+        return np.maximum(x, 0.0)
+
+    def scaled(x: Any) -> Any:
+        return 2.0 * x
+
+    for f in (jump, scaled):
+        f.__module__ = "scipy"  # functions of libraries are called, not read
+    scalar_rule(jump, lambda y, x: (x < math.inf) * 1.0 + 0.0 * (x == -math.inf))
+    scalar_rule(scaled, math.inf)
+
+    def total(x: Any) -> Any:
+        s = 0.0
+        for i in range(len(x)):
+            s = s + x[i] * jump(x[i]) + 0.0 * scaled(x[i])
+        return s
+
+    try:
+        np.testing.assert_allclose(gradient(total, X), jump(X) + X)
+        assert "total" in runs
+    finally:
+        for f in (jump, scaled):
+            rrule.unregister(f)
+            frule.unregister(f)

@@ -150,7 +150,23 @@ def helpers(x: Any, m: Any) -> Any:
     return p.x * p.y
 
 
-PROGRAMS = [orbit, duals, rows, paths, helpers]
+class Filter:
+    def __init__(self, state: Any) -> None:
+        self.state = state
+
+    def __lshift__(self, value: Any) -> Filter:
+        return Filter(0.5 * self.state + value * value)
+
+
+def filtered(x: Any, m: Any) -> Any:
+    state = Filter(m[0, 0])
+    for i in range(4):
+        state = state << x[i] * m[i, 1]
+        state <<= x[i + 1]
+    return state.state * x[0]
+
+
+PROGRAMS = [orbit, duals, rows, paths, helpers, filtered]
 
 
 @pytest.mark.parametrize("f", PROGRAMS)

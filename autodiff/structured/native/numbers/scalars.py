@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from autodiff import python_operators
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.form.known_functions import function_of, is_of_special
+from autodiff.structured.native.llvm.bits import BY_BITS
 from autodiff.structured.native.llvm.code import (
     I64,
     PARTS,
@@ -39,7 +41,7 @@ from autodiff.structured.native.numbers.complexes import is_complex, whole_of
 from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
+from autodiff.structured.native.numbers.library import OF_BITS
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
@@ -87,25 +89,16 @@ _SPECIAL = {
     "xlog1py": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log1p({1})",
 }  # fmt: skip
 """Functions of `scipy.special`, which need not be loaded."""
-_ARITHMETIC = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}  # fmt: skip
-_COMPARISONS = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
 _CLASSES: dict[str, type] = {"d": np.float64, "s": np.float32, "i": int, "b": bool,
                              "z": np.complex128, "c": np.complex64}  # fmt: skip
-BINARY: dict[Any, Any] = {**_ARITHMETIC, **_COMPARISONS}
+BINARY: dict[Any, Any] = {
+    node: o.function
+    for node, o in {**python_operators.BINARY, **python_operators.COMPARISONS}.items()
+}
 """The function of each operator in source."""
 STRONG = frozenset({strong_product, constant_product})
 """Products in which a zero wins over Inf and NaN."""
-UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
-         ast.Invert: operator.invert}  # fmt: skip
+UNARY = {node: o.function for node, o in python_operators.UNARY.items()}
 
 
 class Scalars(Integers, Comparisons):
