@@ -30,7 +30,7 @@ from autodiff.intercept.source.library_code import is_library, is_of_library, is
 from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError
+from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError, is_member
 from autodiff.structured.forms import KNOWN, PLAIN, Taken, key_of_form
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
@@ -370,6 +370,8 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             key.append(value)
         elif kind in PLAIN or (kind in _SINGLE and not is_active):
             key.append((kind, is_active))
+        elif is_member(value):
+            key.append(value)
         elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
             key.append((kind, id(value)))  # whose attributes are compared at each call
         else:

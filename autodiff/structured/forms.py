@@ -6,6 +6,7 @@ what stands around them: a program is made for it, and with it arguments can be 
 
 from __future__ import annotations
 
+import functools
 import types
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +16,16 @@ import numpy as np
 from autodiff.closures.captured_values import is_empty, with_cells
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
-from autodiff.structured.form.ir import Captured, Fields, Items, Named, Owned, Record, default_name
+from autodiff.structured.form.ir import (
+    Applied,
+    Captured,
+    Fields,
+    Items,
+    Named,
+    Owned,
+    Record,
+    default_name,
+)
 from autodiff.structured.reading.scopes import is_plain_class, record_class
 from autodiff.trace.tracer import TRACERS
 from chainrules_core import rrule
@@ -71,6 +81,9 @@ class Taken:
         cls = type(x)
         if cls in _ALONE:
             return None
+        if cls is functools.partial:
+            is_plain = not vars(x) and depth <= _DEEPEST and len(self.leaves) <= _MOST_PARTS
+            return self._form_of_partial(x, depth) if is_plain else None
         if cls is types.FunctionType or cls is types.MethodType:
             return self._form_of_function(x, depth)
         record = record_class(cls) if isinstance(x, tuple) else None
@@ -85,6 +98,11 @@ class Taken:
             return form
         del self.leaves[before[0] :], self.objects[before[1] :]
         return None
+
+    def _form_of_partial(self, x: functools.partial, depth: int) -> Applied:
+        parts = {"func": x.func} | {str(i): v for i, v in enumerate(x.args)}
+        parts |= {Applied.PREFIX + name: v for name, v in x.keywords.items()}
+        return Applied({name: self.form_of(v, depth + 1) for name, v in parts.items()})
 
     def _form_of_function(self, x: Any, depth: int) -> Captured | Owned | None:
         """Return the form of a function of the user's, or of a method of such an object."""
@@ -123,6 +141,8 @@ def key_of_form(form: Any) -> Any:
         kind = form.code, id(form.function.__globals__)
     elif type(form) is Owned:
         kind = form.function
+    elif type(form) is Applied:
+        kind = functools.partial
     return (kind, *[(k, key_of_form(part)) for k, part in form.items()])
 
 
@@ -140,6 +160,11 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
         parts = {k: nest_of(part, leaves, objects) for k, part in form.items()}
         if type(form) is Captured:
             return _function_with(form.function, parts)
+        if type(form) is Applied:
+            f = parts.pop("func")
+            by_name = [key for key in form if key.startswith(form.PREFIX)]
+            named = {key.removeprefix(form.PREFIX): parts.pop(key) for key in by_name}
+            return functools.partial(f, *parts.values(), **named)
         return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
     if not isinstance(form, tuple):
         return next(leaves)

@@ -16,7 +16,7 @@ from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of
-from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, kind_of
+from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.forms import KNOWN, nest_of
 from autodiff.structured.reading.lowering import lower
@@ -98,7 +98,7 @@ class Structured:
         self.active = active
         self.positions: list[int] = []
         for i, a in enumerate(args):
-            if type(a) in KNOWN or is_plain_class(type(a)):
+            if type(a) in KNOWN or is_plain_class(type(a)) or is_member(a):
                 kinds.append(kind_of(a, known=True))
                 known[i] = a
                 continue

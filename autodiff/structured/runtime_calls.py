@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cmath
+import collections
 import functools
 import math
 from typing import Any
@@ -76,9 +77,11 @@ def extremum_back(
     return hit * (g / n)
 
 
-def cumsum_back(g: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a vector by that of its running sums."""
-    return np.cumsum(g[::-1])[::-1]
+def cumsum_back(g: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Return the cotangent of an array by that of its running sums along an axis."""
+    if g.ndim == 1:
+        return np.cumsum(g[::-1])[::-1]
+    return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
 
 
 def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -99,7 +102,7 @@ def prod_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
     return (g * before) * behind[::-1]
 
 
-def convolve_back(mode: str, g: np.ndarray, other: np.ndarray, own: np.ndarray) -> np.ndarray:
+def convolve_back(g: np.ndarray, other: np.ndarray, own: np.ndarray, mode: str) -> np.ndarray:
     """Return the cotangent of a vector by that of its convolution with another."""
     n = len(own) + len(other) - 1
     if len(g) < n:
@@ -351,7 +354,21 @@ def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
         at += n
 
 
+def put_back(xs: list, at: int, x: Any) -> None:
+    """Put an item back that ``del xs[at]`` has taken out."""
+    xs.insert(at if at >= 0 else len(xs) + 1 + at, x)
+
+
+def taken_out(xs: list, at: int) -> Any:
+    """Take an item out that ``xs.insert(at, x)`` has put in."""
+    n = len(xs) - 1
+    return xs.pop(min(at, n) if at >= 0 else max(at + n, 0))
+
+
 SCOPE = {
+    "zeros_by_key": collections.defaultdict,
+    "put_back": put_back,
+    "taken_out": taken_out,
     "part": part,
     "real_part": real_part,
     "several": several,

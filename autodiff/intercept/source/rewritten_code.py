@@ -50,7 +50,7 @@ def rewritten(g: types.FunctionType) -> Callable:
     return g if new is None else find_source.rebuilt(g, new, helpers)
 
 
-_LOOPS = (ast.For, ast.While, ast.ListComp, ast.GeneratorExp)
+_LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.GeneratorExp)
 
 
 def has_loops(g: types.FunctionType) -> bool:

@@ -17,7 +17,7 @@ from autodiff.structured.form.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedE
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
 
-LIST_WRITES = frozenset({"append", "set"})
+LIST_WRITES = frozenset({"append", "set", "insert", "drop"})
 """Operations that change what a list or dict holds."""
 
 
@@ -37,6 +37,8 @@ class Memory:
         Of a list: the kind of its items, once it has some.
     of_items : Memory, optional
         Of a list of arrays, lists or dicts: theirs.
+    keys : Kind, optional
+        Of a dict that grows: the kind of its keys, once it has some; `items` is that of the others.
     fields : dict
         Of a dict: for each key what a list of the items under this key would have.
     is_copy : bool
@@ -47,7 +49,7 @@ class Memory:
 
     __slots__ = (
         "fields", "into", "is_active", "is_changed", "is_copy", "is_indexed", "is_restored",
-        "is_written", "items", "leaves_block", "of_items", "readers",
+        "is_written", "items", "keys", "leaves_block", "of_items", "readers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class Memory:
         self.readers: set[tuple[Op, Value]] = set()  # whose sweep reads what the array holds
         self.is_restored = False  # the sweep puts back what was overwritten
         self.items: Kind | None = None
+        self.keys: Kind | None = None
         self.of_items: Memory | None = None
         self.fields: dict[Any, Memory] = {}
         self.is_copy = self.is_changed = False
@@ -83,12 +86,18 @@ class Memory:
         b.is_changed |= a.is_changed
         if a.items is not None:
             b.takes(a.items, a.of_items)
+        if a.keys is not None:
+            b.keys = a.keys if b.keys is None else join(a.keys, b.keys)
         for key, field in a.fields.items():
             b.fields.setdefault(key, Memory()).share(field)
 
     def contents(self) -> Any:
-        """Return the kinds of its items."""
-        return self.items, {key: field.root().items for key, field in self.fields.items()}
+        """Return the kinds of its items, of what it has under known keys, and of its keys."""
+        return (
+            self.items,
+            {key: field.root().items for key, field in self.fields.items()},
+            self.keys,
+        )
 
     def within(self) -> list[Memory]:
         """Return the memory of the arrays, lists and dicts in it."""
@@ -153,7 +162,7 @@ class Value:
         """Whether it may be complex, or hold complex numbers."""
         if not self.kind.has_items:
             return self.kind.is_complex
-        items, fields = self.memory.root().contents()  # type: ignore[union-attr] # a list has one
+        items, fields, _ = self.memory.root().contents()  # type: ignore[union-attr] # a list has one
         return any(kind is not None and kind.is_complex for kind in (items, *fields.values()))
 
     def __repr__(self) -> str:
@@ -169,8 +178,9 @@ class Op:
         ``const``, ``read``, ``call``, ``view`` (an index that gives a view), ``load`` (one that
         gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
         ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
-        ``append``, ``set``, ``load`` (a number in it), ``item`` (an array or list in it),
-        ``length``, ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
+        ``append``, ``set``, ``insert``, ``drop`` (takes an item out), ``load`` (a number in it),
+        ``item`` (an array or list in it), ``length`` (or another question about lists and
+        objects), ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
         one), ``set``, ``load`` and ``item``. Of the course of things:
         ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
     args : list of Value
@@ -406,6 +416,15 @@ class Owned(Named):
     def __init__(self, function: types.FunctionType, owner: Any) -> None:
         super().__init__({"__self__": owner})
         self.function = function
+
+
+class Applied(Named):
+    """What `functools.partial` has made: the function under ``func``, and what it is given.
+
+    Arguments by place are under their numbers, those by name under their names behind `PREFIX`.
+    """
+
+    PREFIX = "named."
 
 
 def known(value: Value) -> Any:

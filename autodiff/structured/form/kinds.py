@@ -8,7 +8,11 @@ depend on values.
 
 from __future__ import annotations
 
+import collections
+import enum
 import itertools
+import types
+import weakref
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -69,6 +73,20 @@ class MadeInLoopError(UnsupportedError):
         self.cls = cls
 
 
+class InMemoryError(UnsupportedError):
+    """An object changes, or a list holds it: all of its class may be read as objects in memory.
+
+    Attributes
+    ----------
+    cls : type
+        The class.
+    """
+
+    def __init__(self, cls: type) -> None:
+        super().__init__("an object that changes, or that a list holds")
+        self.cls = cls
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"
@@ -77,12 +95,37 @@ class _Unknown:
 UNKNOWN: Any = _Unknown()
 """In the place of a value that is not known while the function is read."""
 
+
+def is_member(x: Any) -> bool:
+    """Whether it is a member of an enumeration, which is equal to itself alone."""
+    eq = getattr(type(x), "__eq__", None)
+    return isinstance(x, enum.Enum) and not isinstance(eq, types.FunctionType)
+
+
 SCALARS: tuple[type, ...] = (
     bool, int, float, complex, np.float64, np.float32, np.complex128, np.complex64,
     np.int64, np.int32, np.intp, np.bool_,
     np.uint8, np.int8, np.int16, np.uint16, np.uint32, np.uint64,
 )  # fmt: skip
+
+
+class _Bounded(collections.deque):
+    """The class of a deque with ``maxlen`` in a kind."""
+
+
+class _Table(dict):
+    """The class of a dict that grows in a kind."""
+
+
+class _Fixed(tuple):
+    """The class of a tuple of any length in a kind."""
+
+
 _LIST = frozenset([list])
+_DEQUES = frozenset([collections.deque, _Bounded])
+_TUPLE = frozenset([_Fixed])
+_TABLE = frozenset([_Table])
+_LISTS = _LIST | _DEQUES | _TUPLE
 _DICT = frozenset([dict])
 _TEXT = frozenset([str])
 _COMPLEX = frozenset([complex, np.complex128, np.complex64])
@@ -107,6 +150,9 @@ class Kind(NamedTuple):
         Which value it is, or `UNKNOWN`.
     ones : frozenset of int
         Of an array: axes that are expected to have one element.
+    owner : weakref.ref, optional
+        Of an object in memory, which is a dict of its attributes: its class. Of a `defaultdict`:
+        what makes its items.
     """
 
     classes: frozenset[type]
@@ -115,6 +161,7 @@ class Kind(NamedTuple):
     parts: tuple[Kind, ...] = ()
     value: Any = UNKNOWN
     ones: frozenset[int] = frozenset()
+    owner: weakref.ref[type] | None = None
 
     @property
     def is_array(self) -> bool:
@@ -123,13 +170,33 @@ class Kind(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list that may grow: `Memory` says of what."""
-        return self.classes == _LIST
+        """Whether it is a list that may grow, a deque or `FIXED`: `Memory` says of what."""
+        return self.classes <= _LISTS
+
+    @property
+    def is_queue(self) -> bool:
+        """Whether it is a deque."""
+        return self.classes <= _DEQUES
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it is a tuple of any length: a list that nobody changes once it is made."""
+        return self.classes == _TUPLE
 
     @property
     def is_dict(self) -> bool:
-        """Whether it is a dict that others hold: `Memory` says of what."""
+        """Whether it is a dict that others hold, or an object: `Memory` says of what."""
         return self.classes == _DICT
+
+    @property
+    def is_object(self) -> bool:
+        """Whether it is an object of the user's, as a dict of its attributes."""
+        return self.owner is not None and self.is_dict
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a dict that grows: `Memory` says of what."""
+        return self.classes == _TABLE
 
     @property
     def is_text(self) -> bool:
@@ -137,9 +204,14 @@ class Kind(NamedTuple):
         return self.classes == _TEXT
 
     @property
+    def is_member(self) -> bool:
+        """Whether it is a member of an enumeration."""
+        return self.dtype is None and all(issubclass(c, enum.Enum) for c in self.classes)
+
+    @property
     def has_items(self) -> bool:
-        """Whether it is a list that may grow, or a dict that others hold."""
-        return self.classes == _LIST or self.classes == _DICT
+        """Whether it is a list or dict that may grow, or a dict that others hold."""
+        return self.is_list or self.is_dict or self.is_table
 
     @property
     def has_memory(self) -> bool:
@@ -194,6 +266,15 @@ class Kind(NamedTuple):
 LIST = Kind(_LIST)
 """Of a list that may grow."""
 
+DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
+"""Of deques: those without ``maxlen``, and those with one."""
+
+TABLE = Kind(_TABLE)
+"""Of a dict that grows."""
+
+FIXED = Kind(_TUPLE)
+"""Of a tuple of any length."""
+
 DICT = Kind(_DICT)
 """Of a dict that others hold: an item of a list, say."""
 
@@ -232,6 +313,8 @@ def join(a: Kind, b: Kind) -> Kind:
         return Kind(a.classes | b.classes)
     if a.is_text and b.is_text:
         return Kind(_TEXT)
+    if a.is_member and a.classes == b.classes:
+        return Kind(a.classes)
     if a.is_array and a.general() == b.general():
         return a.general()
     if a.parts and len(a.parts) == len(b.parts) and a.classes == b.classes:

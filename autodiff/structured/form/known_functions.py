@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import collections
 import operator
+import sys
 from typing import Any
 
 import numpy as np
@@ -29,6 +31,11 @@ def start_of_slice(length: int, *bounds: int | None) -> int:
 def length_of_slice(length: int, *bounds: int | None) -> int:
     """Return the number of items in a slice of so many items."""
     return len(range(*slice(*bounds).indices(length)))
+
+
+def most_items(xs: collections.deque) -> int | None:
+    """Return how many items a deque may have."""
+    return xs.maxlen
 
 
 def part_of_text(text: str, *bounds: int | None) -> str:
@@ -168,3 +175,14 @@ def is_own_rule(rule: Any) -> bool:
     function = getattr(rule, "function", None) or next(filter(None, written), None)
     author = getattr(function, "without_lists", function)
     return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
+
+
+def is_of_special(f: Any) -> bool:
+    """Whether a function is one of `scipy.special`."""
+    own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
+    return own is not None and own is f
+
+
+def is_joiner(x: Any) -> bool:
+    """Whether it joins arrays that it is given as an index."""
+    return x is np.r_ or x is np.c_

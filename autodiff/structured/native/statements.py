@@ -101,7 +101,7 @@ class Statements(Variables):
             self.put_chosen(base, parts[0], value, f)
             return
         if any(isinstance(p, Array) for p in parts):
-            self.put_at(base, self.vector_of_places(parts), self.apart(base.group, value), f)
+            self.put_at(self.selection(base, parts), self.apart(base.group, value), f)
             return
         found = self.part(base, target, parts)
         if isinstance(found, Array):

@@ -34,6 +34,7 @@ from autodiff.structured.form.kinds import (
     ManyKindsError,
     UnboundError,
     UnsupportedError,
+    is_member,
     join,
     kind_of,
     kind_of_result,
@@ -43,6 +44,7 @@ from autodiff.structured.form.known_functions import (
     DIAGONALS,
     PURE,
     VIEWS,
+    is_joiner,
     is_pure,
     makes_new,
     ruled_entry,
@@ -75,6 +77,7 @@ class Builder:
         self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
         self.parted = frozenset(parted)  # those whose first turn is read by itself
         self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
+        self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -104,6 +107,9 @@ class Builder:
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow
+        # Of objects whose class was asked for an attribute; of lists that were named tuples.
+        self.from_classes: list[tuple[Memory, str]] = []
+        self.of_records: list[tuple[Memory, type]] = []
         # Vectors and lists whose items a loop takes before the turns that are given them, and its
         # operations, which must not write into such.
         self.spared: list[tuple[Memory, list[Op], bool]] = []
@@ -181,7 +187,9 @@ class Builder:
                 self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
         if not is_alike and self.depth > scope.blocks:
             is_object = type(value) is LocalObject and not value.is_given
-            raise MadeInLoopError(value.cls) if is_object else ManyKindsError
+            if is_object and value.cls not in self.of_values | self.in_memory:
+                raise MadeInLoopError(value.cls)
+            raise ManyKindsError
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
@@ -600,4 +608,5 @@ def is_constant(x: Any) -> bool:
     """Whether a value from outside is one that nobody can change."""
     if type(x) is tuple:
         return all(map(is_constant, x))
-    return type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
+    is_one = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
+    return is_one or is_member(x) or is_joiner(x)

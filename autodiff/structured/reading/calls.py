@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import collections
+import dataclasses
 import functools
 import inspect
 import math
@@ -20,6 +22,7 @@ from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
     UnsupportedError,
+    kind_of_result,
 )
 from autodiff.structured.form.known_functions import (
     PURE,
@@ -33,13 +36,16 @@ from autodiff.structured.reading.by_others import (
     OF_VECTORS,
     READ,
     REDUCED,
+    is_ruled_by_library,
     made_of_others,
 )
 from autodiff.structured.reading.numpy_functions import outer_of
+from autodiff.structured.reading.objects import class_of, is_object
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
     LocalFunction,
+    LocalPartial,
     Method,
     is_plain_class,
     record_class,
@@ -71,12 +77,12 @@ class Calls(Sequences):
         """Read ``any(items)`` or ``all(items)``."""
         raise NotImplementedError
 
-    def reduction(self, nodes: list[ast.expr]) -> Any:
-        """Read ``functools.reduce(f, items, first)``."""
+    def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
+        """Read ``sorted(xs, key=..., reverse=...)``."""
         raise NotImplementedError
 
-    def taken(self, node: ast.expr) -> ast.expr:
-        """Return what makes a list of all items of an iterator; other expressions as they are."""
+    def reduction(self, nodes: list[ast.expr]) -> Any:
+        """Read ``functools.reduce(f, items, first)``."""
         raise NotImplementedError
 
     def on_call(self, node: ast.Call) -> Any:
@@ -100,7 +106,7 @@ class Calls(Sequences):
                 f = self.attribute_of(owner, node.func.attr)
         else:
             f = self.expression(node.func)
-            if type(f) in NO_VALUES:
+            if type(f) in NO_VALUES or is_object(f):
                 return self._of_object(f, node)
             f = known(self.one(f))
         if (
@@ -112,6 +118,9 @@ class Calls(Sequences):
             return self.instance(f, self._displayed(node.args, wanted), self._named(node))
         if f in _TAKERS:
             node = self._taking(f, node)
+            if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
+                made = self.expression(node.args[0])  # nobody else has this list
+                return tuple(made) if type(made) is Items else self.fixed(made)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
@@ -162,8 +171,12 @@ class Calls(Sequences):
             return self._of_record(owner, node)
         if type(owner) is Columns:
             return self._append_to_columns(owner, self.expression(node.args[0]))
+        if type(owner) is Value and owner.kind.is_object:
+            return self._of_object(self.attribute_in_memory(owner, name), node)
+        if type(owner) is Value and owner.kind.is_table:
+            return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
-            return self._of_list(owner, node)
+            return self.of_list_method(owner, node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
 
@@ -194,16 +207,34 @@ class Calls(Sequences):
 
     def _of_object(self, f: Any, node: ast.Call) -> Any:
         """Read a call of a function inside, a method, or an object."""
-        if type(f) in OBJECTS:
+        if is_object(f):
             f = self.method(f, "__call__")
         args = self._displayed(node.args, _number_wanted(f, node))
-        if type(f) is Method and rrule.entry(f.function) is not None:
-            raise UnsupportedError("a method with a rule")
+        return self._applied(f, args, self._named(node))
+
+    def _applied(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Read a call of a function inside, a method, or what `functools.partial` has made."""
+        if type(f) is LocalPartial:
+            inner, *given = (self.read_in(f.scope, name) for name in (f.function, *f.args))
+            own = {name: self.read_in(f.scope, place) for name, place in f.named.items()}
+            if is_object(inner) or (type(inner) is Value and known(inner) in RESHAPES):
+                raise UnsupportedError("a partial of an object, or of a change of shape")
+            return self._applied(inner, [*given, *args], own | named)
         if type(f) is Method:
-            return self.inline(f.function, [f.owner, *args], self._named(node))
+            if rrule.entry(f.function) is not None:
+                raise UnsupportedError("a method with a rule")
+            return self.inline(f.function, [f.owner, *args], named)
         if type(f) is LocalFunction:
-            return self.inline(f, args, self._named(node))
-        return self.called(known(self.one(f)), args, self._named(node))
+            return self.inline(f, args, named)
+        return self.called(known(self.one(f)), args, named)
+
+    def _partial(self, args: list[Any], named: dict[str, Any]) -> LocalPartial:
+        """Read ``functools.partial(f, x, k=y)``."""
+        if not args:
+            raise UnsupportedError("a call that fails")
+        f, *given = map(self.held, args)
+        by_name = {name: self.held(v) for name, v in named.items()}
+        return LocalPartial(self.scope, f, tuple(given), by_name)
 
     def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
         """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
@@ -218,12 +249,6 @@ class Calls(Sequences):
             raise UnsupportedError("this change of a shape")
         return self.reshaped(x, self.one(tuple(sizes)), len(sizes))
 
-    def _of_list(self, xs: Value, node: ast.Call) -> Value:
-        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name != "append" or len(node.args) != 1 or node.keywords:
-            raise UnsupportedError(f"method {name} of a list")
-        return self.append(xs, self.expression(node.args[0]))
-
     def _named(self, node: ast.Call) -> dict[str, Any]:
         return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
 
@@ -235,10 +260,9 @@ class Calls(Sequences):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
-        if not options:
-            found = self._of_python(f, args)
-            if found is not NotImplemented:
-                return found
+        found = self._of_python(f, args, options)
+        if found is not NotImplemented:
+            return found
         if f is np.ndarray.transpose:  # of which the axes may be arguments of their own
             axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
             f, args = np.transpose, [args[0], *axes]
@@ -253,6 +277,11 @@ class Calls(Sequences):
         if f in OF_VECTORS:
             args = list(map(self.vector_of, args))
         args = [self.as_array(f, a) for a in args]
+        if f is np.where and len(args) == 3 and not options and _is_number(args[0]):
+            found = self._where(*args)
+            self.made_of_others.add(f)
+            if found is not NotImplemented:
+                return found
         others = made_of_others(f, args, options)
         if others is not None:
             self.made_of_others.add(f)
@@ -268,6 +297,22 @@ class Calls(Sequences):
             return self._several(made)
         return made if out is None or known(out) is None else self.filled(out, made)
 
+    def _where(self, test: Value, a: Any, b: Any) -> Any:
+        """Read ``np.where(test, a, b)`` of a test of one number."""
+        a, b = self.one(a), self.one(b)
+        if test.kind.is_known or not test.kind.is_integral or not is_ruled_by_library(np.where):
+            return NotImplemented
+        if a.kind.is_array or b.kind.is_array:
+            tests = self.called(np.array, [Items([test])], {"dtype": self.const(bool)})
+            return self.called(np.where, [tests, a, b], {})
+        both = (a, b)
+        made = kind_of_result(np.where, [v.kind for v in (test, a, b)])
+        if made.dtype != np.float64 or not all(v.kind.classes <= _FLOATS for v in both):
+            return NotImplemented
+        value = self.call(np.float64, [self.choose(test, lambda: a, lambda: b)])
+        self.elements.add(value)  # NumPy's is an array without axes
+        return value
+
     def _several(self, made: Value) -> tuple:
         """Return the tuple that a call has made, as its parts."""
         (cls,) = made.kind.classes
@@ -282,8 +327,23 @@ class Calls(Sequences):
             return Items(map(self.const, v))
         return v if type(v) in (Value, tuple, Items) else self.const(v)
 
-    def _of_python(self, f: Callable, args: list[Any]) -> Any:
+    def _of_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a function of Python's; NotImplemented for others."""
+        if f is functools.partial:
+            return self._partial(args, options)
+        if f is dict and not args and not options:
+            return Named()
+        if f is collections.defaultdict and not options:
+            return self.default_table(args)
+        if f is collections.deque:
+            return self.queue_of(args, options)
+        if f is sorted and len(args) == 1 and _is_one_by_one(args[0]):
+            return self.ordered(args[0], options)
+        if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
+            return self.with_fields(args[0], options)
+        return NotImplemented if options else self._of_builtin(f, args)
+
+    def _of_builtin(self, f: Callable, args: list[Any]) -> Any:
         if f is len and len(args) == 1:
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
@@ -292,7 +352,7 @@ class Calls(Sequences):
             return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
-        if f in (list, tuple) and len(args) == 1 and (is_sequence(args[0]) or _has_rows(args[0])):
+        if f in (list, tuple) and len(args) == 1 and _is_one_by_one(args[0]):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
@@ -300,14 +360,13 @@ class Calls(Sequences):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.one(classes))
-        if type(x) in OBJECTS or isinstance(x, Record):
-            cls = x.user_class() if isinstance(x, Record) else x.cls
-            answers = {issubclass(cls, asked)}
+        if type(x) in OBJECTS or isinstance(x, Record) or (type(x) is Value and x.kind.is_object):
+            answers = {issubclass(class_of(x), asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
             }
-        elif x.kind.is_list:
+        elif x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed):
             raise UnsupportedError("the class of a list, which may be a tuple in a list")
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
@@ -396,6 +455,13 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
     return out
 
 
+def _is_one_by_one(x: Any) -> bool:
+    """Whether it is a list, deque, tuple or array, whose items can be put into a list."""
+    return (
+        is_sequence(x) or _has_rows(x) or (type(x) is Value and (x.kind.is_list or x.kind.is_table))
+    )
+
+
 def _has_rows(x: Any) -> bool:
     return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
 
@@ -404,7 +470,10 @@ def _is_number(x: Any) -> bool:
     return not isinstance(x, tuple) and x.kind.is_scalar
 
 
-_TAKERS = frozenset({sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod})
+_FLOATS = frozenset({float, np.float64})
+_TAKERS = frozenset(
+    {collections.deque, sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod}
+)
 """Functions that take all items of an iterator at once."""
 
 

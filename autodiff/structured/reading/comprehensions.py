@@ -8,8 +8,10 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.form.ir import Items, Named, Value, known
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
 from autodiff.structured.reading.lists import (
     as_list,
@@ -20,6 +22,15 @@ from autodiff.structured.reading.lists import (
     written,
 )
 from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
+from autodiff.structured.reading.python_functions import (
+    in_order,
+    in_reverse_order,
+    measured_by,
+    put_back,
+)
+
+_REAL = frozenset([float, np.float64, np.float32])
+_INTS = frozenset([int, bool, np.int64, np.bool_])
 
 
 class Comprehensions(Loops):
@@ -108,7 +119,15 @@ class Comprehensions(Loops):
 
     def taken(self, node: ast.expr) -> ast.expr:
         """Return what makes a list of all items of an iterator; other expressions as they are."""
-        if not isinstance(node, ast.Call) or not self.is_iterator(node):
+        if self.is_filter(node):
+            item = self.hidden("item")
+            xs, test = self.kept_by(node, item)  # type: ignore[arg-type] # it is a call
+            kept = ast.comprehension(ast.Name(item, ast.Store()), xs, [test], 0)
+            found = ast.ListComp(ast.Name(item, ast.Load()), [kept])
+            return ast.fix_missing_locations(ast.copy_location(found, node))
+        is_call = isinstance(node, ast.Call)
+        is_view = is_call and self.table_of_view(node) is not None
+        if not is_call or not (is_view or self.is_iterator(node) or self._made_by(node) is range):  # type: ignore[arg-type] # it is one
             return as_list(node)
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
@@ -120,6 +139,9 @@ class Comprehensions(Loops):
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise UnsupportedError("a comprehension that binds a variable outside")
         first, *others = node.generators
+        if self.is_filter(first.iter):
+            first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
+            node = ast.copy_location(ast.ListComp(node.elt, [first, *others]), node)
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
         if is_short and not (others or first.ifs or over.lists or over.taken):
@@ -141,18 +163,16 @@ class Comprehensions(Loops):
             made.append(self.expression(renaming.visit(node.elt)))
         return made
 
-    def on_dictcomp(self, node: ast.DictComp) -> Named:
-        """Read a dict of expressions over a tuple or list, whose keys are known."""
-        over = self.iterated(node.generators[0].iter)
+    def on_dictcomp(self, node: ast.DictComp) -> Named | Value:
+        """Read a dict of expressions: one whose keys are known, or else one that grows."""
+        first, *others = node.generators
+        over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if (
-            not is_short
-            or node.generators[1:]
-            or node.generators[0].ifs
-            or over.lists
-            or over.taken
-        ):
-            raise UnsupportedError("this dict comprehension")
+        if not is_short or others or first.ifs or over.lists or over.taken:
+            name = self.hidden("dict", lasts=True)
+            self.bind(name, self.table_from(Named()))
+            self._for(comprehended(node, name, self.hidden), over)
+            return self.read(name)
         both = ast.Tuple([node.key, node.value], ast.Load())
         pairs = self._comprehended(ast.ListComp(both, node.generators), over)
         keys = [known(self.one(key)) for key, _ in pairs]
@@ -185,6 +205,49 @@ class Comprehensions(Loops):
 
         self._append_each(name, Turns(lambda: self.read(n), item))
         return self.read(name)
+
+    def cleared(self, xs: Value) -> None:
+        """Read ``xs.clear()``: a loop that drops the last item."""
+        n, name = self.held(self.length(xs)), self.held(xs)
+        over = Turns(lambda: self.read(n), lambda i: i)
+        self._for_each(self.hidden("item"), written("del xs[-1]", xs=name), over)
+
+    def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
+        """Read ``sorted(xs, key=..., reverse=...)``, in Python's order of equal items."""
+        key, is_reversed = options.get("key"), known(options.get("reverse", self.const(False)))
+        if options.keys() - {"key", "reverse"} or type(is_reversed) not in (bool, int):
+            raise UnsupportedError("sorted with this option")
+        if isinstance(xs, tuple):
+            xs = self.list_from(Items(xs))
+        if type(xs) is Value and xs.kind.is_table:
+            xs = self.keys_of(xs)
+        if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
+            raise UnsupportedError("sorted of what is no list or array")
+        xs = self.held(xs)
+        has_key = key is not None and not (type(key) is Value and known(key) is None)
+        given = [self.read(xs), key]
+        keys = self.inline(measured_by, given, {}) if has_key else self.read(xs)
+        self._check_keys(keys)
+        f = in_reverse_order if is_reversed else in_order
+        return self.inline(f, [self.read(xs), keys], {})
+
+    def _check_keys(self, keys: Any) -> None:
+        """Raise if NumPy may see another order in keys than Python."""
+        if type(keys) is Items:
+            kinds = [self.one(x).kind for x in keys]
+        elif keys.kind.is_list:
+            kinds = [self._items_of(keys)]
+        else:
+            kinds = [kind_of(samples(keys.kind)[0][0])]
+        classes = frozenset().union(*[kind.classes for kind in kinds])
+        if any(not kind.is_scalar for kind in kinds) or not (classes <= _REAL or classes <= _INTS):
+            raise UnsupportedError("sorted by what is no real number")
+
+    def sort(self, xs: Value, options: dict[str, Any]) -> None:
+        """Read ``xs.sort(key=..., reverse=...)``."""
+        name = self.held(xs)
+        made = self.ordered(xs, options)
+        self.inline(put_back, [self.read(name), made], {})
 
     def _append_each(self, name: str, over: Turns) -> None:
         """Append what a loop goes over to the list of a variable."""

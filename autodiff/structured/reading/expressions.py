@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import ast
+import enum
 import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.python_operators import BINARY, COMPARISONS, UNARY
+from autodiff.python_operators import BINARY, UNARY
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.ir import (
     Columns,
-    Instance,
     Items,
     Named,
     Op,
@@ -25,15 +25,19 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import (
     Kind,
     UnsupportedError,
+    is_member,
     kind_of,
     samples,
 )
 from autodiff.structured.form.known_functions import (
+    is_joiner,
     letter_of_text,
     part_of_text,
 )
-from autodiff.structured.reading.calls import Calls
+from autodiff.structured.reading.building import is_constant
+from autodiff.structured.reading.equality import Equality
 from autodiff.structured.reading.lists import is_key
+from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
     OBJECTS,
 )
@@ -44,7 +48,7 @@ PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
 
 
-class Expressions(Calls):
+class Expressions(Equality):
     """Reads expressions."""
 
     # -- expressions -------------------------------------------------------------------------------
@@ -103,6 +107,8 @@ class Expressions(Calls):
             found = self.operator_of("neg", made, None)
             if found is not NotImplemented:
                 return found
+        if isinstance(node.op, ast.Not):
+            made = self.truth_of(made)
         if type(made) is Items:
             raise UnsupportedError("a list as a value")
         x = self.one(made)
@@ -115,35 +121,10 @@ class Expressions(Calls):
         self.bind(node.target.id, self.expression(node.value))
         return self.read(node.target.id)
 
-    def on_compare(self, node: ast.Compare) -> Value:
-        """Read a comparison, or a chain of them."""
-        return self._compared(self.expression(node.left), node.ops, node.comparators)
-
-    def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
-        b = self.expression(others[0])
-        first = self._comparison(ops[0], a, b)
-        if len(ops) == 1:
-            return first
-        if not first.kind.is_scalar:
-            raise UnsupportedError("a chain of comparisons of arrays")
-        return self.choose(first, lambda: self._compared(b, ops[1:], others[1:]), lambda: first)
-
-    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
-        if type(op) not in COMPARISONS:
-            if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
-                same = known(a) is None and known(b) is None
-                if (known(a) is None) or (known(b) is None):
-                    return self.const(same is isinstance(op, ast.Is))
-            raise UnsupportedError(f"comparison {type(op).__name__}")
-        f = COMPARISONS[type(op)].function
-        if type(a) is Value and type(known(a)) is str is type(known(b)):
-            return self.const(f(known(a), known(b)))
-        return self.binary(f, a, b)
-
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
         return self.choose(
-            self.test(node.test),
+            self.truth(node.test),
             lambda: self.expression(node.body),
             lambda: self.expression(node.orelse),
         )
@@ -159,6 +140,30 @@ class Expressions(Calls):
         if isinstance(node.op, ast.And):
             return self.choose(value, others, lambda: value)
         return self.choose(value, lambda: value, others)
+
+    def truth_of(self, x: Any) -> Any:
+        """Return what is true if a list is; anything else as it is."""
+        if type(x) is Items:
+            return self.const(bool(x))
+        is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
+        return self.length(x) if is_one else x
+
+    def truth(self, node: ast.expr) -> Value:
+        """Read the test of a branch or loop, of which only the truth counts."""
+        if not isinstance(node, ast.BoolOp):
+            value = self.one(self.truth_of(self.expression(node)))
+            if not value.kind.is_scalar and not value.kind.is_known:
+                raise UnsupportedError("the truth of what is no number")
+            return value
+        first, *rest = node.values
+        test = self.truth(first)
+
+        def others() -> Value:
+            return self.truth(ast.BoolOp(node.op, rest) if rest[1:] else rest[0])
+
+        if isinstance(node.op, ast.And):
+            return self.choose(test, others, lambda: test)
+        return self.choose(test, lambda: test, others)
 
     def test(self, node: ast.expr) -> Value:
         """Read an expression that is true or false."""
@@ -180,10 +185,18 @@ class Expressions(Calls):
         if type(owner) is Items:
             raise UnsupportedError("an attribute of a list")
         owner = self.one(owner)
+        if owner.kind.is_object:
+            return self.attribute_in_memory(owner, name)
+        if owner.kind.is_queue:
+            return self.attribute_of_queue(owner, name)
+        if owner.kind.is_list:
+            self.check_records(owner)
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
         if owner.kind.is_known:
-            return self.from_outside(self.attribute_of(owner, name))
+            return self._of_enumeration(owner.kind.value, name) or self.from_outside(
+                self.attribute_of(owner, name)
+            )
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
         if name == "T":
@@ -196,6 +209,16 @@ class Expressions(Calls):
             raise UnsupportedError(f"attribute {name}")
         kind = kind_of(getattr(samples(owner.kind)[0], name))
         return self.made(Op("form", [owner], data=name), kind)
+
+    def _of_enumeration(self, x: Any, name: str) -> Any:
+        """Read a member of an enumeration, or its value or name; None of what is no such."""
+        if isinstance(x, enum.EnumType):
+            member = x.__members__.get(name)
+            return self.const(member) if is_member(member) else None
+        own = name in ("value", "name") and not isinstance(vars(type(x)).get(name), property)
+        if not is_member(x) or not own:
+            return None
+        return self.from_outside(getattr(x, name)) if is_constant(getattr(x, name)) else None
 
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
@@ -214,17 +237,32 @@ class Expressions(Calls):
             return base[key]
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(node.slice))
+        if type(base) is Value and is_joiner(known(base)):
+            return self._joined_by(known(base), node.slice)
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
             return self._part(base, self.value(node.slice))
         if base.kind.is_list and isinstance(node.slice, ast.Slice):
-            return self.sliced(base, self._bounds(node.slice))
+            if base.kind.is_queue:
+                raise UnsupportedError("a slice of a deque")
+            made = self.sliced(base, self._bounds(node.slice))
+            return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
             return self._of_text(base, node.slice)
-        if base.kind.has_items:
+        if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def _joined_by(self, joiner: Any, node: ast.expr) -> Value:
+        """Read ``np.r_[...]`` or ``np.c_[...]``, of numbers, vectors and matrices."""
+        parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
+        if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
+            raise UnsupportedError("a text or slice in np.r_ or np.c_")
+        if joiner is np.c_:
+            return self.called(np.column_stack, [parts], {})
+        vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
+        return self.called(np.concatenate, [tuple(vectors)], {})
 
     def _bounds(self, node: ast.Slice) -> list[Value]:
         """Return the bounds of a slice; None for one that is not given."""
@@ -324,12 +362,3 @@ class Expressions(Calls):
         returned = flat(self.program.returned)
         if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
             raise UnsupportedError("a view without axes that is returned or changed")
-
-
-def is_object(x: Any) -> bool:
-    """Whether it is an object of one of the user's classes."""
-    return type(x) in OBJECTS or isinstance(x, Instance)
-
-
-def _is_told(v: Any) -> bool:
-    return not isinstance(v, tuple) and (v.kind.is_known or v.kind.is_array or v.kind.is_scalar)

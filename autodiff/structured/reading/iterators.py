@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import itertools
 import operator
 from collections.abc import Callable, Iterator, Sequence
@@ -18,8 +19,10 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
-from autodiff.structured.reading.lists import own_names, written
-from autodiff.structured.reading.scopes import NO_VALUES
+from autodiff.structured.reading.lists import VIEWS, own_names, written
+from autodiff.structured.reading.python_functions import columns_of, running, running_from
+from autodiff.structured.reading.scopes import NO_VALUES, LocalFunction
+from autodiff.structured.reading.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.several_indices import SeveralIndices, memory_of_items
 
 _INT = frozenset([int])
@@ -88,8 +91,16 @@ class Iterators(SeveralIndices):
         """Read what a loop goes over."""
         if isinstance(node, ast.GeneratorExp):
             return self._over_generator(node)
+        table = self.table_of_view(node)
+        if table is not None:
+            return self._over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
         if isinstance(node, ast.Call):
-            method = _ITERATORS.get(self._made_by(node))
+            f = self._made_by(node)
+            if f is zip and is_of_columns(node):
+                return self._over_columns(node)
+            if f is itertools.accumulate:
+                return self.on_accumulate(node)
+            method = _ITERATORS.get(f)
             if method is not None:
                 names = {k.arg or "**" for k in node.keywords}
                 if any(isinstance(a, ast.Starred) for a in node.args) or names - {_OPTIONS[method]}:
@@ -122,6 +133,8 @@ class Iterators(SeveralIndices):
             return Turns(
                 overs[0].length, lambda i: tuple([over.item(i) for over in overs]), of=overs
             )
+        if type(value) is Value and value.kind.is_table:
+            return self._over_table(value, "keys")
         if isinstance(value, tuple) or not value.kind.is_array:
             return self._over(self._parts_of(value))
         if value.kind.ndim == 0:
@@ -132,11 +145,40 @@ class Iterators(SeveralIndices):
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
 
+    def table_of_view(self, node: ast.expr) -> Value | None:
+        """Return the table of ``xs.keys()``, ``values()`` or ``items()``, gone over at once."""
+        if not isinstance(node, ast.Call) or node.args or node.keywords:
+            return None
+        if not isinstance(node.func, ast.Attribute) or node.func.attr not in VIEWS:
+            return None
+        if not isinstance(node.func.value, (ast.Name, ast.Attribute)):
+            return None
+        found = self.expression(node.func.value)
+        return found if type(found) is Value and found.kind.is_table else None
+
+    def _over_table(self, xs: Value, view: str) -> Turns:
+        """Read a dict that grows, but not while a loop goes over it."""
+        keys, name, n = self.held(self.keys_of(xs)), self.held(xs), self.held(self.length(xs))
+
+        def item(i: Value) -> Any:
+            key = self.item(self.read(keys), i)
+            if view == "keys":
+                return key
+            key = self.held(key)
+            value = self.stored(self.read(name), self.read(key))
+            return value if view == "values" else (self.read(key), value)
+
+        over = Turns(lambda: self.read(n), item)
+        over.lists.append((name, n))
+        return over
+
     def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""
         name, n = self.held(xs), self.held(self.length(xs))
         over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
         over.lists.append((name, n))
+        if xs.kind.is_queue:  # it must not change at all
+            over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
     def _over(self, items: list) -> Turns:
@@ -233,7 +275,7 @@ class Iterators(SeveralIndices):
     def is_iterator(self, node: ast.Call) -> bool:
         """Whether a call makes an iterator that loops go over, and no list."""
         f = self._made_by(node)
-        return f is not range and f in _ITERATORS
+        return f is not range and (f in _ITERATORS or f is itertools.accumulate)
 
     def _made_by(self, node: ast.Call) -> Any:
         """Return the function that is called, if it is read by name, alone or in a module."""
@@ -241,6 +283,125 @@ class Iterators(SeveralIndices):
             return self._callee(node)
         found = self.expression(node.func)
         return None if type(found) in NO_VALUES else known(found)
+
+    def on_chain(self, nodes: list[ast.expr]) -> Turns:
+        """Read ``itertools.chain(xs, ys)``."""
+        overs = list(map(self.iterated, nodes))
+        turns = [over.known for over in overs]
+        if None not in turns:
+            items = [item for over in overs for item in self._items(over)]
+            return Turns(
+                lambda: self.const(len(items)),
+                lambda i: items[known(i)],
+                known=len(items),
+                of=overs,
+            )
+        overs = [
+            over if over.known is None else self._over_list(self._listed(over)) for over in overs
+        ]
+        lengths = [self.held(over.length()) for over in overs]
+
+        def item(i: Value, k: int = 0) -> Any:
+            if k == len(overs) - 1:
+                return overs[k].item(i)
+            n, place = self.read(lengths[k]), self.held(i)
+            return self.choose(
+                self.call(operator.lt, [i, n]),
+                lambda: overs[k].item(self.read(place)),
+                lambda: item(
+                    self.call(operator.sub, [self.read(place), self.read(lengths[k])]), k + 1
+                ),
+            )
+
+        def length() -> Value:
+            return functools.reduce(
+                lambda a, b: self.call(operator.add, [a, b]), map(self.read, lengths)
+            )
+
+        return Turns(length, item, of=overs)
+
+    def _listed(self, over: Turns) -> Value:
+        if over.computes:
+            raise UnsupportedError("items that are computed in their turn, in a chain")
+        return self.list_from(Items(self._items(over)))
+
+    def on_accumulate(self, node: ast.Call) -> Turns:
+        """Read ``itertools.accumulate(xs, f, initial=...)`` of a list or array."""
+        given = dict(zip(("iterable", "func"), node.args, strict=False))
+        given |= {k.arg or "**": k.value for k in node.keywords}
+        is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and len(node.args) <= 2
+        if not is_plain or not given.keys() <= {"iterable", "func", "initial"}:
+            raise UnsupportedError("this call of accumulate")
+        xs = self.expression(given["iterable"])
+        if isinstance(xs, tuple) and is_sequence(xs):
+            xs = self.list_from(Items(xs))
+        f: Any = self.const(operator.add)
+        if "func" in given:
+            f = self.expression(given["func"])
+            is_lambda = type(f) is LocalFunction and isinstance(f.node, ast.Lambda)
+            has_calls = is_lambda and any(isinstance(x, ast.Call) for x in ast.walk(f.node))
+            if has_calls or not (is_lambda or type(f) is Value):
+                raise UnsupportedError("accumulate with a function that somebody may notice")
+        first = self.expression(given["initial"]) if "initial" in given else self.const(None)
+        if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
+            raise UnsupportedError("accumulate of what is no list or array")
+        is_from = type(first) is not Value or known(first) is not None
+        made = (
+            self.inline(running_from, [xs, f, first], {})
+            if is_from
+            else self.inline(running, [xs, f], {})
+        )
+        over = self._over_any(made)
+        over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one
+        return over
+
+    def _over_columns(self, node: ast.Call) -> Turns:
+        """Read a loop over ``zip(*rows)``, which must not write into the rows."""
+        rows = self.rows_of(node)
+        over = self._over_any(self.columns(node, rows))
+        if type(rows) is Value:
+            memory: Any = rows.memory.root()  # type: ignore[union-attr] # a list or array has one
+            over.taken += [memory, *memory.within()]
+        return over
+
+    def rows_of(self, node: ast.Call) -> Any:
+        """Read the rows of ``zip(*rows)``; those that are not known one by one are a list."""
+        rows = self.expression(node.args[0].value)  # type: ignore[attr-defined] # it is starred
+        if type(rows) is not Columns and isinstance(rows, tuple) and is_sequence(rows):
+            return rows if rows and all(map(_is_tuple, rows)) else self.list_from(Items(rows))
+        is_one = type(rows) is Value and (rows.kind.is_list or rows.kind.is_array)
+        if is_one or type(rows) is Columns:
+            return rows
+        raise UnsupportedError("the columns of what is no list or array")
+
+    def columns(self, node: ast.Call, rows: Any) -> Any:
+        """Return the columns of the rows of ``zip(*rows)``."""
+        strict = self.value(node.keywords[0].value) if node.keywords else self.const(False)
+        if type(rows) is Columns:
+            self.leave_unless(self.call(operator.ge, [self.length(rows[0]), self.const(1)]))
+            return tuple([self.fixed(self.extended(self.list_of([]), column)) for column in rows])
+        if not isinstance(rows, tuple):
+            return self.inline(columns_of, [rows, strict], {})
+        parts = list(map(self._parts_of, rows))
+        if known(strict) is not False and len(set(map(len, parts))) > 1:
+            raise UnsupportedError("a call that fails")
+        return tuple(zip(*parts, strict=False))
+
+    def is_filter(self, node: ast.expr) -> bool:
+        """Whether it is ``filter(f, items)``."""
+        is_one = isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords
+        return is_one and self._made_by(node) is filter  # type: ignore[arg-type] # it is a call
+
+    def kept_by(self, node: ast.Call, item: str) -> tuple[ast.expr, ast.expr]:
+        """Return what ``filter(f, items)`` goes over, and whether it keeps an item of this name."""
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            raise UnsupportedError("this call of filter")
+        f, name = self.expression(node.args[0]), ast.Name(item, ast.Load())
+        if type(f) is Value and known(f) is None:
+            return node.args[1], name
+        keeps = self.hidden("keeps")
+        self.bind(keeps, f)
+        return node.args[1], ast.Call(ast.Name(keeps, ast.Load()), [name], [])
 
     def on_map(self, nodes: list[ast.expr]) -> Turns:
         """Read ``map(f, items, ...)``: an item is computed in the turn that takes it."""
@@ -303,6 +464,7 @@ _ITERATORS: dict[Any, Callable] = {
     reversed: Iterators.on_reversed,
     map: Iterators.on_map,
     itertools.pairwise: Iterators.on_pairwise,
+    itertools.chain: Iterators.on_chain,
 }
 
 # Their arguments by name.
@@ -313,4 +475,5 @@ _OPTIONS: dict[Callable, str] = {
     Iterators.on_reversed: "",
     Iterators.on_map: "",
     Iterators.on_pairwise: "",
+    Iterators.on_chain: "",
 }

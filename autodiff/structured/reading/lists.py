@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -18,6 +19,7 @@ import numpy as np
 from autodiff.structured.form.ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import (
     DICT,
+    FIXED,
     LIST,
     UNKNOWN,
     Kind,
@@ -58,10 +60,14 @@ class Lists(Objects):
             self._takes(made, x)
         return made
 
-    def dict_from(self, items: Named) -> Value:
-        """Make a dict in memory of one whose items are known; a copy, if that has a name."""
+    def dict_from(self, items: Named, cls: type | None = None) -> Value:
+        """Make a dict in memory of one whose items are known; a copy, if that has a name.
+
+        It may be an object of a class.
+        """
         parts = list(map(self._as_item, items.values()))
-        made = self.made(Op("dict", parts, data=tuple(items)), DICT)
+        kind = DICT if cls is None else DICT._replace(owner=weakref.ref(cls))
+        made = self.made(Op("dict", parts, data=tuple(items)), kind)
         memory: Any = made.memory
         memory.is_indexed = True  # it has a shadow
         memory.is_copy = items.has_name
@@ -97,7 +103,8 @@ class Lists(Objects):
             raise UnsupportedError("a list that changes, and has another name")
 
     def _takes(self, xs: Value, x: Value, at: Value | None = None) -> None:
-        if not (x.kind.is_scalar or x.kind.has_memory):
+        is_text = x.kind.is_text and xs.kind.is_object
+        if not (x.kind.is_scalar or x.kind.has_memory or is_text):
             raise UnsupportedError("a list of what is no number, array, list or dict")
         if x.memory is not None and x.memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
             raise UnsupportedError("a list in itself")
@@ -117,7 +124,18 @@ class Lists(Objects):
 
     def _changes(self, xs: Value, x: Value, at: Value | None = None) -> None:
         self._takes(xs, x, at)
+        self.note_change(xs)
+
+    def note_change(self, xs: Value) -> None:
+        """Note that a list or dict is changed; raise if it is a tuple."""
+        if xs.kind.is_fixed:
+            raise UnsupportedError("a tuple that changes")
         xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
+
+    def fixed(self, xs: Value) -> Value:
+        """Return a list that nobody else has as a tuple."""
+        xs.kind = FIXED
+        return xs
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
@@ -141,7 +159,7 @@ class Lists(Objects):
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
-        if kind.is_scalar:
+        if kind.is_scalar or kind.is_text or kind.parts:
             return self.made(Op("load", [xs, at], data=_AT), kind)
         made = self.made(Op("item", [xs, at], data=_AT), kind)
         made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]
@@ -237,7 +255,10 @@ class Lists(Objects):
         return [self._sample(inner.items, inner)] * 2
 
 
-_VIEWS = frozenset({"keys", "values", "items"})
+VIEWS = frozenset({"keys", "values", "items"})
+"""Methods of dicts that give views."""
+CHANGES = frozenset({"append", "insert", "pop", "extend", "clear"})
+"""Methods that change a list."""
 
 
 def has_no_other_name(name: str, function: ast.AST) -> bool:
@@ -254,7 +275,7 @@ def has_no_other_name(name: str, function: ast.AST) -> bool:
         id(part.func.value)
         for part in ast.walk(function)
         if isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute)
-        if part.func.attr == "get" or (part.func.attr in _VIEWS and id(part) in handed)
+        if part.func.attr == "get" or (part.func.attr in VIEWS and id(part) in handed)
     }
     displayed = {
         id(part.targets[0])
@@ -278,11 +299,11 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     """Return the names of lists, or arrays, that a function changes: by item or by ``append``."""
     found: set[str] = set()
     for part in ast.walk(node):
-        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+        if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
             owner: ast.expr = part.value
         elif isinstance(part, ast.AugAssign):
             owner = part.target
-        elif isinstance(part, ast.Attribute) and part.attr == "append":
+        elif isinstance(part, ast.Attribute) and part.attr in CHANGES:
             owner = part.value
         else:
             continue
@@ -306,15 +327,23 @@ def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
     return any(not (isinstance(x, ast.Name) and has_no_other_name(x.id, node)) for x in stores)
 
 
-def comprehended(node: ast.ListComp, name: str, fresh: Callable[[str], str]) -> ast.For:
-    """Return a comprehension as a loop that appends to a list of this name.
+def comprehended(
+    node: ast.ListComp | ast.DictComp, name: str, fresh: Callable[[str], str]
+) -> ast.For:
+    """Return a comprehension as a loop that appends to a list of this name, or fills a dict.
 
     The variables of the comprehension get names of their own.
     """
     first = node.generators[0].iter
     renaming = own_names(node, fresh)
-    target = ast.Attribute(ast.Name(name, ast.Load()), "append", ast.Load())
-    made: Any = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
+    owner = ast.Name(name, ast.Load())
+    made: Any
+    if isinstance(node, ast.DictComp):
+        place = ast.Subscript(owner, renaming.visit(node.key), ast.Store())
+        made = ast.Assign([place], renaming.visit(node.value))
+    else:
+        target = ast.Attribute(owner, "append", ast.Load())
+        made = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
     for generator in reversed(node.generators):
         if generator.is_async:
             raise UnsupportedError("async")
@@ -361,7 +390,9 @@ def as_list(node: ast.expr) -> ast.expr:
     return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
 
 
-def own_names(node: ast.ListComp | ast.GeneratorExp, fresh: Callable[[str], str]) -> _Renaming:
+def own_names(
+    node: ast.ListComp | ast.GeneratorExp | ast.DictComp, fresh: Callable[[str], str]
+) -> _Renaming:
     """Return what gives the variables of a comprehension names of their own.
 
     Functions that it calls, and comprehensions in it, may have variables of the same names.

@@ -44,6 +44,14 @@ class Loops(Iterators):
             statements, taken = inner
             self.spares(taken, lambda: self.statements(statements))
             return
+        if self.is_filter(node.iter):
+            item = self.hidden("item")
+            over, test = self.kept_by(node.iter, item)  # type: ignore[arg-type] # it is a call
+            bound = ast.Assign([node.target], ast.Name(item, ast.Load()))
+            body: list[ast.stmt] = [ast.If(test, [bound, *node.body], [])]
+            loop = ast.For(ast.Name(item, ast.Store()), over, body, node.orelse)
+            self.on_for(ast.fix_missing_locations(ast.copy_location(loop, node)))
+            return
         counted = self.counted(node)
         if counted is not None:
             self.statements(counted)
@@ -219,9 +227,11 @@ class Loops(Iterators):
     def on_while(self, node: ast.While) -> None:
         """Read a loop with a test."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
-            raise UnsupportedError("a test of a loop that binds a variable")
+            leaves = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
+            loop = ast.While(ast.Constant(True), [leaves, *node.body], [])
+            node = ast.fix_missing_locations(ast.copy_location(loop, node))
         if _place(node) in self.parted:
-            self.leave_unless(self.test(node.test))
+            self.leave_unless(self.truth(node.test))
             self._first_turn(node, lambda: None, lambda: self._while(node))
         else:
             self._while(node)
@@ -237,7 +247,7 @@ class Loops(Iterators):
         parts: list = []
 
         def read_test() -> None:
-            test = self.test(node.test)
+            test = self.truth(node.test)
             if test.kind.is_known and not (flag and test.kind.value):
                 raise UnsupportedError("a loop without end")
             parts.append(test)

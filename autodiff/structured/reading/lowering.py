@@ -27,6 +27,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import (
     UNKNOWN,
+    InMemoryError,
     Kind,
     MadeInLoopError,
     ManyKindsError,
@@ -36,7 +37,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading.by_others import FUNCTIONS
+from autodiff.structured.reading import by_others, python_functions
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -46,6 +47,7 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
+from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
 from autodiff.structured.reading.scopes import (
     Attributes,
@@ -55,6 +57,7 @@ from autodiff.structured.reading.scopes import (
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
+_OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS
 
 
 def lower(
@@ -81,10 +84,11 @@ def lower(
     with_turns: set = set()
     parted: set = set()
     of_values: set[type] = set()  # classes
+    in_memory: set[type] = set()
     returns: Kind | None = None  # if the function calls itself
     while True:
         reading = _Lowering(with_turns, parted, returns)
-        reading.of_values = frozenset(of_values)
+        reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
@@ -94,6 +98,10 @@ def lower(
             continue
         except MadeInLoopError as error:
             of_values.add(error.cls)
+            continue
+        except InMemoryError as error:
+            of_values.discard(error.cls)
+            in_memory.add(error.cls)
             continue
         except ManyKindsError as error:
             if error.loop is None:
@@ -162,6 +170,7 @@ class _Lowering(Parameters):
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
+        self.check_attributes_of_classes()
         self.check_spared()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
             raise UnsupportedError("a function that calls itself, and reads or changes more")
@@ -196,7 +205,7 @@ class _Lowering(Parameters):
                 return self.read_in(outer, defaults[name])
 
         else:
-            if function not in FUNCTIONS and (is_ours(function) or is_library(function)):
+            if function not in _OURS and (is_ours(function) or is_library(function)):
                 raise UnsupportedError(f"{function.__name__} of a library")
             node = self.definition_of(function)
             parameters = parameters_of(node)
@@ -327,7 +336,8 @@ class _Lowering(Parameters):
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
-        body = self._without_returns_in_loops(without_else(body, self.hidden))
+        body = without_else(without_match(body, self.hidden), self.hidden)
+        body = self._without_returns_in_loops(body)
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
         if isinstance(last, ast.Return):

@@ -23,11 +23,13 @@ from autodiff.structured.form.ir import Instance, Items, Named, Record, Value
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     BindsAttributeError,
+    InMemoryError,
     MadeInLoopError,
     UnsupportedError,
 )
 from autodiff.structured.reading.building import Builder, is_constant, parts_of
 from autodiff.structured.reading.scopes import (
+    OBJECTS,
     Attributes,
     BasesOf,
     ClassOf,
@@ -45,6 +47,14 @@ from autodiff.structured.reading.scopes import (
 
 class Objects(Builder):
     """Reads objects and their attributes."""
+
+    def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
+        """Read a call of a known function."""
+        raise NotImplementedError
+
+    def list_of(self, items: list[Value], times: Value | None = None) -> Value:
+        """Read a list that is displayed."""
+        raise NotImplementedError
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
@@ -100,9 +110,10 @@ class Objects(Builder):
         found = self._of_class(owner.cls, name)
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
-        if _decides_alone(found):
+        if decides_alone(found):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
         if isinstance(owner, LocalObject):
+            check_place(owner)
             if _has(owner.scope, name):
                 return self.read_in(owner.scope, name)
             owner.of_class.add(name)
@@ -112,7 +123,7 @@ class Objects(Builder):
             self._watch(OwnAttributes, owner.x, name, value)
             if value is not UNKNOWN:
                 return self.from_outside(value)
-        return self._bound_to(owner, found, name)
+        return self.bound_to(owner, found, name)
 
     def of_record(self, owner: Record, name: str) -> Any:
         """Read an attribute of a named tuple: a field, or what its class has."""
@@ -133,29 +144,30 @@ class Objects(Builder):
         found = self._of_class(cls, name)
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
-        if _decides_alone(found):
+        if decides_alone(found):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
         if name in owner.names:
             return owner[owner.names.index(name)]
-        return self._bound_to(owner, found, name)
+        return self.bound_to(owner, found, name)
 
     def has_method(self, x: Any, name: str) -> bool:
         """Whether the class of an object has a method."""
-        return self._of_class(_class_of(x), name) is not UNKNOWN
+        return self._of_class(class_of(x), name) is not UNKNOWN
 
     def operator_of(self, name: str, a: Any, b: Any) -> Any:
         """Read an operator that the class of an operand has as a method; else NotImplemented."""
-        both = [x for x in (a, b) if isinstance(x, (LocalObject, OutsideObject, Instance))]
-        if len({_class_of(x) for x in both}) > 1 or (type(a) is Value and a.kind.is_array):
+        both = [x for x in (a, b) if is_object(x)]
+        if len({class_of(x) for x in both}) > 1 or (type(a) is Value and a.kind.is_array):
             raise UnsupportedError("an operator of objects of several classes, or of an array")
-        if type(a) is Value and not a.kind.classes <= _PYTHONS_NUMBERS:
-            cls = _class_of(both[0])
+        is_number = type(a) is Value and not a.kind.is_object
+        if is_number and not a.kind.classes <= _PYTHONS_NUMBERS:
+            cls = class_of(both[0])
             if any(self._of_class(cls, part) is not UNKNOWN for part in _LIKE_ARRAYS):
                 raise UnsupportedError("an operator of a number of NumPy and what is like an array")
         for owner, other, method in ((a, b, f"__{name}__"), (b, a, f"__r{name}__")):
             if not any(owner is x for x in both):
                 continue
-            found = self._of_class(_class_of(owner), method)
+            found = self._of_class(class_of(owner), method)
             if type(found) is types.FunctionType:
                 return self.inline(found, [owner, *([] if other is None else [other])], {})
         return NotImplemented
@@ -179,11 +191,12 @@ class Objects(Builder):
             raise UnsupportedError("a call that fails")
         return type(x)([named.get(name, part) for name, part in zip(fields, x, strict=True)])
 
-    def method(self, owner: LocalObject | OutsideObject, name: str) -> Any:
+    def method(self, owner: Any, name: str) -> Any:
         """Read a method that Python itself calls: it is looked up in the class alone."""
-        return self._bound_to(owner, self._of_class(owner.cls, name), name)
+        return self.bound_to(owner, self._of_class(class_of(owner), name), name)
 
-    def _bound_to(self, owner: Any, found: Any, name: str) -> Any:
+    def bound_to(self, owner: Any, found: Any, name: str) -> Any:
+        """Return what an object gets of its class: a method belongs to it."""
         if type(found) is types.FunctionType:
             return Method(found, owner)
         if type(found) is staticmethod:
@@ -218,6 +231,9 @@ class Objects(Builder):
     def set_attribute(self, target: ast.Attribute, owner: Any, value: Any) -> None:
         """Bind an attribute of an object that the function has made, or is given."""
         found = self.check_set(owner, target.attr)
+        if type(owner) is Value:
+            self.set_item(owner, self.const(target.attr), value)
+            return
         hides = found is not UNKNOWN and not _has(owner.scope, target.attr)
         if hides and self.depth != owner.scope.blocks:
             # Where the branch or turn has not run, the object has what its class has.
@@ -228,13 +244,22 @@ class Objects(Builder):
             self.bound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
 
+    def set_item(self, xs: Value, at: Value, x: Any) -> None:
+        """Bind an item of what is in memory."""
+        raise NotImplementedError
+
     def check_set(self, owner: Any, name: str) -> Any:
         """Raise if an attribute may not be bound; return what the class has under this name."""
-        if type(owner) is not LocalObject:
+        cls: Any = class_of(owner) if is_object(owner) else None
+        if isinstance(owner, Instance) and cls not in self.in_memory:
+            raise InMemoryError(cls)
+        if type(owner) not in (LocalObject, Value) or cls is None:
             raise BindsAttributeError("assignment to an attribute of what is from outside")
-        found = self._of_class(owner.cls, name)
-        frozen = dataclasses.is_dataclass(owner.cls) and owner.cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
-        if frozen or _decides_alone(found):
+        if type(owner) is LocalObject:
+            check_place(owner)
+        found = self._of_class(cls, name)
+        params = getattr(cls, "__dataclass_params__", None)
+        if (params is not None and params.frozen) or decides_alone(found):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
         return found
 
@@ -258,7 +283,7 @@ class Objects(Builder):
 
     def new_object(self, cls: type, args: list[Any], named: dict[str, Any]) -> Any:
         """Read a call of a class."""
-        if self.depth != self.scope.blocks and cls not in self.of_values:
+        if self.depth != self.scope.blocks and cls not in self.of_values | self.in_memory:
             raise MadeInLoopError(cls)
         function = self.scope.function
         owner = LocalObject(cls, Scope(function, self.scope.depth, blocks=self.depth))
@@ -271,15 +296,22 @@ class Objects(Builder):
                 raise UnsupportedError("__init__ that returns something")
         elif init is not UNKNOWN or args or named:
             raise UnsupportedError(f"a new {cls.__name__}")
+        if cls in self.in_memory:
+            return self.moved(owner)
         return self._values_of(owner) if cls in self.of_values else owner
+
+    def moved(self, x: LocalObject) -> Value:
+        """Return an object whose attributes are in memory, in the place of one that was made."""
+        raise NotImplementedError
 
     def _values_of(self, x: LocalObject) -> Instance:
         """Return an object that nobody changes as the values of its attributes."""
-        scope = x.scope
-        if scope.functions or any(hasattr(x.cls, name) for name in _LIKE_SEQUENCES):
-            raise UnsupportedError("an object with functions or objects, or like a sequence")
-        names = tuple(sorted({*scope.slots, *scope.forms} - _parts_in(scope.forms)))
-        return _instances(x.cls, names)([self.read_in(scope, name) for name in names])
+        if x.scope.functions:
+            raise InMemoryError(x.cls)
+        if any(hasattr(x.cls, name) for name in _LIKE_SEQUENCES):
+            raise UnsupportedError("an object like a sequence")
+        names = own_attributes(x.scope)
+        return _instances(x.cls, names)([self.read_in(x.scope, name) for name in names])
 
     def _fill_fields(
         self, owner: LocalObject, init: types.FunctionType, args: list, named: dict[str, Any]
@@ -287,14 +319,19 @@ class Objects(Builder):
         """Bind the fields of a dataclass as the method that it has been given does."""
         for part in ("__code__", "__defaults__", "__kwdefaults__"):
             self.guards.append((Attributes(init), part, getattr(init, part)))
-        given = _arguments(init, args, named, self.const)
+        given = _arguments(init, args, named, lambda x: x if x is _BY_FACTORY else self.const(x))
         for f in _fields_of_init(owner.cls):
-            self._bind_attribute(owner, f.name, given[f.name])
+            is_made = given[f.name] is _BY_FACTORY
+            x = self._by_factory(f.default_factory) if is_made else given[f.name]
+            self._bind_attribute(owner, f.name, x)
         if _POST_INIT in init.__code__.co_names:
             after = self.attribute(owner, _POST_INIT)
             if type(after) is not Method:
                 raise UnsupportedError(f"this {_POST_INIT}")
             self.inline(after.function, [owner], {})
+
+    def _by_factory(self, factory: Any) -> Any:
+        return self.list_of([]) if factory is list else self.called(factory, [], {})
 
 
 _PYTHONS_NUMBERS = frozenset({bool, int, float, complex})
@@ -317,16 +354,34 @@ def _instances(cls: type, names: tuple[str, ...]) -> type[Instance]:
     return made[names]
 
 
-def _class_of(x: LocalObject | OutsideObject | Instance) -> type:
-    return x.user_class() if isinstance(x, Instance) else x.cls
+def is_object(x: Any) -> bool:
+    """Whether it is an object of one of the user's classes."""
+    if type(x) is Value:
+        return x.kind.is_object and not issubclass(class_of(x), tuple)
+    return type(x) in OBJECTS or isinstance(x, Instance)
 
 
-def _parts_in(forms: dict[str, Any]) -> set[str]:
-    """Return the names of the parts of variables that hold tuples."""
-    return {part for form in forms.values() for part in parts_of(form)}
+def class_of(x: Any) -> type:
+    """Return the class of an object."""
+    if type(x) is Value:
+        return x.kind.owner()  # type: ignore[misc, return-value] # the function that is read has it
+    return x.user_class() if isinstance(x, Record) else x.cls
+
+
+def check_place(x: LocalObject) -> None:
+    """Raise if an object is used by what had it before its attributes were in memory."""
+    if x.scope.has_moved:
+        raise UnsupportedError("an object that somebody has before it is complete")
+
+
+def own_attributes(scope: Scope) -> tuple[str, ...]:
+    """Return the names of the attributes that an object has."""
+    parts = {part for form in scope.forms.values() for part in parts_of(form)}
+    return tuple(sorted({*scope.slots, *scope.forms, *scope.functions} - parts))
 
 
 _POST_INIT = "__post_init__"
+_BY_FACTORY = dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined] # the default of such fields
 _MOST_PARTS = 1024  # of lists, tuples and dicts from outside
 
 
@@ -352,7 +407,7 @@ def _arguments(
     return {name: given[name] for name in names}
 
 
-def _decides_alone(x: Any) -> bool:
+def decides_alone(x: Any) -> bool:
     """Whether what a class has under a name goes before what its objects have."""
     return hasattr(type(x), "__set__") or hasattr(type(x), "__delete__")
 
@@ -374,7 +429,7 @@ def _sets_fields(init: types.FunctionType, cls: type) -> bool:
     if not dataclasses.is_dataclass(cls) or definition_of(init) is not None:
         return False
     fields = dataclasses.fields(cls)
-    if any(f.default_factory is not dataclasses.MISSING for f in fields):
+    if any(f.default_factory is not dataclasses.MISSING and not f.init for f in fields):
         return False
     alike = dataclasses.make_dataclass(
         "Alike",
@@ -386,7 +441,10 @@ def _sets_fields(init: types.FunctionType, cls: type) -> bool:
 
 
 def _alike(f: dataclasses.Field) -> Any:
-    return dataclasses.field(default=f.default, init=f.init, kw_only=f.kw_only)
+    default: dict[str, Any] = {"default": f.default}
+    if f.default_factory is not dataclasses.MISSING:
+        default = {"default_factory": f.default_factory}
+    return dataclasses.field(**default, init=f.init, kw_only=f.kw_only)
 
 
 def _meaning(code: types.CodeType) -> tuple:

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.find_source import carried_texts, definition_of_code
-from autodiff.structured.form.ir import Captured, Fields, Memory, Owned, default_name
+from autodiff.structured.form.ir import Applied, Captured, Fields, Memory, Owned, default_name
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.reading.building import formed, parts_of
 from autodiff.structured.reading.scopes import (
     LocalFunction,
     LocalObject,
+    LocalPartial,
     Method,
     Scope,
     is_plain_class,
@@ -44,6 +45,16 @@ class Parameters(Statements):
             self.parameter(f"{name}.0", form["__self__"], leaves, known_args)
             owner = self.read_in(self.scope, f"{name}.0")
             self.scope.functions[name] = Method(form.function, owner)
+            return
+        if type(form) is Applied:
+            places = {key: f"{name}.{key}" for key in form}
+            for key, part in form.items():
+                self.parameter(places[key], part, leaves, known_args)
+            f = places.pop("func")
+            by_name = [key for key in form if key.startswith(form.PREFIX)]
+            named = {key.removeprefix(form.PREFIX): places.pop(key) for key in by_name}
+            made = LocalPartial(self.scope, f, tuple(places.values()), named)
+            self.scope.functions[name] = made
             return
         if form is not None:
             names = [f"{name}.{i}" for i in range(len(form))]

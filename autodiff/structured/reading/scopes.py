@@ -49,6 +49,7 @@ class Scope:
         self.functions: dict[str, Any] = {}  # and objects: `NO_VALUES`
         self.outer: set[str] = set()  # names that belong to an outer function, by ``nonlocal``
         self.lasting: set[str] = set()  # variables that are read only where they are bound
+        self.has_moved = False  # of an object: its attributes are in memory
         code = function.__code__
         own = code.co_varnames + code.co_cellvars
         self.locals = frozenset(own if parent is None else names)
@@ -71,6 +72,21 @@ class LocalFunction:
     node: Any
     scope: Scope
     defaults: dict[str, str]
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("a function as a value")
+
+
+@dataclass(frozen=True, eq=False)
+class LocalPartial:
+    """What `functools.partial` makes: variables of a scope with the function and arguments."""
+
+    scope: Scope
+    function: str
+    args: tuple[str, ...]
+    named: dict[str, str]
 
     @property
     def kind(self) -> Kind:
@@ -142,7 +158,7 @@ class Method:
 
 OBJECTS = (LocalObject, OutsideObject)
 
-NO_VALUES = (LocalFunction, LocalObject, OutsideObject, Method)
+NO_VALUES = (LocalFunction, LocalPartial, LocalObject, OutsideObject, Method)
 """What a name can stand for while a function is read, and no value of the program is."""
 
 

@@ -7,10 +7,11 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.lists import Lists, as_list, is_key
+from autodiff.structured.reading.lists import as_list, is_key
+from autodiff.structured.reading.queues import Queues
 
 
-class Sequences(Lists):
+class Sequences(Queues):
     """Reads what is displayed in tuples, lists and dicts, and their parts."""
 
     def expression(self, node: ast.expr) -> Any:
@@ -21,15 +22,19 @@ class Sequences(Lists):
         """Read an expression; a tuple becomes one value."""
         raise NotImplementedError
 
-    def on_tuple(self, node: ast.Tuple) -> tuple:
+    def on_tuple(self, node: ast.Tuple) -> Any:
         """Read a tuple."""
-        return tuple(self._displayed(node.elts))
+        made = self._with_stars(node.elts)
+        return tuple(made) if type(made) is Items else self.fixed(made)
 
     def on_list(self, node: ast.List) -> Any:
         """Read a list; one with all items of an array or of a list that may grow may grow, too."""
+        return self._with_stars(node.elts)
+
+    def _with_stars(self, nodes: list[ast.expr]) -> Any:
         parts: list = []
         made: Value | None = None
-        for part in node.elts:
+        for part in nodes:
             if not isinstance(part, ast.Starred):
                 parts.append(self.expression(part))
                 continue
@@ -138,6 +143,8 @@ class Sequences(Lists):
             return self.length(x[0])
         if isinstance(x, (tuple, Named)) and not isinstance(x, Instance):
             return self.const(len(x))
+        if x.kind.is_table:
+            return self.length(x)
         if x.kind.parts:
             return self.const(len(x.kind.parts))
         if x.kind.is_array and x.kind.ndim:
@@ -148,9 +155,10 @@ class Sequences(Lists):
         """Read ``list(xs)`` or ``tuple(xs)``."""
         if type(xs) is not Value:
             return (Items if f is list else tuple)(xs)
-        if f is tuple:
-            raise UnsupportedError("a tuple of a list that may grow, or of an array")
-        return self.extended(self.list_of([]), xs)
+        if f is tuple and xs.kind.is_fixed:
+            return xs
+        made = self.extended(self.list_of([]), xs)
+        return self.fixed(made) if f is tuple else made
 
     def _of_dict(self, x: Named, node: ast.Call) -> Any:
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
@@ -202,8 +210,11 @@ def parts_appended(name: str, function: ast.AST) -> int:
                 used = [part.func.value]
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
             used = part.args if part.func.id in _GOING_OVER else []
+            if part.func.id == "zip" and is_of_columns(part):
+                used = [part.args[0].value]  # type: ignore[attr-defined] # it is starred
         known.update(map(id, used))
-    has_starred = any(isinstance(part, ast.Starred) for part in ast.walk(function))
+    starred = [part.value for part in ast.walk(function) if isinstance(part, ast.Starred)]
+    has_starred = any(id(part) not in known for part in starred)
     is_own = all(id(part) in known for part in names) and not has_starred
     return lengths.pop() if is_own and len(lengths) == 1 else 0
 
@@ -211,8 +222,14 @@ def parts_appended(name: str, function: ast.AST) -> int:
 _GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
 
 
+def is_of_columns(node: ast.Call) -> bool:
+    """Whether a call has the form ``zip(*rows)``, perhaps with the option ``strict``."""
+    is_one = len(node.args) == 1 and isinstance(node.args[0], ast.Starred)
+    return is_one and all(k.arg == "strict" for k in node.keywords)
+
+
 def is_sequence(x: Any) -> bool:
     """Whether it is a list, or a tuple that is known part by part."""
     if type(x) is Value:
-        return x.kind.is_list
+        return x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed)
     return isinstance(x, tuple) and not isinstance(x, Instance)

@@ -37,11 +37,19 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.comprehensions import Comprehensions
-from autodiff.structured.reading.expressions import PARTS, is_object
+from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
-from autodiff.structured.reading.lists import as_list, changes_dicts, grown_in, has_no_other_name
+from autodiff.structured.reading.lists import (
+    as_list,
+    changes_dicts,
+    grown_in,
+    has_no_other_name,
+    written,
+)
+from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.sequences import parts_appended
+from autodiff.structured.reading.sequences import is_of_columns, parts_appended
+from autodiff.structured.reading.tables import grows_by_keys
 
 
 class Statements(Comprehensions):
@@ -102,12 +110,20 @@ class Statements(Comprehensions):
         """Read an assignment."""
         is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
         given = as_list(node.value) if is_taken else node.value
-        value = self._that_may_grow(self.expression(given), node.targets)
+        is_zip = isinstance(given, ast.Call) and is_of_columns(given)
+        if is_taken and is_zip and self._made_by(given) is zip:  # type: ignore[arg-type] # a call
+            value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
+        else:
+            value = self._that_may_grow(self.expression(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
     def _that_may_grow(self, value: Any, targets: list[ast.expr]) -> Any:
         """Return a list as one that may grow, if the function changes what it binds to it."""
+        if type(value) is Named and len(targets) == 1:
+            own = targets[0].id if isinstance(targets[0], ast.Name) else ""
+            grows = not value or grows_by_keys(own, value, self.calling[-1])
+            return self.table_from(value) if grows and not value.has_name else value
         if type(value) is not Items:
             return value
         name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
@@ -116,6 +132,7 @@ class Statements(Comprehensions):
             return Columns([self.list_of([]) for _ in range(n)])
         grown = grown_in(self.calling[-1]) if value else ()
         grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
+        grows = grows or any(map(self.is_moving, targets))
         grows = grows or (
             any(type(part) is Named for part in value) and changes_dicts(self.calling[-1])
         )
@@ -141,12 +158,17 @@ class Statements(Comprehensions):
                 return
             self.set_attribute(target, owner, value)
         elif isinstance(target, (ast.Tuple, ast.List)):
-            if any(isinstance(t, ast.Starred) for t in target.elts):
-                raise UnsupportedError("* in an assignment")
-            for t, v in zip(target.elts, self._unpacked(value, len(target.elts)), strict=True):
+            targets = [t.value if isinstance(t, ast.Starred) else t for t in target.elts]
+            starred = [k for k, t in enumerate(target.elts) if isinstance(t, ast.Starred)]
+            parts = (
+                self._unpacked_around(value, starred[0], len(targets) - starred[0] - 1)
+                if starred
+                else self._unpacked(value, len(targets))
+            )
+            for t, v in zip(targets, parts, strict=True):
                 self.assign(t, self._that_may_grow(v, [t]))
         elif isinstance(target, ast.Subscript):
-            base = self.value(target.value)
+            base = self._base_of(target)
             if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)
                 return
@@ -182,6 +204,37 @@ class Statements(Comprehensions):
         if value.kind.is_list:
             return [self.item(self.read(name), i) for i in at]
         return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
+
+    def _unpacked_around(self, value: Any, n: int, m: int) -> list:
+        """Return the first `n` parts, a list of those in between, and the last `m`."""
+        if not (type(value) is Value and (value.kind.is_array or value.kind.is_list)):
+            parts = self._parts_of(value)
+            if len(parts) < n + m:
+                raise UnsupportedError("unpacking that fails")
+            return [*parts[:n], Items(parts[n : len(parts) - m]), *parts[len(parts) - m :]]
+        of_list, xs, end = value.kind.is_list, self.held(value), self.held(self.list_of([]))
+        length = self.called(len, [value], {})
+        self.leave_unless(self.call(operator.ge, [length, self.const(n + m)]))
+        last = self.held(
+            self.call(operator.sub, [self.called(len, [self.read(xs)], {}), self.const(m)])
+        )
+        turn = written(
+            "for i in range(n, m):\n ys.append(xs[i])",
+            i=self.hidden("i"),
+            xs=xs,
+            ys=end,
+            n=self.held(self.const(n)),
+            m=last,
+        )
+        self.statements(turn)
+        at = [*range(n), *range(-m, 0)]
+        read = [
+            self.item(self.read(xs), self.const(i))
+            if of_list
+            else self.indexed(self.read(xs), [self.const(i)], ("value", 0))
+            for i in at
+        ]
+        return [*read[:n], self.read(end), *read[n:]]
 
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
         """Read ``np.add.at``, which adds to an element as often as it is named."""
@@ -238,6 +291,9 @@ class Statements(Comprehensions):
         bind: Callable[[Any], None]
         if isinstance(node.target, ast.Attribute):
             owner, name = self.expression(node.target.value), node.target.attr
+            if type(owner) is Value and owner.kind.is_object:
+                self._change_attribute(f, owner, node)
+                return
             old = self.attribute_of_any(owner, name)
             slots = owner.scope.slots if type(owner) is LocalObject else {}
             bind = functools.partial(self.set_attribute, node.target, owner)
@@ -266,17 +322,28 @@ class Statements(Comprehensions):
                 self._change_in_place(f, old, list[Value](), whole, node.value)
             if _times_bound(slots, name) != was_bound:
                 raise UnsupportedError("an operator on a variable that its operand binds anew")
-        elif isinstance(node.target, ast.Subscript):
-            base = self.value(node.target.value)
-            if base.kind.has_items:
-                self._change_item(f, base, self.value(node.target.slice), node.value)
-                return
-            values, template = self._index(node.target.slice)
-            if not base.kind.is_array:
-                raise UnsupportedError("an item of what is no array")
-            self._change_in_place(f, base, values, template, node.value)
         else:
-            raise UnsupportedError(f"assignment to {type(node.target).__name__}")
+            self._change_part(f, node.target, node.value)
+
+    def _base_of(self, node: ast.Subscript) -> Value:
+        """Return what an item is written into."""
+        base = self.value(node.value)
+        if base.kind.is_object:
+            raise UnsupportedError("an item of an object")
+        return base
+
+    def _change_part(self, f: Callable, target: ast.expr, value: ast.expr) -> None:
+        """Read an operator that changes an item of a list, or a part of an array."""
+        if not isinstance(target, ast.Subscript):
+            raise UnsupportedError(f"assignment to {type(target).__name__}")
+        base = self._base_of(target)
+        if base.kind.has_items:
+            self._change_item(f, base, self.value(target.slice), value)
+            return
+        values, template = self._index(target.slice)
+        if not base.kind.is_array:
+            raise UnsupportedError("an item of what is no array")
+        self._change_in_place(f, base, values, template, value)
 
     def _change_in_place(
         self, f: Callable, base: Value, values: list[Value], template: Any, node: ast.expr
@@ -324,9 +391,17 @@ class Statements(Comprehensions):
         for x in items:
             self.append(xs, x)
 
+    def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
+        """Read an attribute of an object in memory that is changed by an operator."""
+        name = node.target.attr  # type: ignore[union-attr] # it is an attribute
+        self.check_set(owner, name)
+        self._change_item(f, owner, self.const(name), node.value)
+
     def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
         """Read an item of a list that is changed by an operator; an array changes in place."""
         old = self.item(xs, at)
+        if type(old) is not Value:
+            raise UnsupportedError("an operator that changes a named tuple")
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if not old.kind.is_array:
@@ -385,10 +460,17 @@ class Statements(Comprehensions):
         self.done(Op("enter", [], data=(name, options)))
         return name
 
+    def on_delete(self, node: ast.Delete) -> None:
+        """Take an item out of a list."""
+        for target in node.targets:
+            if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
+                raise UnsupportedError("del of what is no item of a list")
+            self.drop_item(self._base_of(target), self.value(target.slice))
+
     def on_if(self, node: ast.If) -> None:
         """Read a branch."""
         self.branches(
-            self.test(node.test),
+            self.truth(node.test),
             lambda: self.statements(node.body),
             lambda: self.statements(node.orelse),
         )

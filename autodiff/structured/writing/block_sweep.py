@@ -15,6 +15,7 @@ from autodiff.structured.form.ir import (
     Op,
     Slot,
     Value,
+    known,
 )
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.writing.activity import (
@@ -270,6 +271,9 @@ class BlockSweep:
     def write_list(self, op: Op) -> None:
         """Undo a change of a list in its shadow, which then is as long as the list was."""
         e = self.e
+        if op.code == "drop":
+            self._put_back(op)
+            return
         base, value, *at = op.args
         if not e.has_shadow(base):
             return
@@ -278,6 +282,8 @@ class BlockSweep:
         is_number = value.kind.is_scalar and is_active(value)
         if op.code == "append":
             text = f"{shadow}.pop()"
+        elif op.code == "insert":
+            text = f"taken_out({shadow}, {e.need(at[0])})"
         else:
             text = f"{shadow}[{e.index(op.data, [e.need(a) for a in at])}]"
         if is_number:
@@ -290,6 +296,22 @@ class BlockSweep:
             self.out.add(f"{text} = 0.0")
         elif not is_number:
             self.out.add(text)
+
+    def _put_back(self, op: Op) -> None:
+        """Put what was taken out of a list back into its shadow: nothing has come for it since."""
+        e = self.e
+        base, at = op.args
+        if not e.has_shadow(base):
+            return
+        self.held.settle_all()
+        shadow, item = e.shadow(base), "0.0"
+        if base.memory.root().of_items is not None:  # type: ignore[union-attr] # a list has one
+            item = e.old_name(op)
+            e.pushing[item] = item
+        is_last = known(at) == -1
+        self.out.add(
+            f"{shadow}.append({item})" if is_last else f"put_back({shadow}, {e.need(at)}, {item})"
+        )
 
     def write(self, op: Op) -> None:
         """Undo a write: take the cotangent of what was written, and put the old contents back."""

@@ -11,7 +11,17 @@ import numpy as np
 
 from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.form.indices import has_arrays, has_places, region_of
-from autodiff.structured.form.ir import Block, For, If, Op, Slot, Value, While, blocks_of
+from autodiff.structured.form.ir import (
+    LIST_WRITES,
+    Block,
+    For,
+    If,
+    Op,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+)
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import (
     is_active,
@@ -19,6 +29,7 @@ from autodiff.structured.writing.activity import (
     parameters_held,
     parameters_of,
 )
+from autodiff.structured.writing.changed_lists import change_list
 from autodiff.structured.writing.rules.calls_without_rules import is_display
 from autodiff.structured.writing.writer import Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
@@ -252,7 +263,7 @@ class ForwardWriter(Writer):
             values.append(self._bound(slot, value))
             if self.has_shadow(value):
                 slots.append(f"{slot.name}_b")
-                values.append(self._shadow_forward(value))
+                values.append(self.shadow_forward(value))
             views = self._views(slot)
             if value.op.code == "read" and set(views) <= set(self._views(value.op.data)):
                 slots += [f"{slot}{m}" for m in views]
@@ -300,25 +311,31 @@ class ForwardWriter(Writer):
     def _new_shadow(self, op: Op) -> str:
         """Return a shadow for what an operation makes, or reads in a list, as it is written."""
         if op.code == "item":
-            base = self._shadow_forward(op.args[0])
+            base = self.shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
+        if op.code == "dict" and op.out.kind.is_table:  # type: ignore[union-attr] # it makes one
+            return "zeros_by_key(float)"
         if op.code == "dict":
-            return self.dict_of(op, list(map(self._shadow_of_item, op.args)))
+            return self.dict_of(op, list(map(self.shadow_of_item, op.args)))
         if op.code != "list":
             return self._zeros(op.out)  # type: ignore[arg-type] # it makes an array
         if op.data:
             return f"[0.0] * len({op.out})"
-        return f"[{', '.join(map(self._shadow_of_item, op.args))}]"
+        return f"[{', '.join(map(self.shadow_of_item, op.args))}]"
 
-    def _shadow_of_item(self, v: Value) -> str:
-        return self._shadow_forward(v) if v.kind.has_memory else "0.0"
+    def shadow_of_item(self, v: Value) -> str:
+        """Return the shadow of what is put into a list, as the forward function writes it."""
+        if not v.kind.has_memory:
+            return "0.0"
+        return self.shadow_forward(v) if self.has_shadow(v) else "None"
 
-    def _shadow_forward(self, v: Value) -> str:
+    def shadow_forward(self, v: Value) -> str:
+        """Return the shadow of an array or list as the forward function writes it."""
         op = v.op
         if op.code == "read":
             return f"{v.name}_b" if v in self.renamed else f"{op.data.name}_b"
         if op.code == "view":
-            base = self._shadow_forward(op.args[0])
+            base = self.shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
         return f"{v.name}_b"
 
@@ -399,20 +416,14 @@ class ForwardWriter(Writer):
         if op.code == "leave":
             self.out.add(f"{op.data}.__exit__(None, None, None)")
             return
+        if op.code in LIST_WRITES:
+            change_list(self, op, self.pushes.get(block, {}))
+            return
         base, value, *at = op.args
         given = self.text_for(op)(value)
-        if op.code == "append":
-            self.out.add(f"{self.text(base)}.append({given})")
-            if self.has_shadow(base):
-                shadow = self._shadow_forward(base)
-                self.out.add(f"{shadow}.append({self._shadow_of_item(value)})")
-            return
         place = self.place_of(op, self.text(base))
         target = f"{place}[{self.index(op.data, [self.text(a) for a in at])}]"
         old = self.old_name(op)
-        if op.code == "set":
-            self._forward_set(op, target, old if old in self.pushes.get(block, {}) else None)
-            return
         if old in self.pushes.get(block, {}):
             is_view = region_of(op).is_array and (self.for_machine or not has_arrays(op.data))
             self.out.add(f"{old} = {target}" + (".copy()" if is_view else ""))
@@ -448,23 +459,13 @@ class ForwardWriter(Writer):
         name = self.text(old)
         return f"{name if name.isidentifier() else target} {sign}= {self.text_for(made)(other)}"
 
-    def _forward_set(self, op: Op, target: str, old: str | None) -> None:
-        """Write an item of a list; an array in it has its shadow in the shadow of the list."""
-        base, value, at = op.args
-        self.out.add(f"{target} = {self.in_its_class(value)}")
-        if value.kind.has_memory and self.has_shadow(base):
-            shadow = f"{self._shadow_forward(base)}[{self.text(at)}]"
-            if old is not None:
-                self.out.add(f"{old} = {shadow}")
-            self.out.add(f"{shadow} = {self._shadow_forward(value)}")
-
     def _pushed(self, pushed: Pushed) -> str:
         """Return what is pushed as the forward function writes it."""
         if isinstance(pushed, str):
             return pushed
         v, part = pushed
         if part.startswith("_b"):
-            return self._shadow_forward(v) + part.removeprefix("_b")
+            return self.shadow_forward(v) + part.removeprefix("_b")
         return self.text(v) + (".shape" if part == "_shape" else part)
 
 

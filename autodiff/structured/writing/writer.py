@@ -165,6 +165,9 @@ class Writer:
             return f"{base}.item({index})" if op in self.plain.items else f"{base}[{index}]"
         if op.code == "form":
             return f"len({args[0]})" if op.data == "len" else f"{args[0]}.{op.data}"
+        if op.code == "list" and op.f is not None:
+            given = "".join(f", {text(v)}" for v in op.options.values())
+            return f"{self.constants.name(op.f)}((){given})"
         if op.code == "list":
             *items, times = args if op.data else [*args, ""]
             return f"[{', '.join(items)}]" + (f" * {times}" if op.data else "")

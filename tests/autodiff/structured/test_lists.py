@@ -153,7 +153,17 @@ def added_to(x: Any, n: int) -> Any:
     return sum(xs) * xs[1]
 
 
+def removes_items(x: Any, n: int) -> Any:
+    out = [x[0]]
+    for i in range(n):
+        out.append(x[1] * i)
+        if i % 2:
+            out.pop(0)
+    return sum(out)
+
+
 BY_PROGRAMS = (
+    removes_items,
     trajectory, reads_earlier_items, recursion_of_numbers, generator_with_condition,
     nested_comprehension, dynamic_programming, table_of_lists, pieces_of_several_lengths,
     grows_after_it_was_read, goes_over_lists, writes_into_items, replaces_items, has_two_names,
@@ -166,15 +176,6 @@ def grows_while_it_is_gone_over(x: Any, n: int) -> Any:
     for v in out:
         if len(out) < n:
             out.append(v * x[1])
-    return sum(out)
-
-
-def removes_items(x: Any, n: int) -> Any:
-    out = [x[0]]
-    for i in range(n):
-        out.append(x[1] * i)
-        if i % 2:
-            out.pop(0)
     return sum(out)
 
 
@@ -192,7 +193,7 @@ def is_returned(x: Any, n: int) -> Any:
     return out
 
 
-TRACED = (grows_while_it_is_gone_over, removes_items, of_several_kinds, is_returned)
+TRACED = (grows_while_it_is_gone_over, of_several_kinds, is_returned)
 X = np.array([0.2, 0.45, 0.9, 1.3, 0.7])
 
 

@@ -201,10 +201,22 @@ def made_in_a_branch(x: Any) -> Any:
     return total
 
 
+@dataclass
+class WithFactory:
+    k: list = field(default_factory=list)
+
+
+def factory(x: Any) -> Any:
+    a = WithFactory()
+    for v in x:
+        a.k.append(v * v)
+    return sum(a.k)
+
+
 READ = [
     made_in_the_loop, made_in_a_branch,
     recursive_filter, springs, other_dataclasses, two_names, set_in_a_branch, returned,
-    changed_once, by_the_defaults_of_init, called,
+    changed_once, by_the_defaults_of_init, called, factory,
 ]  # fmt: skip
 
 
@@ -265,11 +277,6 @@ class WithInit:
 
     def __post_init__(self, scale: float) -> None:
         self.k = self.k * scale
-
-
-@dataclass
-class WithFactory:
-    k: list = field(default_factory=list)
 
 
 class Mounted:
@@ -352,13 +359,6 @@ def init_variable(x: Any) -> Any:
     return total
 
 
-def factory(x: Any) -> Any:
-    a = WithFactory()
-    for v in x:
-        a.k.append(v * v)
-    return sum(a.k)
-
-
 def by_its_dict(x: Any) -> Any:
     a = Spring(x[0])
     for v in x:
@@ -424,7 +424,7 @@ def not_one_field_each(x: Any) -> Any:
 
 
 NOT_READ = [
-    own_setattr, slots, own_getattr, setter, inherited, init_variable, factory,
+    own_setattr, slots, own_getattr, setter, inherited, init_variable,
     by_its_dict, hidden_in_a_loop, method_hidden_in_a_loop,
     object_hidden_in_a_branch, bound_anew_by_the_operand, name_bound_anew_by_the_operand,
     changed_in_place_by_a_setter, not_one_field_each,

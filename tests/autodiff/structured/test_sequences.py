@@ -204,14 +204,6 @@ def test_a_power_of_integers_that_is_a_float_is_traced(runs: list[str]) -> None:
     assert "negative_power" not in runs
 
 
-def walrus_in_a_test(x: Any) -> Any:
-    y = x[0]
-    n = 0
-    while (y := y * x[3]) < 3.0:
-        n += 1
-    return y * n
-
-
 def walrus_in_a_comprehension(x: Any) -> Any:
     last = 0.0
     total = 0.0
@@ -229,9 +221,8 @@ def written_in_another_shape(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "f", [walrus_in_a_test, walrus_in_a_comprehension, written_in_another_shape],
-    ids=lambda f: f.__name__,
-)  # fmt: skip
+    "f", [walrus_in_a_comprehension, written_in_another_shape], ids=lambda f: f.__name__
+)
 def test_what_is_not_read_is_traced(f: Callable, runs: list[str]) -> None:
     check_gradient(f, X)
     assert f.__name__ not in runs

@@ -24,6 +24,7 @@ _INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign"}
 _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow", "erf", "erfc",
+    "fmod",
 }  # fmt: skip
 _WAVES = {"sin", "cos"}
 # Functions that `vector_functions` computes for several elements at once, and where not.

@@ -6,7 +6,6 @@ sweep has anyway.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -69,6 +68,9 @@ def is_copy(op: Op) -> bool:
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
         given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
         return made == np.complex128 and given in _DTYPES
+    if op.f in _FLOATS:  # float(x) of a float
+        is_one = len(op.args) == 1 and op.args[0].kind.classes <= _FLOATS and not op.options
+        return is_one and is_own_rule(getattr(op.rule, "rule", None))
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
@@ -161,10 +163,13 @@ class Back(NamedTuple):
         The adjoint.
     reads : tuple of int
         What it is given besides: 0 is the result, 1 the first argument.
+    options : tuple
+        What it is given behind.
     """
 
     function: Callable
     reads: tuple[int, ...]
+    options: tuple = ()
 
 
 _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
@@ -185,8 +190,8 @@ _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
 
 _CONVOLVED: dict[Any, dict[int, Back]] = {
     mode: {
-        0: Back(functools.partial(convolve_back, mode), (2, 1)),
-        1: Back(functools.partial(convolve_back, mode), (1, 2)),
+        0: Back(convolve_back, (2, 1), (mode,)),
+        1: Back(convolve_back, (1, 2), (mode,)),
     }
     for mode in ("full", "same", "valid")
 }
@@ -196,10 +201,27 @@ def backs_of(op: Op) -> dict[int, Back] | None:
     """Return the adjoints of a call, by argument, where the sweep has functions for them."""
     if op.code == "call" and op.f is np.convolve:
         return _of_convolution(op)
+    if (
+        op.code == "call"
+        and op.args
+        and function_of(op.f) is np.cumsum
+        and op.args[0].kind.ndim > 1
+    ):
+        return _of_running_sums(op)
     found = _BACKS.get(function_of(op.f)) if op.code == "call" and not op.options else None
     if found is None or [a.kind.ndim for a in op.args] not in found[0]:
         return None
     return found[1] if _is_plain(op) else None
+
+
+def _of_running_sums(op: Op) -> dict[int, Back] | None:
+    """Return the adjoint of running sums along an axis of an array."""
+    a, *others = op.args
+    given = dict(zip(("axis",), others, strict=False)) | op.options
+    axis = known(given["axis"]) if given.keys() == {"axis"} else None
+    if type(axis) is not int or len(others) + len(op.options) > 1 or not _is_plain(op):
+        return None
+    return {0: Back(cumsum_back, (), (axis % a.kind.ndim,))}
 
 
 def _of_convolution(op: Op) -> dict[int, Back] | None:

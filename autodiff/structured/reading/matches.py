@@ -1,0 +1,116 @@
+"""Statements `match` as branches, where their patterns are of constants, names and tuples."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.reading.jumps import changed_inside
+
+_MOST_CASES = 32
+
+
+def without_match(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """Return statements in which each `match` is a branch in a branch."""
+    if not any(isinstance(part, ast.Match) for node in nodes for part in ast.walk(node)):
+        return nodes
+    made: list[ast.stmt] = []
+    for node in nodes:
+        if isinstance(node, ast.Match):
+            branches = _branches(node, fresh)
+            made += [ast.fix_missing_locations(ast.copy_location(n, node)) for n in branches]
+        elif isinstance(node, (ast.If, ast.With)):
+            made.append(changed_inside(node, lambda nodes: without_match(nodes, fresh)))
+        elif isinstance(node, ast.For):
+            body, orelse = (without_match(part, fresh) for part in (node.body, node.orelse))
+            loop: ast.stmt = ast.For(node.target, node.iter, body, orelse)
+            made.append(ast.copy_location(loop, node))
+        elif isinstance(node, ast.While):
+            body, orelse = (without_match(part, fresh) for part in (node.body, node.orelse))
+            made.append(ast.copy_location(ast.While(node.test, body, orelse), node))
+        else:
+            made.append(node)
+    return made
+
+
+def _branches(node: ast.Match, fresh: Callable[[str], str]) -> list[ast.stmt]:
+    """Return what a `match` does: what it asks about is computed once."""
+    if len(node.cases) > _MOST_CASES:
+        raise UnsupportedError("very long")
+    parts = node.subject.elts if isinstance(node.subject, ast.Tuple) else [node.subject]
+    if any(isinstance(part, ast.Starred) for part in parts):
+        raise UnsupportedError("* in what match asks about")
+    names = [fresh("subject") for _ in parts]
+    before: list[ast.stmt] = [
+        ast.Assign([ast.Name(name, ast.Store())], part)
+        for name, part in zip(names, parts, strict=True)
+    ]
+    rest: list[ast.stmt] = []
+    for case in reversed(node.cases):
+        tests: list[ast.expr] = []
+        bound: list[ast.stmt] = []
+        if isinstance(node.subject, ast.Tuple):
+            _read_tuple(case.pattern, names, tests, bound)
+        else:
+            _read(case.pattern, names[0], tests, bound)
+        body = without_match(case.body, fresh)
+        if case.guard is not None:
+            body = [ast.If(case.guard, body, rest)]
+        rest = _chosen(tests, [*bound, *body], rest)
+    return [*before, *rest]
+
+
+def _chosen(tests: list[ast.expr], body: list[ast.stmt], rest: list[ast.stmt]) -> list[ast.stmt]:
+    if not tests:
+        return body
+    test = tests[0] if len(tests) == 1 else ast.BoolOp(ast.And(), tests)
+    return [ast.If(test, body, rest)]
+
+
+def _read_tuple(
+    pattern: ast.pattern, names: list[str], tests: list[ast.expr], bound: list[ast.stmt]
+) -> None:
+    """Read a pattern for a tuple of which each part has a name."""
+    if isinstance(pattern, ast.MatchAs) and pattern.pattern is None:
+        if pattern.name is not None:
+            whole = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
+            bound.append(ast.Assign([ast.Name(pattern.name, ast.Store())], whole))
+        return
+    if not isinstance(pattern, ast.MatchSequence):
+        raise UnsupportedError("a pattern that is no tuple, for a tuple")
+    if any(isinstance(part, ast.MatchStar) for part in pattern.patterns):
+        raise UnsupportedError("* in a pattern")
+    if len(pattern.patterns) != len(names):
+        tests.append(ast.Constant(False))
+        return
+    for part, name in zip(pattern.patterns, names, strict=True):
+        _read(part, name, tests, bound)
+
+
+def _read(
+    pattern: ast.pattern, name: str, tests: list[ast.expr], bound: list[ast.stmt]
+) -> None:  # fmt: skip
+    """Read a pattern for what has a name: what is tested, and bound if all tests are true."""
+    value = ast.Name(name, ast.Load())
+    if isinstance(pattern, ast.MatchValue):
+        tests.append(ast.Compare(value, [ast.Eq()], [pattern.value]))
+    elif isinstance(pattern, ast.MatchSingleton) and pattern.value is None:
+        tests.append(ast.Compare(value, [ast.Is()], [ast.Constant(None)]))
+    elif isinstance(pattern, ast.MatchOr):
+        ways: list[ast.expr] = []
+        for part in pattern.patterns:
+            own: list[ast.expr] = []
+            names: list[ast.stmt] = []
+            _read(part, name, own, names)
+            if names or not own:
+                raise UnsupportedError("a pattern of several that binds a name")
+            ways.append(own[0] if len(own) == 1 else ast.BoolOp(ast.And(), own))
+        tests.append(ast.BoolOp(ast.Or(), ways))
+    elif isinstance(pattern, ast.MatchAs):
+        if pattern.pattern is not None:
+            _read(pattern.pattern, name, tests, bound)
+        if pattern.name is not None:
+            bound.append(ast.Assign([ast.Name(pattern.name, ast.Store())], value))
+    else:
+        raise UnsupportedError("this pattern of match")

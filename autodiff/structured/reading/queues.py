@@ -1,0 +1,184 @@
+"""Reading queues and stacks: lists whose items are taken out and put in anywhere, and deques.
+
+A deque is one in the generated code, too; its shadow is a list. One with `maxlen` loses an item at
+the other end before an item is put into it, as in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.structured.form.ir import Op, Value, known
+from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
+from autodiff.structured.form.known_functions import most_items
+from autodiff.structured.reading.tables import Tables
+
+_INT = Kind(frozenset([int]))
+_AT = ("value", 0)
+
+
+class Queues(Tables):
+    """Reads methods of lists and deques, and what makes a deque."""
+
+    def taken(self, node: ast.expr) -> ast.expr:
+        """Return what makes a list of all items of an iterator; other expressions as they are."""
+        raise NotImplementedError
+
+    def extended(self, made: Value, xs: Any) -> Value:
+        """Append all items of a list to another one, which is returned as it is read then."""
+        raise NotImplementedError
+
+    def _named(self, node: ast.Call) -> dict[str, Any]:
+        """Read the arguments by name."""
+        raise NotImplementedError
+
+    def sort(self, xs: Value, options: dict[str, Any]) -> None:
+        """Read ``xs.sort(key=..., reverse=...)``."""
+        raise NotImplementedError
+
+    def cleared(self, xs: Value) -> None:
+        """Read ``xs.clear()``."""
+        raise NotImplementedError
+
+    def append(self, xs: Value, x: Any) -> Value:
+        """Read ``xs.append(x)``."""
+        x = self._as_item(x)
+        if xs.kind == BOUNDED:
+            self._make_room(xs, 0)
+        return super().append(xs, x)
+
+    def insert(self, xs: Value, at: Value, x: Any) -> None:
+        """Read ``xs.insert(at, x)``."""
+        x = self._as_item(x)
+        self._changes(xs, x)
+        self.done(Op("insert", [xs, x, at], data=_AT))
+
+    def drop_item(self, xs: Value, at: Value) -> None:
+        """Read ``del xs[at]``."""
+        if not xs.kind.is_list or not at.kind.is_integral:
+            raise UnsupportedError("del of what is no single item of a list")
+        self.note_change(xs)
+        self.done(Op("drop", [xs, at], data=_AT))
+
+    def queue_of(self, args: list[Any], options: dict[str, Any]) -> Value:
+        """Read ``deque(items, maxlen)``."""
+        given = dict(zip(("iterable", "maxlen"), args, strict=False)) | options
+        if len(args) > 2 or given.keys() - {"iterable", "maxlen"} or len(args) + len(options) > 2:
+            raise UnsupportedError("a call that fails")
+        most = self.one(given.get("maxlen", self.const(None)))
+        is_bounded = known(most) is not None
+        if is_bounded and not most.kind.is_integral:
+            raise UnsupportedError("a maxlen that is no integer")
+        limit = {"maxlen": most} if is_bounded else {}
+        op = Op("list", [], f=collections.deque, options=limit, data=False)
+        made = self.made(op, BOUNDED if is_bounded else DEQUE)
+        memory: Any = made.memory
+        memory.is_indexed = True  # it has a shadow
+        self.lists.append(memory)
+        return self.extended(made, given["iterable"]) if "iterable" in given else made
+
+    def attribute_of_queue(self, xs: Value, name: str) -> Value:
+        """Read ``xs.maxlen``."""
+        if name != "maxlen":
+            raise UnsupportedError(f"attribute {name} of a deque")
+        return self._most_of(xs) if xs.kind == BOUNDED else self.const(None)
+
+    def of_list_method(self, xs: Value, node: ast.Call) -> Any:
+        """Read a call of a method of a list or deque."""
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        methods = _OF_QUEUES if xs.kind.is_queue else {} if xs.kind.is_fixed else _OF_LISTS
+        method = methods.get(name)
+        if name == "sort" and xs.kind == LIST and not node.args:
+            self.sort(xs, self._named(node))
+            return self.const(None)
+        is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and not node.keywords
+        if method is None or not is_plain or len(node.args) not in method[1]:
+            self.check_records(xs)
+            raise UnsupportedError(f"method {name} of a list")
+        made = method[0](self, xs, *node.args)
+        return self.const(None) if made is None else made
+
+    def _most_of(self, xs: Value) -> Value:
+        return self.made(Op("length", [xs], f=most_items), _INT)
+
+    def _make_room(self, xs: Value, at: int) -> None:
+        """Drop an item of a deque that is full."""
+        is_full = self.call(operator.eq, [self.length(xs), self._most_of(xs)])
+        self.branches(is_full, lambda: self.drop_item(xs, self.const(at)), lambda: None)
+
+    def _append(self, xs: Value, x: ast.expr) -> None:
+        self.append(xs, self.expression(x))
+
+    def _append_left(self, xs: Value, x: ast.expr) -> None:
+        item = self._as_item(self.expression(x))
+        if xs.kind == BOUNDED:
+            self._make_room(xs, -1)
+        self.insert(xs, self.const(0), item)
+
+    def _insert(self, xs: Value, at: ast.expr, x: ast.expr) -> None:
+        place, item = self.one(self.expression(at)), self.expression(x)
+        if not place.kind.is_integral:
+            raise UnsupportedError("an index of a list that is no integer")
+        self.insert(xs, place, item)
+
+    def _pop(self, xs: Value, at: ast.expr | None = None) -> Any:
+        return self._pop_at(xs, self.const(-1) if at is None else self.one(self.expression(at)))
+
+    def _pop_left(self, xs: Value) -> Any:
+        return self._pop_at(xs, self.const(0))
+
+    def _pop_at(self, xs: Value, at: Value) -> Any:
+        made = self.item(xs, at)
+        self.drop_item(xs, at)
+        return made
+
+    def _extend_by(self, xs: Value, items: ast.expr) -> None:
+        found = self.expression(self.taken(items))
+        memory: Any = found.memory if type(found) is Value else None
+        if memory is not None and memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
+            raise UnsupportedError("a list extended by itself")
+        self.extended(xs, found)
+
+    def _clear(self, xs: Value) -> None:
+        self.cleared(xs)
+
+    def _rotate(self, xs: Value, by: ast.expr | None = None) -> None:
+        steps = 1 if by is None else known(self.one(self.expression(by)))
+        if type(steps) is not int or abs(steps) != 1:
+            raise UnsupportedError("a deque that is rotated by more than one item")
+        first, last = self.const(0), self.const(-1)
+
+        def rotate() -> None:
+            if steps == 1:
+                self.insert(xs, first, self._pop_at(xs, last))
+            else:
+                super(Queues, self).append(xs, self._pop_at(xs, first))
+
+        self.branches(self.length(xs), rotate, lambda: None)
+
+    def _copy(self, xs: Value) -> Value:
+        return self.extended(self.list_of([]), xs)
+
+
+_OF_QUEUES: dict[str, tuple[Callable, tuple[int, ...]]] = {
+    "append": (Queues._append, (1,)),
+    "appendleft": (Queues._append_left, (1,)),
+    "pop": (Queues._pop, (0,)),
+    "popleft": (Queues._pop_left, (0,)),
+    "extend": (Queues._extend_by, (1,)),
+    "clear": (Queues._clear, (0,)),
+    "rotate": (Queues._rotate, (0, 1)),
+}
+_OF_LISTS: dict[str, tuple[Callable, tuple[int, ...]]] = {
+    "append": (Queues._append, (1,)),
+    "insert": (Queues._insert, (2,)),
+    "pop": (Queues._pop, (0, 1)),
+    "extend": (Queues._extend_by, (1,)),
+    "clear": (Queues._clear, (0,)),
+    "copy": (Queues._copy, (0,)),
+}
+"""Methods, and how many arguments they take."""

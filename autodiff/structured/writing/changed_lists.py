@@ -1,0 +1,55 @@
+"""Changes of lists and dicts in the forward function: their shadows change along."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from autodiff.structured.form.ir import Op, known
+
+if TYPE_CHECKING:
+    from autodiff.structured.writing.forward import ForwardWriter
+
+
+def change_list(w: ForwardWriter, op: Op, pushed: Container[str]) -> None:
+    """Write a change of a list or dict; `pushed` are the names of what the sweep is given."""
+    old = w.old_name(op)
+    kept = old if old in pushed else None
+    if op.code == "drop":
+        _drop(w, op, kept)
+    elif op.code == "set":
+        _set(w, op, kept)
+    else:
+        base, value, *at = op.args
+        before = "".join([f"{w.text(a)}, " for a in at])
+        w.out.add(f"{w.text(base)}.{op.code}({before}{w.text_for(op)(value)})")
+        if w.has_shadow(base):
+            item = w.shadow_of_item(value)
+            w.out.add(f"{w.shadow_forward(base)}.{op.code}({before}{item})")
+
+
+def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
+    """Write an item of a list; an array in it has its shadow in the shadow of the list."""
+    base, value, at = op.args
+    w.out.add(f"{w.text(base)}[{w.text(at)}] = {w.in_its_class(value)}")
+    if value.kind.has_memory and w.has_shadow(base):
+        shadow = f"{w.shadow_forward(base)}[{w.text(at)}]"
+        if kept is not None:
+            w.out.add(f"{kept} = {shadow}")
+        w.out.add(f"{shadow} = {w.shadow_of_item(value)}")
+
+
+def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
+    """Take an item out of a list."""
+    base, at = op.args
+    place = w.text(at)
+
+    def dropped(xs: str) -> str:
+        return f"{xs}.pop()" if known(at) == -1 else f"del {xs}[{place}]"
+
+    w.out.add(dropped(w.text(base)))
+    if w.has_shadow(base):
+        shadow = w.shadow_forward(base)
+        if kept is not None:
+            w.out.add(f"{kept} = {shadow}[{place}]")
+        w.out.add(dropped(shadow))
