@@ -181,6 +181,8 @@ class Expressions(Calls):
         if isinstance(op, (ast.In, ast.NotIn)) and type(b) is Value and b.kind.is_table:
             test = self.has_key(b, self.one(a))
             return test if isinstance(op, ast.In) else self.call(operator.not_, [test])
+        if isinstance(op, (ast.In, ast.NotIn)) and type(b) is Named and is_key(known(self.one(a))):
+            return self.const((known(a) in b) is isinstance(op, ast.In))
         if isinstance(op, (ast.In, ast.NotIn)) and type(b) in (tuple, Items):
             test = self._is_among(self.one(a), b)
             return test if isinstance(op, ast.In) else self.call(operator.not_, [test])

@@ -84,6 +84,12 @@ class Meter:
         return self
 
 
+class Weighted:
+    def __init__(self, p: Any) -> None:
+        self.p, self.w = p, np.array([1.0, 2.0, 3.0])
+        self.ids, self.rows = [1, 2], [np.ones(3)]
+
+
 @dataclass
 class Log:
     k: Any
@@ -278,6 +284,29 @@ def named_tuples_of_arrays(x: Any) -> Any:
     return np.sum(rows[-1].x * rows[1].x) + np.sum(rows[0].v)
 
 
+def named_tuples_of_several_kinds(x: Any) -> Any:
+    rows = [Row(x[0, 0], x[1] * 1.0)]
+    for i in range(4):
+        rows.append(Row(np.sin(rows[-1].x) * i, rows[0].v * rows[-1].x + x[2]))
+        rows[0].v[1] *= 1.1
+    return rows[-1].x * np.sum(rows[2].v)
+
+
+def constants_beside_what_changes(x: Any) -> Any:
+    meters, total = [], 0.0
+    for i in range(3):
+        meters.append(Weighted(x[0, i]))
+    for i in range(4):
+        for m in meters:
+            m.p = m.p * 0.9 + x[1, 1] * m.w[i % 3] + m.ids[0]
+            m.w = m.w * 0.5
+            m.ids.append(3)
+            m.ids[0] += 1
+            total += m.p * np.sum(m.rows[0])
+            m.rows.append(m.w * 1.0)
+    return total
+
+
 def integers_become_floats(x: Any) -> Any:
     points = [Point(0, 1) for _ in range(3)]
     for i in range(5):
@@ -301,7 +330,8 @@ KERNELS = [
     changed_in_loops, changed_in_place, by_their_index, one_is_another,
     one_is_another_in_a_long_list, in_two_lists, with_a_name, exchanged, chosen,
     with_lists_texts_and_flags, objects_in_objects, by_factories, some_leave, what_never_changes,
-    named_tuples, named_tuples_of_arrays, integers_become_floats, no_objects,
+    named_tuples, named_tuples_of_arrays, named_tuples_of_several_kinds,
+    constants_beside_what_changes, integers_become_floats, no_objects,
 ]  # fmt: skip
 
 
