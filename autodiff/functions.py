@@ -20,6 +20,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import python_operators
+
 ELEMENTWISE, VIEW, REDUCTION, PRODUCT = "elementwise", "view", "reduction", "product"
 _ALL = 99
 
@@ -167,14 +169,13 @@ _EXPONENT = "(not 709.782712893384 < {0} < 1e999)"
 _HYPERBOLIC = "(not 710.4758600739439 < abs({0}) < 1e999)"
 _IS_NAN, _IS_LARGE, _IS_ANY_LARGE = "{y} != {y}", "not {y} < 1e308", "not abs({y}) < 1e308"
 
-for _f, _sign, _same in (
-    (np.add, "+", operator.add), (np.subtract, "-", operator.sub),
-    (np.multiply, "*", operator.mul), (np.true_divide, "/", operator.truediv),
-    (np.less, "<", operator.lt), (np.less_equal, "<=", operator.le),
-    (np.greater, ">", operator.gt), (np.greater_equal, ">=", operator.ge),
-    (np.equal, "==", operator.eq), (np.not_equal, "!=", operator.ne),
+for _f, _same in (
+    (np.add, operator.add), (np.subtract, operator.sub), (np.multiply, operator.mul),
+    (np.true_divide, operator.truediv), (np.less, operator.lt), (np.less_equal, operator.le),
+    (np.greater, operator.gt), (np.greater_equal, operator.ge), (np.equal, operator.eq),
+    (np.not_equal, operator.ne),
 ):  # fmt: skip
-    _add(_f, same=(_same,), sign=_sign, is_rounded=True)
+    _add(_f, same=(_same,), sign=python_operators.SIGNS[_same], is_rounded=True)
 
 _add(np.negative, same=(operator.neg,), python="-{0}", is_rounded=True)
 _add(np.absolute, same=(abs, math.fabs), python="abs({0})", is_rounded=True)
@@ -415,7 +416,7 @@ UFUNC_OF: dict[Any, np.ufunc] = known("ufunc")
 """The ufunc that computes the same: one name for each function in a program."""
 SIGNS: dict[Any, str] = known("sign")
 OPERATORS: dict[Any, str] = {
-    f: SIGNS.get(UFUNC_OF[f], "**")
+    f: python_operators.SIGNS[f]
     for f in (operator.add, operator.sub, operator.mul, operator.truediv, operator.pow)
 }
 """Functions of Python's arithmetic operators, and what stands for them in code. What ``**`` gives

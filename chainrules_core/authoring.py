@@ -17,6 +17,7 @@ from chainrules_core.config import (
 from chainrules_core.define import (
     decompose,
     derivatives_given_output,
+    expression,
     in_steps,
     linear_rule,
     natively,
@@ -65,9 +66,9 @@ from chainrules_core.values.sparse_arrays import coords_of, entries_of, with_ent
 
 __all__ = [
     # The tables of rules, and short forms to define them.
-    "decompose", "derivatives_given_output", "frule", "in_steps", "instance_of",
-    "linear_rule", "natively", "needs_output", "non_differentiable", "opt_out", "pair_rule",
-    "primitive", "require_rrule", "rrule", "scalar_rule", "when_imported",
+    "decompose", "derivatives_given_output", "expression", "frule", "in_steps",
+    "instance_of", "linear_rule", "natively", "needs_output", "non_differentiable", "opt_out",
+    "pair_rule", "primitive", "require_rrule", "rrule", "scalar_rule", "when_imported",
     # Types and positions of arguments.
     "Array", "EVERY", "Index", "Number", "Numeric", "Real", "Scalar",
     # Tangents and cotangents.

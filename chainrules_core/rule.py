@@ -6,7 +6,7 @@ import inspect
 import re
 import sys
 import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -77,10 +77,14 @@ class Rule:
     shaped_by : sequence of int
         The positions of arguments that decide the shapes and dtypes of the outputs by their own
         shapes and dtypes alone, whatever their elements are.
+    expressions : mapping of (str, int) to ScalarRule
+        The same derivatives as expressions: of what arguments (see ``define.expression``), and of
+        how many.
     """
 
     kind = "rule"
     shaped_by: Sequence[int] = ()
+    expressions: Mapping[tuple[str, int], Any] = types.MappingProxyType({})
     # Whether it computes with the arguments, which must then be of a kind that NumPy knows.
     has_formula = True
 

@@ -5,8 +5,9 @@ import gc
 import json
 import os
 import signal
+import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -114,6 +115,15 @@ def pytest_make_parametrize_id(config: pytest.Config, val: Any, argname: str) ->
     if isinstance(name, str):
         return name.rpartition("<locals>.")[2]
     return argname if type(val).__repr__ is object.__repr__ else None
+
+
+@pytest.fixture
+def switching() -> Iterator[None]:
+    """Let threads give way to each other as often as Python can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 STENCIL = {1: 3 / 4, 2: -3 / 20, 3: 1 / 60}

@@ -67,6 +67,16 @@ def check_gradient(f: Callable, x: np.ndarray) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
 
 
+def check_direction(f: Callable, *xs: np.ndarray) -> None:
+    """Compare the gradients by all arguments with a difference along a random direction."""
+    rng, h = np.random.default_rng(5), 1e-6
+    direction = [rng.normal(size=x.shape) for x in xs]
+    found = autodiff.gradient(f, *[x.copy() for x in xs])
+    ends = [f(*[x + k * h * d for x, d in zip(xs, direction, strict=True)]) for k in (1, -1)]
+    along = sum(np.sum(g * d) for g, d in zip(found, direction, strict=True))
+    np.testing.assert_allclose(along, (ends[0] - ends[1]) / (2 * h), rtol=1e-6)
+
+
 # ----------------------------------------------------------------------------- parameters of tests
 
 

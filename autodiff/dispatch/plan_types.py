@@ -15,7 +15,7 @@ from autodiff.dispatch import call as calls
 from autodiff.dispatch.call import CONFIG, NESTED, NO_RULE
 from autodiff.mutation.views import argument_itself, note_shared, settled
 from autodiff.trace.outer_products import OuterProducts
-from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Cotangents, Tape, place_of
+from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Cotangents, Tape, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, note_origin, wrap
 from chainrules_core import BadInplaceError, ProjectTo, unthunk
 from chainrules_core.calling.frame import checked_pair, sorted_bars
@@ -25,7 +25,6 @@ from chainrules_core.projection.project_to import KNOWN_SPACES
 from chainrules_core.rule import HandRule, Rule
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 # Plain values that hold nothing traced and that no rule needs looked at.
 SIMPLE = frozenset(
     {
@@ -145,7 +144,7 @@ class Plan:
         nodes = tape.nodes
         if type(y) is _ndarray:
             dtype = y.dtype
-            if dtype is _FLOAT64 or dtype.kind in "fc":
+            if dtype is FLOAT64 or dtype.kind in "fc":
                 try:
                     node.space = KNOWN_SPACES[dtype][y.shape]
                 except KeyError:

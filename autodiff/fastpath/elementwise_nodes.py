@@ -16,7 +16,7 @@ from autodiff.fastpath.blocked_products import (
     row_of,
     strong_product_of,
 )
-from autodiff.trace.tape import Cotangents
+from autodiff.trace.tape import FLOAT64, Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import AbstractZero, NotImplementedTangent
 from chainrules_core.define import ScalarRule
@@ -28,7 +28,6 @@ from chainrules_core.define.scalar import (
 from chainrules_core.interpreter.references import if_counted
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 _VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
 _SPECIAL = (AbstractZero, NotImplementedTangent)
 SMALL = 2048
@@ -160,8 +159,8 @@ def pulled(
         if type(y_bar) is _ndarray and not strong:
             if d.size > 1 and bars.is_number(j) and d.shape == y_bar.shape:
                 return np.vdot(d, y_bar)
-            if d.dtype is _FLOAT64:
-                if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is _FLOAT64:
+            if d.dtype is FLOAT64:
+                if d.size > SMALL and d.shape == y_bar.shape and y_bar.dtype is FLOAT64:
                     alone = d.base is None and sys.getrefcount(d) == ALONE
                     return np.multiply(d, y_bar, out=d if alone else y_bar if owned else None)
                 return d * y_bar

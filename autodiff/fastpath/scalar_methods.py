@@ -29,15 +29,6 @@ from chainrules_core.interpreter.noticed import forgive
 from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.rule import Rule
 
-_NAMES = {
-    operator.add: "add",
-    operator.sub: "sub",
-    operator.mul: "mul",
-    operator.truediv: "truediv",
-    operator.pow: "pow",
-    operator.neg: "neg",
-}
-
 _FLOATS = frozenset({float, np.float64, FloatTracer})
 
 RECORD_FLOAT = """\
@@ -273,7 +264,7 @@ def renew(rule: Rule | None = None) -> None:
     for op in OPERATORS:
         if changed is not None and changed is not op:
             continue
-        name = _NAMES[op]
+        name = op.__name__
         methods = binary_methods(op, Tracer.__dict__[f"__{name}__"])
         for prefix, method in zip(("", "r"), methods or (None, None), strict=True):
             full = f"__{prefix}{name}__"

@@ -14,13 +14,12 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.fastpath.elementwise import NOT_HERE
-from autodiff.trace.tape import FLOAT, Cotangents
+from autodiff.trace.tape import FLOAT, FLOAT64, Cotangents
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import ProjectTo, rrule
 from chainrules_core.rule import Rule
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 _NESTS = frozenset({list, tuple})
 _FLOATS = frozenset({FloatTracer})
 _NUMBERS = frozenset({FloatTracer, float, int, bool, np.float64})
@@ -140,7 +139,7 @@ def gathered(f: Callable, x: Any, options: dict[str, Any]) -> Any:
     if rule is None:
         return NOT_HERE
     y = f(values, **options)
-    if type(y) is not _ndarray or y.dtype is not _FLOAT64 or y.shape != (len(values),):
+    if type(y) is not _ndarray or y.dtype is not FLOAT64 or y.shape != (len(values),):
         return NOT_HERE
     if len(shape) > 1:
         y = y.reshape(shape).copy()  # an array that owns its memory, as NumPy would make it

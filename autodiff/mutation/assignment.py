@@ -34,12 +34,11 @@ from autodiff.mutation.memory_layout import (
     reads_what_it_writes,
 )
 from autodiff.mutation.whole_array import can_be_taken, is_whole
-from autodiff.trace.tape import CONSTANT, Cotangents
+from autodiff.trace.tape import CONSTANT, FLOAT64, Cotangents
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
 from chainrules_core import NotImplementedTangent, ProjectTo, unbroadcast, zero_tangent
 
-_FLOAT64 = np.dtype(np.float64)
 _WRITEABLE = 0x0400  # NPY_ARRAY_WRITEABLE
 Path = tuple[Callable[[Any], Any], ...]
 
@@ -118,7 +117,7 @@ def _write_element(target: Tracer, index: Any, value: FloatTracer) -> bool:
     array, tape = target._value, value._tape
     if (
         type(array) is not np.ndarray
-        or array.dtype is not _FLOAT64
+        or array.dtype is not FLOAT64
         or not (target._tape is tape or target._tape is CONSTANT)
         or not tape.records
         or array.base is not None

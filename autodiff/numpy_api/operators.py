@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff import python_operators
 from autodiff.dispatch.call import NO_RULE, by_rule, operate_by_rule, require_rule
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.fastpath.elementwise import NOT_HERE, apply
@@ -18,17 +19,6 @@ from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 
 _UNARY: dict[str, Callable] = {"neg": operator.neg, "pos": operator.pos, "abs": operator.abs}
-_BINARY = {
-    "add": operator.add,
-    "sub": operator.sub,
-    "mul": operator.mul,
-    "truediv": operator.truediv,
-    "floordiv": operator.floordiv,
-    "mod": operator.mod,
-    "pow": operator.pow,
-    "matmul": operator.matmul,
-}
-_COMPARISONS = ("lt", "le", "eq", "ne", "gt", "ge")
 
 
 def _unary(op: Callable) -> Callable:
@@ -149,12 +139,12 @@ def install() -> None:
     """Give `Tracer` its operators."""
     for name, op in _UNARY.items():
         setattr(Tracer, f"__{name}__", _unary(op))
-    for name, op in _BINARY.items():
+    for name, op, _ in python_operators.ARITHMETIC.values():
         setattr(Tracer, f"__{name}__", _binary(op))
         setattr(Tracer, f"__r{name}__", _binary(op, is_reflected=True))
         setattr(Tracer, f"__i{name}__", _in_place(op))
-    for name in _COMPARISONS:
-        setattr(Tracer, f"__{name}__", _comparison(getattr(operator, name)))
+    for name, op, _ in python_operators.COMPARISONS.values():
+        setattr(Tracer, f"__{name}__", _comparison(op))
     for name, method in {
         "__bool__": _truth,
         "__divmod__": _divmod,

@@ -147,9 +147,10 @@ def key_of_form(form: Any) -> Any:
 
 
 def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
-    """Return the nest of a form with these leaves; it collects the objects that it makes."""
-    if form is None:
-        return next(leaves)
+    """Return the nest of a form with these leaves; it collects the objects that it makes.
+
+    The form may have anything but a nest in the place of a leaf.
+    """
     if type(form) is Fields:
         made: Any = object.__new__(form.cls)
         objects.append(made)
@@ -165,6 +166,8 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
             named = {key.removeprefix(form.PREFIX): parts.pop(key) for key in by_name}
             return functools.partial(f, *parts.values(), **named)
         return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
+    if not isinstance(form, tuple):
+        return next(leaves)
     made = [nest_of(part, leaves, objects) for part in form]
     if isinstance(form, Record):
         return form.user_class()._make(made)

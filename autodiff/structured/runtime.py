@@ -7,7 +7,7 @@ import importlib.util
 import linecache
 import time
 import types
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from autodiff.structured import loop_states
 from autodiff.structured.form.ir import blocks_of
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.forms import KNOWN
+from autodiff.structured.forms import KNOWN, nest_of
 from autodiff.structured.reading.lowering import lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
@@ -415,7 +415,7 @@ class Structured:
 
     def nest(self, outs: Iterable) -> Any:
         """Return numbers and arrays in the nest that the function returns."""
-        return _nest_of(self.returned, iter(outs))
+        return nest_of(self.returned, iter(outs), [])
 
     def is_machine_code(self, args: tuple) -> bool:
         """Whether all loops are machine code, which is made now if need be."""
@@ -457,18 +457,9 @@ class Structured:
 
 def _functions_in(nodes: list, others: set[Any]) -> set[Any]:
     """Return the functions that are called, under all names that rules may have for them."""
-    # Whose rules are taken for those of powers, sizes and `math.hypot`.
-    found: set[Any] = {np.square, np.fabs, np.hypot}  # and functions of the library's own
+    found: set[Any] = {np.square}  # whose rule is taken for that of a power or product
     called = {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}
     for f in called | others:
         own = function_of(f)
         found |= {f, own, key_of(own)[0], facts_of(own).ufunc}
     return found
-
-
-# A function inside another one that calls itself would keep what it captures until the collector
-# runs: all arrays of a call.
-def _nest_of(form: Any, leaves: Iterator) -> Any:
-    if type(form) is tuple:
-        return tuple([_nest_of(part, leaves) for part in form])
-    return next(leaves)

@@ -77,9 +77,11 @@ def extremum_back(
     return hit * (g / n)
 
 
-def cumsum_back(g: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a vector by that of its running sums."""
-    return np.cumsum(g[::-1])[::-1]
+def cumsum_back(g: np.ndarray, axis: int = 0) -> np.ndarray:
+    """Return the cotangent of an array by that of its running sums along an axis."""
+    if g.ndim == 1:
+        return np.cumsum(g[::-1])[::-1]
+    return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
 
 
 def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
@@ -100,7 +102,7 @@ def prod_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
     return (g * before) * behind[::-1]
 
 
-def convolve_back(mode: str, g: np.ndarray, other: np.ndarray, own: np.ndarray) -> np.ndarray:
+def convolve_back(g: np.ndarray, other: np.ndarray, own: np.ndarray, mode: str) -> np.ndarray:
     """Return the cotangent of a vector by that of its convolution with another."""
     n = len(own) + len(other) - 1
     if len(g) < n:

@@ -44,7 +44,7 @@ if "CS_GNU_LIBC_VERSION" in getattr(os, "confstr_names", ()):
 
 _serials = count(1)
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
+FLOAT64 = np.dtype(np.float64)
 _NUMBERS = frozenset({float, np.float64})
 # The usual types of cotangents, which are never thunks. `trace.tracer` adds the tracers.
 FORCED: set[type] = {_ndarray, float, np.float64}
@@ -333,7 +333,7 @@ class Cotangents:
         space: Any = FLOAT if type(target) is tuple else target.space
         plain = getattr(x_bar, "_value", x_bar) if self.nested else x_bar
         if type(plain) in _NUMBERS and plain is not x_bar and type(space) is ProjectToNumber:
-            if space.dtype is not _FLOAT64:
+            if space.dtype is not FLOAT64:
                 x_bar = space(x_bar)
         elif type(plain) is not _ndarray or plain.shape != space.shape:
             shape = getattr(space, "shape", None)

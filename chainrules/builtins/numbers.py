@@ -19,8 +19,16 @@ from typing import Any
 import numpy as np
 
 from chainrules.elementwise.arithmetic import NUMERIC
-from chainrules.elementwise.complex import Complex, angle_gradient, direction, real_valued
-from chainrules.elementwise.trigonometric import nonzero
+from chainrules.elementwise.complex import (
+    Complex,
+    angle_expression,
+    angle_gradient,
+    complex_size_expression,
+    direction,
+    real_size_expression,
+    real_valued,
+)
+from chainrules.elementwise.trigonometric import hypot_partials, nonzero
 from chainrules.nondifferentiable import named
 from chainrules_core import (
     Array,
@@ -33,7 +41,7 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.authoring import EVERY, conjugate, fit
+from chainrules_core.authoring import EVERY, conjugate, expression, fit
 from chainrules_core.define import ScalarRule
 
 UNSET: Any = object()  # an argument that the call leaves out
@@ -74,6 +82,23 @@ for name, ufunc in {
     "sqrt": np.sqrt, "tan": np.tan, "tanh": np.tanh,
 }.items():  # fmt: skip
     as_numpy(getattr(math, name), ufunc, types=(REAL,) * ufunc.nin)
+
+expression(math.fabs, *real_size_expression, of="real number")
+
+
+def atan2_expression_y(angle: Any, y: Any, x: Any) -> Any:
+    """Return x/r², without squares, which may be beyond the numbers; 0 where r is 0."""
+    r = math.hypot(y, x) + (math.hypot(y, x) == 0.0)
+    return x / r / r
+
+
+def atan2_expression_x(angle: Any, y: Any, x: Any) -> Any:
+    """Return -y/r²."""
+    r = math.hypot(y, x) + (math.hypot(y, x) == 0.0)
+    return -y / r / r
+
+
+expression(math.atan2, atan2_expression_y, atan2_expression_x, of="real number")
 
 
 def digamma(x: Any) -> Any:
@@ -137,6 +162,9 @@ def hypot_frule(dots: tuple, *coordinates: Any) -> Any:
     size = nonzero(y)
     products = [c / size * c_dot for c, c_dot in zip(coordinates, dots, strict=True)]
     return y, fit(sum(products, 0.0), y)
+
+
+expression(math.hypot, *hypot_partials, of="real number")
 
 
 def is_complex(x: Any) -> bool:
@@ -260,6 +288,9 @@ def on_plane(partial: Any) -> Callable:
     return lambda y, x: partial(y, x - 0j)
 
 
+# Their slopes have the same value whether a real number is a complex one or not.
+WITHOUT_CUTS = frozenset({"exp", "cos", "sin", "cosh", "sinh", "tan", "tanh", "sqrt"})
+
 for name, ufunc in {
     "acos": np.arccos, "acosh": np.arccosh, "asin": np.arcsin, "asinh": np.arcsinh,
     "atan": np.arctan, "atanh": np.arctanh, "cos": np.cos, "cosh": np.cosh, "exp": np.exp,
@@ -268,11 +299,14 @@ for name, ufunc in {
 }.items():  # fmt: skip
     ((partial,),) = rule_of(ufunc).partials
     scalar_rule(getattr(cmath, name), on_plane(partial.function))
+    if name in WITHOUT_CUTS:
+        expression(getattr(cmath, name), partial.function, of="complex")
 
 scalar_rule(
     cmath.rect, lambda y, r, phi: np.exp(1j * phi), lambda y, r, phi: 1j * y, types=(Real, Real)
 )
 real_valued(cmath.phase, angle_gradient)
+expression(cmath.phase, angle_expression, of="complex")
 
 
 @rrule.register(cmath.polar, shaped_by=(0,))
@@ -300,6 +334,9 @@ non_differentiable((cmath.isclose, cmath.isfinite, cmath.isinf, cmath.isnan))
 
 as_numpy(abs, np.absolute, types=(Real,))
 real_valued(abs, direction, types=((*Complex, Array),))
+expression(abs, lambda y, x: np.sign(x))
+expression(abs, *real_size_expression, of="real number")
+expression(abs, *complex_size_expression, of="complex")
 as_numpy(divmod, np.divmod, types=(NUMERIC, NUMERIC))
 as_numpy(pow, np.power, types=(NUMERIC, NUMERIC))
 scalar_rule(float, 1, types=(NUMERIC,))

@@ -36,6 +36,7 @@ from chainrules_core import (
 )
 from chainrules_core.authoring import (
     conjugate,
+    expression,
     fit,
     has_nan,
     is_foreign,
@@ -78,6 +79,8 @@ def real_valued(
 
 linear_rule(np.real, lambda y_bar, val: np.real(y_bar))
 linear_rule(np.imag, lambda y_bar, val: imag_adjoint(y_bar, val))
+expression(np.real, 1, of="complex number")
+expression(np.imag, 1j, of="complex number")
 linear_rule(
     np.conjugate,
     lambda y_bar, x, *, dtype=None: np.conj(y_bar) if x.dtype.kind == "c" else y_bar,
@@ -118,6 +121,12 @@ scalar_rule(np.fabs, lambda y, x: np.sign(x))
 for absolute in (operator.abs, np.absolute):
     real_valued(absolute, direction, types=((*Complex, Array),), back=along)
 
+real_size_expression = (lambda y, x: x / (y + (y == 0.0)),)
+complex_size_expression = (lambda y, x: x * (1.0 / (y + (y == 0.0))),)
+expression((operator.abs, np.absolute), lambda y, x: np.sign(x))
+expression((operator.abs, np.absolute), *real_size_expression, of="real number")
+expression((operator.abs, np.absolute), *complex_size_expression, of="complex")
+
 
 def angle_gradient(y: Any, x: Any, deg: bool = False) -> Any:
     """Return i x/|x|², in degrees if asked for."""
@@ -129,6 +138,15 @@ def angle_gradient(y: Any, x: Any, deg: bool = False) -> Any:
 
 
 real_valued(np.angle, angle_gradient)
+
+
+def angle_expression(y: Any, x: Any) -> Any:
+    """Return i x/|x|², and 0 at zero."""
+    inverse = 1.0 / (np.abs(x) + (np.abs(x) == 0.0))
+    return (1j * x) * inverse * inverse
+
+
+expression(np.angle, angle_expression, of="complex")
 
 
 def turned(x_dot: Any, y: Any, x: Any) -> Any:
@@ -154,6 +172,9 @@ def sign_frule(dots: Any, x: Any) -> Any:
     (x_dot,) = dots
     y = np.sign(x)
     return y, fit(turned(x_dot, y, x), y) if np.iscomplexobj(y) else ZeroTangent()
+
+
+expression(np.sign, ZeroTangent())
 
 
 @rrule.register(np.real_if_close)

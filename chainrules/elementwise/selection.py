@@ -28,7 +28,15 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.authoring import NO_VALUE, fit, is_foreign, natural, remainder, where_true
+from chainrules_core.authoring import (
+    NO_VALUE,
+    expression,
+    fit,
+    is_foreign,
+    natural,
+    remainder,
+    where_true,
+)
 
 UNSET: Any = object()  # an argument that the call leaves out
 
@@ -212,6 +220,17 @@ def clip_frule(
         if is_bound(bound) and not isinstance(dot, AbstractZero):
             y_dot = y_dot + shares(1 + i % 2, dot)
     return y, fit(y_dot, y)
+
+
+# Equal ones share the cotangent, where the bounds are in order.
+expression(
+    np.clip,
+    lambda y, a, low, high: ((y == a) * (low <= high)) / (1.0 + ((y == low) + 1.0 * (y == high))),
+    lambda y, a, low, high: ((y == low) * (low <= high)) / (1.0 + ((y == a) + 1.0 * (y == high))),
+    lambda y, a, low, high: (
+        (y == high) / (1.0 + ((y == a) + 1.0 * (y == low)) * (1.0 * (low <= high)))
+    ),
+)
 
 
 def keep_finite(x_bar: Any, x: Any) -> Any:

@@ -27,6 +27,7 @@ from chainrules_core import (
     scalar_rule,
     thunk,
 )
+from chainrules_core.authoring import expression
 
 
 def leg(x: Any) -> Any:
@@ -120,6 +121,21 @@ def are_divided_by_square(y_bar: Any, a: Any, b: Any, a_bar: Any, b_bar: Any) ->
 
 
 scalar_rule(np.arctan2, *arctan2_partials, setup=arctan2_setup, together=arctan2_together)
+
+
+def arctan2_expression_a(y: Any, a: Any, b: Any) -> Any:
+    """Return b/r², without squares, which may be beyond the numbers; 0 where r is 0."""
+    r = np.hypot(a, b) + (np.hypot(a, b) == 0.0)
+    return b / r / r
+
+
+def arctan2_expression_b(y: Any, a: Any, b: Any) -> Any:
+    """Return -a/r²."""
+    r = np.hypot(a, b) + (np.hypot(a, b) == 0.0)
+    return -a / r / r
+
+
+expression(np.arctan2, arctan2_expression_a, arctan2_expression_b)
 
 hypot_partials = (lambda y, a, b: a / nonzero(y), lambda y, a, b: b / nonzero(y))
 scalar_rule(np.hypot, *hypot_partials)

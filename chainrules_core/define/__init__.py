@@ -4,6 +4,7 @@ from chainrules_core.define.derivatives import (
     derivatives_given_output as derivatives_given_output,
     needs_output as needs_output,
 )
+from chainrules_core.define.expression import expression as expression
 from chainrules_core.define.linear import LinearRule as LinearRule, linear_rule as linear_rule
 from chainrules_core.define.nondifferentiable import (
     DecomposeRule as DecomposeRule,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-_FLOAT64 = np.dtype(float)
+FLOAT64 = np.dtype(float)
 _INT64 = np.dtype(np.int64)
 _SMALL_INTEGERS = (
     np.bool_, np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32, np.uint64, np.ulonglong,
@@ -52,12 +52,12 @@ def _widened(a: Any, y: Any) -> Any:
             return a
     if a.dtype.kind in "fc":
         return a.astype(np.result_type(a.dtype, f"f{_size(_dtype_of(y))}"))
-    return a.astype(_INT64 if np.can_cast(a.dtype, _INT64) else _FLOAT64)
+    return a.astype(_INT64 if np.can_cast(a.dtype, _INT64) else FLOAT64)
 
 
 def _dtype_of(y: Any) -> np.dtype:
-    dtype = getattr(y[0] if type(y) is tuple else y, "dtype", _FLOAT64)
-    return dtype if dtype.kind in "fc" else _FLOAT64
+    dtype = getattr(y[0] if type(y) is tuple else y, "dtype", FLOAT64)
+    return dtype if dtype.kind in "fc" else FLOAT64
 
 
 def _size(dtype: np.dtype) -> int:

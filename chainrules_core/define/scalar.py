@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 from chainrules_core.calling.signatures import Signature, signature_of
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.precision import precise
+from chainrules_core.define.precision import FLOAT64, precise
 from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.interpreter.references import if_counted
@@ -161,7 +161,7 @@ class ScalarRule(Rule):
         if self.together is None:
             return None
         for value in (y_bar, *[values[i] for i in self.together_reads]):
-            if type(value) is not _ndarray or value.dtype is not _FLOAT64:
+            if type(value) is not _ndarray or value.dtype is not FLOAT64:
                 return None
         bars = self.together(y_bar, *values)
         return None if bars is None or (strong and has_nan(bars[-1])) else bars
@@ -243,7 +243,6 @@ def _is_ufunc(f: Callable) -> bool:
 
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 
 
 def _references(x: Any) -> int:
@@ -357,7 +356,7 @@ def _is_finite(d: Any) -> bool:
 def has_nan(x: Any) -> bool:
     """Whether there is a NaN in a number or an array."""
     if type(x) is _ndarray and x.dtype.kind in "fc":
-        if x.dtype is _FLOAT64 and x.flags.forc:
+        if x.dtype is FLOAT64 and x.flags.forc:
             # One pass, which of Inf makes no NaN; that it overflows is no error of the program.
             with quiet():
                 total = x.dot(x) if x.ndim == 1 else np.vdot(x, x)
@@ -423,23 +422,38 @@ def scalar_rule(
     (8.0, 12.0)
     >>> rrule.unregister(cube); frule.unregister(cube)
     """
-    several = bool(partials) and isinstance(partials[0], tuple)
-    rows = partials if several else (partials,)
-    if not partials or len({len(row) for row in rows}) != 1:
-        raise RuleDefinitionError(
-            f"scalar_rule for {names_of(f)} takes one partial for each argument; for a function of "
-            "several outputs, one tuple for each output, with one partial for each argument."
-        )
-    n = len(rows[0])
-    for target in f if isinstance(f, tuple) else (f,):
-        _check_arity(target, rows, n + 1 + (setup is not None))
-        made = tuple(tuple(Partial(p, n + 1 + (setup is not None)) for p in row) for row in rows)
-        rule = ScalarRule(checked_key(target), made, setup, tuple(types), several, together)
+    for rule in elementwise_rules(f, partials, setup, together, types):
         rrule.add(rule)
         frule.add(rule)
 
 
-def _check_arity(f: Callable, rows: tuple, n: int) -> None:
+def elementwise_rules(
+    f: Callable | tuple[Callable, ...],
+    partials: tuple,
+    setup: Callable | None = None,
+    together: Callable | None = None,
+    types: tuple = (),
+    form: str = "scalar_rule",
+) -> Iterator[ScalarRule]:
+    """Yield the rule of each function, given what `scalar_rule` is given.
+
+    `form` is what the author has called, for errors.
+    """
+    several = bool(partials) and isinstance(partials[0], tuple)
+    rows = partials if several else (partials,)
+    if not partials or len({len(row) for row in rows}) != 1:
+        raise RuleDefinitionError(
+            f"{form} for {names_of(f)} takes one partial for each argument; for a function of "
+            "several outputs, one tuple for each output, with one partial for each argument."
+        )
+    n = len(rows[0]) + 1 + (setup is not None)
+    for target in f if isinstance(f, tuple) else (f,):
+        _check_arity(target, rows, n, form)
+        made = tuple(tuple(Partial(p, n) for p in row) for row in rows)
+        yield ScalarRule(checked_key(target), made, setup, tuple(types), several, together)
+
+
+def _check_arity(f: Callable, rows: tuple, n: int, form: str) -> None:
     for row in rows:
         for partial in row:
             if type(partial) is not FunctionType:
@@ -458,7 +472,7 @@ def _check_arity(f: Callable, rows: tuple, n: int) -> None:
                     else "Give one partial for each argument of the function."
                 )
                 raise RuleDefinitionError(
-                    f"scalar_rule for {names_of(f)} was given {counted(len(row), 'partial')}, so "
+                    f"{form} for {names_of(f)} was given {counted(len(row), 'partial')}, so "
                     f"each is called with the output and {counted(len(row), 'argument')}{setup}, "
                     f"{n} values; this one takes {code.co_argcount}. {hint}"
                 )

@@ -21,7 +21,7 @@ from autodiff.compiler.numba_backend.kernel_functions import (
 )
 from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
 from autodiff.compiler.numba_backend.loop_codegen import NestWriter
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View, constant
 from autodiff.compiler.numba_backend.lowering import Reader
 from autodiff.compiler.numba_backend.op_lowerings import handles, is_view
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
@@ -393,7 +393,7 @@ def _final(writer: NestWriter, view: View) -> str:
     if view.kind == "n":
         return f"x{view.base}"
     if view.kind == "c":
-        return repr(float(view.base))
+        return constant(float(view.base))
     if view.kind == "v" and not writer.ops[view.base].shape:
         if not writer.is_held(view):
             return f"get(s, {int(writer.stored(writer.address[[view.base]])[0])})"

@@ -50,11 +50,7 @@ def _product(w: NestWriter, block: Block, p: int) -> None:
         x, x_at, y, y_at = y, y_at, x, x_at
         n, m, row, column, along, down = m, 1, column, 0, down, along
     if n == m == 1:
-        w.write("total = 0.0")
-        w.enter("j", k)
-        left, right = at(x_at, _term(along, "j")), at(y_at, _term(down, "j"))
-        w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
-        w.leave()
+        _add_products(w, k, (x, at(x_at, _term(along, "j"))), (y, at(y_at, _term(down, "j"))))
         w.result(block, p, "total")
         return
     target = _place(w, w.target(block, p))
@@ -63,12 +59,9 @@ def _product(w: NestWriter, block: Block, p: int) -> None:
     elif abs(down) < abs(column):
         w.enter("i", n)
         w.enter("l", m)
-        w.write("total = 0.0")
-        w.enter("j", k)
         left = at(x_at, _term(row, "i") + _term(along, "j"))
         right = at(y_at, _term(down, "j") + _term(column, "l"))
-        w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
-        w.leave()
+        _add_products(w, k, (x, left), (y, right))
         w.write(f"put(s, {target} + {m} * i + l, total)")
         w.leave(2)
     else:
@@ -77,6 +70,14 @@ def _product(w: NestWriter, block: Block, p: int) -> None:
         here = w.temporary(at(x_at, _term(row, "i")))
         _combined(w, (y, y_at, column, down), (x, here, along), m, k, start)
         w.leave()
+
+
+def _add_products(w: NestWriter, k: int, left: tuple[str, str], right: tuple[str, str]) -> None:
+    """Add up products of elements, given by their arrays and places, which move with j."""
+    w.write("total = 0.0")
+    w.enter("j", k)
+    w.write(f"total = plus(total, times(get({', '.join(left)}), get({', '.join(right)})))")
+    w.leave()
 
 
 def _matrix_times_vector(
@@ -88,12 +89,8 @@ def _matrix_times_vector(
         _combined(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
         return
     w.enter("i", n)
-    w.write("total = 0.0")
-    w.enter("j", k)
     left = at(x_at, _term(row, "i") + _term(along, "j"))
-    right = at(y_at, _term(down, "j"))
-    w.write(f"total = plus(total, times(get({x}, {left}), get({y}, {right})))")
-    w.leave()
+    _add_products(w, k, (x, left), (y, at(y_at, _term(down, "j"))))
     w.write(f"put(s, {target} + i, total)")
     w.leave()
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import vector_functions
+from autodiff.compiler.numba_backend.loop_ir import constant
 from autodiff.compiler.recording.ir import Ref, Step
 from autodiff.functions import facts_of, known
 from autodiff.vector_functions import FAR
@@ -48,50 +49,27 @@ def widened(f: Any, args: list[str]) -> str:
 def _functions() -> dict[str, Any]:
     """Return these functions for numba."""
     import numba
-    from numba.core import types as of_numba
     from numba.extending import intrinsic
 
-    from autodiff.structured.native.llvm.code import has_fused  # numba brings llvmlite along
+    from autodiff.structured.native.llvm.bits import BY_BITS  # numba brings llvmlite along
+    from autodiff.structured.native.llvm.code import has_fused
 
-    @intrinsic
-    def power_of_two(typing: Any, x: Any) -> Any:
-        """2ⁿ for a float n + 1.5 · 2⁵², whose last bits are those of n."""
+    kinds = {"float": numba.float64, "int": numba.int64}
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            integer = context.get_value_type(of_numba.int64)
-            bits = builder.bitcast(arguments[0], integer)
-            bits = builder.add(bits, integer(1023))
-            bits = builder.shl(bits, integer(52))
-            return builder.bitcast(bits, context.get_value_type(of_numba.float64))
-
-        return of_numba.float64(of_numba.float64), generate
-
-    @intrinsic
-    def fused(typing: Any, a: Any, b: Any, c: Any) -> Any:
-        """The product of two plus the third, rounded once."""
+    def by_bits(f: Any, write: Callable) -> Any:
+        """Return a function that is written as instructions; it has one argument, or three."""
+        *given, result = [kinds[name] for name in f.__annotations__.values()]
 
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.fma(*arguments)
+            return write(builder, *arguments)
 
-        return of_numba.float64(of_numba.float64, of_numba.float64, of_numba.float64), generate
+        def of_one(typing: Any, x: Any) -> Any:
+            return result(*given), generate
 
-    @intrinsic
-    def bits_of(typing: Any, x: Any) -> Any:
-        """The bits of a float as an integer."""
+        def of_three(typing: Any, a: Any, b: Any, c: Any) -> Any:
+            return result(*given), generate
 
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], context.get_value_type(of_numba.int64))
-
-        return of_numba.int64(of_numba.float64), generate
-
-    @intrinsic
-    def float_of(typing: Any, x: Any) -> Any:
-        """The float that has these bits."""
-
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-            return builder.bitcast(arguments[0], context.get_value_type(of_numba.float64))
-
-        return of_numba.float64(of_numba.int64), generate
+        return intrinsic(of_one if len(given) == 1 else of_three)
 
     scope: dict[str, Any] = dict(vars(vector_functions))
     own = [f for f in scope.values() if getattr(f, "__module__", "") == vector_functions.__name__]
@@ -101,9 +79,8 @@ def _functions() -> dict[str, Any]:
         fastmath: Any = {"contract"} if f is not vector_functions.log1p else False
         f = types.FunctionType(f.__code__, scope, f.__name__)
         scope[f.__name__] = numba.njit(f, error_model="numpy", fastmath=fastmath)
-    scope.update(power_of_two=power_of_two, fused=fused, bits_of=bits_of, float_of=float_of)
-    names = ("exp", "tanh", "sin", "cos", "log", "log1p", "expm1")
-    made = {name: scope[name] for name in names}
+    scope.update({f.__name__: by_bits(f, write) for f, write in BY_BITS.items()})
+    made = {f.__name__: scope[f.__name__] for f in _SIMD}
     if not has_fused():
         made |= {"sin": numba.njit(_sin), "cos": numba.njit(_cos)}
     return {**made, "math": math}
@@ -139,13 +116,8 @@ def loop_of(
     names = {i: f"x{i}[i]" for i in arrays} | {i: f"x{i}" for i in numbers}
     lines = []
 
-    def shown(x: Any) -> str:
-        if type(x) is Ref:
-            return names[x.i]
-        return repr(float(x)) if x >= 0 else f"({float(x)!r})"
-
     for step in steps:
-        args = [shown(a) for a in step.args]
+        args = [names[a.i] if type(a) is Ref else constant(float(a)) for a in step.args]
         if step.f in WAVES:
             lines.append(f"far += 1 if abs({args[0]}) > {FAR!r} else 0")
         lines.append(f"v{step.out} = {widened(step.f, args)}")

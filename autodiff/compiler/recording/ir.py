@@ -13,8 +13,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.mutation.memory_layout import copy_of
-
-FLOAT64 = np.dtype(float)
+from autodiff.trace.tape import FLOAT64 as FLOAT64
 
 
 class Ref:

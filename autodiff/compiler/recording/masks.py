@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.call import by_rule
+from autodiff.python_operators import OF_BITS
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import Tracer, is_tracer, untraced
 
@@ -36,8 +37,7 @@ def _computed(op: Callable, *args: Any) -> Any:
 
 def install() -> None:
     """Give traced values the operators of masks and integers: a recording may see such."""
-    for op in (operator.and_, operator.or_, operator.xor, operator.lshift, operator.rshift):
-        name = op.__name__.rstrip("_")
+    for name, op, _ in OF_BITS.values():
         method, reflected = _bitwise(op)
         setattr(Tracer, f"__{name}__", method)
         setattr(Tracer, f"__r{name}__", reflected)

@@ -192,7 +192,7 @@ class Recording(Tape):
                 self.hold(given)
         try:
             y = f(x, z)
-        except Exception:
+        except Exception:  # where the function goes on after it, the program would have to, too
             self.spoil("an error is caught in it")
             raise
         metas = self.metas
@@ -244,8 +244,7 @@ class Recording(Tape):
         before = [a.copy() for a in arrays]
         try:
             y = f(*given, **options)
-        except Exception:
-            # Where the function goes on after it, the program would have to do so, too.
+        except Exception:  # where the function goes on after it, the program would have to, too
             self.spoil("an error is caught in it")
             raise
         if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):

@@ -58,12 +58,39 @@ def _use(variant: Any, made: tuple[Callable, str, str], before: Callable) -> Non
     variant.forget()
     variant.filename, variant.source = filename, source
 
+    # A branch may depend on the last bits, which differ in machine code.
+    contest(variant, _where_it_fits(quick, before))
+
+
+def _where_it_fits(quick: Callable, before: Callable) -> Callable:
+    """Return a function that runs `quick`, and `before` where a guard of that fails."""
+
     def either(*args: Any) -> Any:
-        # A branch may depend on the last bits, which differ in machine code.
         y = quick(*args)
         return before(*args) if y is MISMATCH else y
 
-    contest(variant, either)
+    return either
+
+
+def _timed(run: Callable, first: int, look: Callable[[float, tuple], int]) -> Callable:
+    """Return a function that runs `run` and times a call now and then.
+
+    The call with the number `first` is timed; ``look(seconds, args)`` returns how many calls later
+    the next one is.
+    """
+    left = first
+
+    def counted(*args: Any) -> Any:
+        nonlocal left
+        left -= 1
+        if left > 0:
+            return run(*args)
+        start = clock()
+        y = run(*args)
+        left = look(clock() - start, args)
+        return y
+
+    return counted
 
 
 def watch(
@@ -87,24 +114,14 @@ def watch(
     """
     run = variant.run
     period = FEW_CALLS if steps >= MANY_STEPS else MANY_CALLS
-    left, calls = period, 0
+    calls = 0
     is_quick = at_once is not None
     candidate: Candidate | None = None
     is_known = False
 
-    def counted(*args: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left > 0:
-            return run(*args)
-        start = clock()
-        y = run(*args)
-        look(clock() - start)
-        return y
-
-    def look(seconds: float) -> None:
+    def look(seconds: float, args: tuple) -> int:
         """Decide, when a call has taken so long."""
-        nonlocal left, period, calls, candidate, is_quick, is_known
+        nonlocal period, calls, candidate, is_quick, is_known
         calls += period
         spent = calls * seconds
         try:
@@ -115,19 +132,19 @@ def watch(
                 candidate, is_known = when_paid(), True
             if candidate is None and is_known:
                 settle(variant, run)
-                return
+                return period
             needed = _FIRST_LOOK
             if candidate is not None:
                 needed = (SURE if candidate.is_faster else SHARE) * candidate.seconds
                 if spent >= needed or (candidate.is_faster and candidate.seconds <= SHORT):
                     take(variant, candidate, run, False)
-                    return
+                    return period
             period = min(_MOST_CALLS, max(1, int((needed - spent) / max(seconds, 1e-7)) + 1))
-            left = period
         except Exception:  # something that numba does not know: the program runs as it is
             variant.run = run
+        return period
 
-    variant.run = counted
+    variant.run = _timed(run, period, look)
 
 
 def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool = True) -> None:
@@ -161,34 +178,22 @@ def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
 def settle(variant: Any, run: Callable) -> None:
     """Keep a program, unless its arrays are large and the function as it is written is faster."""
     variant.run, written = run, variant.written
-    left = TRIALS
 
-    def counted(*args: Any) -> Any:
-        nonlocal left
-        left -= 1
-        if left:
-            return run(*args)
-        start = clock()
-        y = run(*args)
-        is_large = clock() - start >= LARGE * len(variant.program.steps)
-        if is_large:
+    def look(seconds: float, args: tuple) -> int:
+        if seconds >= LARGE * len(variant.program.steps):
             variant.run = _trial(written, run, use, keep)
         else:
             keep()
-        return y
+        return _MOST_CALLS
 
     def use() -> None:
-        def either(*args: Any) -> Any:
-            y = written(*args)
-            return run(*args) if y is MISMATCH else y
-
-        variant.run, variant.is_slower = either, True
+        variant.run, variant.is_slower = _where_it_fits(written, run), True
 
     def keep() -> None:
         contest(variant, run)
 
     if written is not None:
-        variant.run = counted
+        variant.run = _timed(run, TRIALS, look)
     else:
         keep()
 
@@ -199,19 +204,14 @@ def contest(variant: Any, run: Callable) -> None:
     The shortest of several calls counts: in one of them machine code may have been made.
     """
     variant.run, with_loops = run, variant.with_loops
-    left, period, calls, timed, seconds = FEW_CALLS, FEW_CALLS, 0, 0, float("inf")
+    period, calls, timed, shortest = FEW_CALLS, 0, 0, float("inf")
 
-    def counted(*args: Any) -> Any:
-        nonlocal left, period, calls, timed, seconds
-        left -= 1
-        if left > 0:
-            return run(*args)
-        start = clock()
-        y = run(*args)
-        seconds = min(seconds, clock() - start)
+    def look(seconds: float, args: tuple) -> int:
+        nonlocal period, calls, timed, shortest
+        shortest = min(shortest, seconds)
         calls, timed = calls + period, timed + 1
-        still = int((WITH_LOOPS - calls * seconds) / max(seconds, 1e-7))
-        period = left = min(_MOST_CALLS, 1 + max(0, still)) if timed >= FEW_CALLS else 1
+        still = int((WITH_LOOPS - calls * shortest) / max(shortest, 1e-7))
+        period = min(_MOST_CALLS, 1 + max(0, still)) if timed >= FEW_CALLS else 1
         if still <= 0 and timed >= FEW_CALLS:
             variant.run, variant.with_loops = run, None
             other = with_loops(args)
@@ -220,14 +220,14 @@ def contest(variant: Any, run: Callable) -> None:
                 variant.run = _trial(
                     quick, run, lambda: use(quick, other), lambda: contest(variant, run)
                 )
-        return y
+        return period
 
     def use(quick: Callable, other: Any) -> None:
         _use(variant, (quick, other.filename, other.source), run)
         variant.loops = other.loops
 
     if with_loops is not None:
-        variant.run = counted
+        variant.run = _timed(run, FEW_CALLS, look)
 
 
 def _trial(quick: Callable, run: Callable, use: Callable, keep: Callable) -> Callable:

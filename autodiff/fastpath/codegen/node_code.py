@@ -7,6 +7,8 @@ arrays whose cotangents need neither a sum nor a projection. The base class hand
 
 from __future__ import annotations
 
+import ast
+import math
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,7 +29,8 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
 )
-from autodiff.trace.tape import CONSTANT, IN_TUPLE, PASSED, Forward, place_of
+from autodiff.python_operators import BINARY
+from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import BadInplaceError, ProjectTo
 from chainrules_core.calling.frame import sorted_bars
@@ -40,7 +43,6 @@ from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
-_FLOAT64 = np.dtype(np.float64)
 NUMBERS = frozenset({float, np.float64})
 _NAMES = ("y", "x0", "x1")
 
@@ -48,8 +50,8 @@ SCOPE: dict[str, Any] = {
     "ARITHMETIC": ARITHMETIC,
     "BOOL": np.dtype(bool),
     "CONSTANT": CONSTANT,
-    "FLOAT64": _FLOAT64,
-    "FLOAT64_SPACES": KNOWN_SPACES[_FLOAT64],
+    "FLOAT64": FLOAT64,
+    "FLOAT64_SPACES": KNOWN_SPACES[FLOAT64],
     "FloatTracer": FloatTracer,
     "Forward": Forward,
     "NO_RULE": NO_RULE,
@@ -63,6 +65,8 @@ SCOPE: dict[str, Any] = {
     "float64": np.float64,
     "getrefcount": sys.getrefcount,
     "has_nan": has_nan,
+    "inf": math.inf,  # as floats are shown
+    "nan": math.nan,
     "ndarray": _ndarray,
     "new": object.__new__,
     "place_of": place_of,
@@ -72,13 +76,7 @@ SCOPE: dict[str, Any] = {
 }
 """What all written code reads."""
 
-_OPERATORS = {
-    "add": "({} + {})",
-    "sub": "({} - {})",
-    "mul": "({} * {})",
-    "truediv": "({} / {})",
-    "neg": "(-{})",
-}
+_SIGNS = {o.name: o.sign for o in (BINARY[node] for node in (ast.Add, ast.Sub, ast.Mult, ast.Div))}
 
 STORE = """\
 before = values[j]
@@ -160,9 +158,12 @@ def _arithmetic(x: Any, constants: dict[str, Any]) -> str | None:
         places = [i for i in range(len(_NAMES)) if x.operation == parameter(i)]
         return _NAMES[places[0]] if places else None
     parts = [_arithmetic(part, constants) for part in x.operands]
-    if x.operation not in _OPERATORS or None in parts:
+    if None in parts:
         return None
-    return _OPERATORS[x.operation].format(*parts)
+    if x.operation == "neg":
+        return f"(-{parts[0]})"
+    sign = _SIGNS.get(x.operation)
+    return None if sign is None else f"({parts[0]} {sign} {parts[1]})"
 
 
 # ------------------------------------------------------------------------------------ plans

@@ -14,12 +14,12 @@ from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.functions import OPERATORS
+from autodiff.trace.tape import FLOAT64
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.operations.broadcasting import spread_to
 
 _ndarray = np.ndarray
-FLOAT64 = np.dtype(np.float64)
 CONSTANTS = frozenset({float, int, np.float64})
 """The types of plain numbers."""
 _OWNERS = frozenset({Tracer, _ndarray, list, tuple})

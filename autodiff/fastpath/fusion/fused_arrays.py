@@ -10,9 +10,10 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product, quietly
-from autodiff.fastpath.fusion.builder import CONSTANTS, FLOAT64, Declined, Writer
+from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, Writer
 from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
 from autodiff.fastpath.fusion.steps import Operand
+from autodiff.trace.tape import FLOAT64
 from chainrules_core import ProjectTo
 from chainrules_core.define.partial import Partial
 

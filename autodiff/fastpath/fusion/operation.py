@@ -37,11 +37,11 @@ from autodiff.fastpath.elementwise import (
     with_dot,
 )
 from autodiff.fastpath.elementwise_nodes import Elementwise, hand_product
-from autodiff.fastpath.fusion.builder import FLOAT64, Declined, Writer
+from autodiff.fastpath.fusion.builder import Declined, Writer
 from autodiff.fastpath.fusion.fused_arrays import OfArrays
 from autodiff.fastpath.fusion.fused_nested import OnLevels
 from autodiff.fastpath.fusion.steps import Operand, Step
-from autodiff.trace.tape import CONSTANT, Forward
+from autodiff.trace.tape import CONSTANT, FLOAT64, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
 from chainrules_core.projection.project_to import KNOWN_SPACES

@@ -385,14 +385,11 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     bool: truth_of,
     complex: lambda as_before: text_calls.reading(by_method(complex, as_before)),
     **{
-        syntax_ops.operator_function(name): functools.partial(combining, operate)
-        for name, operate in {**syntax_ops.BINARY, **syntax_ops.COMPARISON}.items()
+        getattr(operator, f"__{name}__"): functools.partial(combining, operate)
+        for table in (syntax_ops.BINARY, syntax_ops.COMPARISON, syntax_ops.UNARY)
+        for name, operate in table.items()
     },
     operator.getitem: functools.partial(combining, syntax_ops.item),
-    **{
-        syntax_ops.operator_function(name): functools.partial(combining, operate)
-        for name, operate in syntax_ops.UNARY.items()
-    },
     operator.contains: functools.partial(combining, lambda x, value: syntax_ops.contains(value, x)),
     **sorted_containers.WRAPPERS,
     iter: functools.partial(instead, syntax_ops.iterator_of),

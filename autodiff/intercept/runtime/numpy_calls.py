@@ -31,6 +31,7 @@ from autodiff.numpy_api.pyfunc_loops import (
     python_function,
     vectorized as vectorized,
 )
+from autodiff.python_operators import BINARY
 from autodiff.trace.checks.conversions import TracedText, check_texts
 from autodiff.trace.checks.number_classes import check_class
 from autodiff.trace.tape import CONSTANT
@@ -85,10 +86,7 @@ _CHANGING = frozenset(
 WRITING = frozenset(
     {
         "__setitem__", "__delitem__", "__setattr__", "__setstate__",
-        *(f"__i{name}__" for name in (
-            "add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "lshift", "rshift",
-            "and", "or", "xor",
-        )),
+        *(f"__i{o.name}__" for o in BINARY.values()),
     }
 )  # fmt: skip
 """Special methods that write into an array."""
@@ -360,9 +358,13 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     """Call a function of NumPy on lists that hold traced values."""
     if key in WRITERS:
         return WRITERS[key](*args, **kwargs)
-    if is_tracer(kwargs.get("out")) or type(kwargs.get("out")) is np.ndarray:
+    out = kwargs.get("out")
+    if isinstance(key, np.ufunc) and out is not None:  # arrays that are given in a tuple, too
+        outs = out if type(out) is tuple else (out,)
+        return protocols.ufunc(key, "__call__", args, {**kwargs, "out": outs})
+    if is_tracer(out) or type(out) is np.ndarray:
         rest = {name: value for name, value in kwargs.items() if name != "out"}
-        return into(kwargs["out"], _with_lists(g, key, args, rest))
+        return into(out, _with_lists(g, key, args, rest))
     if key in protocols.BY_BODY:
         return protocols.function(key, args, kwargs)
     for_arrays = isinstance(key, np.ufunc) or key in _FOR_ARRAYS

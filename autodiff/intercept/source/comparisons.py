@@ -6,10 +6,8 @@ import ast
 
 from autodiff.intercept.source.ast_helpers import called, copied, located
 from autodiff.intercept.source.integer_inference import Integers
+from autodiff.python_operators import COMPARISONS
 
-_COMPARISON = {
-    ast.Lt: "lt", ast.LtE: "le", ast.Eq: "eq", ast.NotEq: "ne", ast.Gt: "gt", ast.GtE: "ge",
-}  # fmt: skip
 _IDENTITY = (ast.Is, ast.IsNot)
 
 
@@ -40,8 +38,8 @@ class Comparisons(ast.NodeTransformer):
         if any(_seen_by_identity([a, b], [op])):
             same: ast.expr = called("same", [left, right])
             return located(same if isinstance(op, ast.Is) else ast.UnaryOp(ast.Not(), same), node)
-        if type(op) in _COMPARISON and not (a in self.integers and b in self.integers):
-            return located(called(_COMPARISON[type(op)], [left, right]), node)
+        if type(op) in COMPARISONS and not (a in self.integers and b in self.integers):
+            return located(called(COMPARISONS[type(op)].name, [left, right]), node)
         if not isinstance(op, (ast.In, ast.NotIn)):
             return located(ast.Compare(left, [op], [right]), node)
         # The container stands on the right, but the value is evaluated first.

@@ -38,17 +38,12 @@ from autodiff.intercept.source.ast_helpers import (
     named,
 )
 from autodiff.intercept.source.scopes import dotted
+from autodiff.python_operators import BINARY
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
 from chainrules_core.rule import Rule
 
-_BINARY: dict[type, tuple[str, Callable]] = {
-    ast.Add: ("add", operator.add),
-    ast.Sub: ("sub", operator.sub),
-    ast.Mult: ("mul", operator.mul),
-    ast.Div: ("truediv", operator.truediv),
-    ast.Pow: ("pow", operator.pow),
-}
+_JOINED = (ast.Add, ast.Sub, ast.Mult, ast.Div, ast.Pow)
 _MOST_LEAVES = 16
 _MOST_STEPS = 32
 
@@ -120,7 +115,7 @@ class Finder:
             return self._leaf(node, node.id)
         if isinstance(node, (ast.BinOp, ast.UnaryOp)) and node in self.integers:
             return self._leaf(node, None)
-        if isinstance(node, ast.BinOp) and type(node.op) in _BINARY:
+        if isinstance(node, ast.BinOp) and isinstance(node.op, _JOINED):
             if not isinstance(node.left, ast.Constant) or not isinstance(node.right, ast.Constant):
                 return self._binary(node)
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
@@ -171,7 +166,7 @@ class Finder:
         return Operand("step", len(self.made.steps) - 1)
 
     def _binary(self, node: ast.BinOp) -> tuple[Operand, ast.expr]:
-        name, f = _BINARY[type(node.op)]
+        name, f, _ = BINARY[type(node.op)]
         left, generic_left = self._operand(node.left)
         right, generic_right = self._operand(node.right)
         made = located(called(name, [generic_left, generic_right]), node)

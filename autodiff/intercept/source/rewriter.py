@@ -30,13 +30,7 @@ from autodiff.intercept.source.ast_helpers import (
 from autodiff.intercept.source.comparisons import Comparisons
 from autodiff.intercept.source.integer_inference import Integers
 from autodiff.intercept.source.scopes import dotted, names_in, own_names
-
-_BINARY = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.FloorDiv: "floordiv",
-    ast.Mod: "mod", ast.Pow: "pow", ast.MatMult: "matmul", ast.LShift: "lshift",
-    ast.RShift: "rshift", ast.BitAnd: "and", ast.BitOr: "or", ast.BitXor: "xor",
-}  # fmt: skip
-_UNARY = {ast.USub: "neg", ast.UAdd: "pos", ast.Invert: "invert"}
+from autodiff.python_operators import BINARY, UNARY
 
 # Functions that look at their caller's frame: a call in between would show them another one.
 _FRAME_DEPENDENT = frozenset(
@@ -214,7 +208,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
     def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
         """``x += v`` becomes ``x = iadd(x, v)``; what is read and what is written stay one."""
         target = node.target
-        augment = f"i{_BINARY[type(node.op)]}"
+        augment = f"i{BINARY[type(node.op)].name}"
         value = self.visit(node.value)
         if isinstance(target, ast.Name):
             before = ast.copy_location(ast.Name(target.id, ast.Load()), target)
@@ -255,7 +249,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         if made is not None:
             return made
         left, right = self.visit(node.left), self.visit(node.right)
-        return located(called(_BINARY[type(node.op)], [left, right]), node)
+        return located(called(BINARY[type(node.op)].name, [left, right]), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> ast.AST:
         if isinstance(node.op, ast.Not):
@@ -267,7 +261,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         operand = self.visit(node.operand)
         if isinstance(operand, ast.Constant):
             return node
-        return located(called(_UNARY[type(node.op)], [operand]), node)
+        return located(called(UNARY[type(node.op)].name, [operand]), node)
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.AST:
         owner, index = self.visit(node.value), self.visit(node.slice)

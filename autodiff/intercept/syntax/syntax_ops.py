@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autodiff import caches
+from autodiff import caches, python_operators
 from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
@@ -51,14 +51,11 @@ def connect(intercept: Callable[[Any], Any]) -> None:
     globals().update(intercept=intercept)
 
 
-_ARITHMETIC = {
-    "add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%", "pow": "**",
-    "matmul": "@", "lshift": "<<", "rshift": ">>", "and": "&", "or": "|", "xor": "^",
-}  # fmt: skip
+_BINARY = [o.name for o in python_operators.BINARY.values()]
 _SPECIALS = tuple(
     f"__{name}__"
     for name in (
-        *_ARITHMETIC, *(f"r{n}" for n in _ARITHMETIC), *(f"i{n}" for n in _ARITHMETIC),
+        *_BINARY, *(f"r{n}" for n in _BINARY), *(f"i{n}" for n in _BINARY),
         "neg", "pos", "invert", "abs", "lt", "le", "eq", "ne", "gt", "ge", "bool", "len",
         "contains", "getitem", "setitem", "iter", "next", "reversed", "enter", "exit",
         "array", "float", "int", "complex", "round", "divmod", "rdivmod", "trunc", "floor", "ceil",
@@ -160,7 +157,7 @@ def _failed(apply: Callable, error: TypeError, a: Any, b: Any) -> NoReturn:
     raise missing_rule(apply, (a, b)) from None
 
 
-_OF_TRACERS = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul")
+_OF_TRACERS = [o.name for o in python_operators.ARITHMETIC.values()]
 # By itself Python would reach the methods of traced floats through a slot of their class, which
 # takes as long as the rest of this function.
 _OPERATE = """
@@ -300,21 +297,15 @@ def _unary(apply: Callable, name: str) -> Callable:
     return operate
 
 
-def operator_function(name: str) -> Callable:
-    """Return the function of the module `operator` for a special method."""
-    return getattr(operator, f"{name}_" if name in ("and", "or") else name)
-
-
 BINARY: dict[str, Callable] = {
-    name: _binary(operator_function(name), name, symbol) for name, symbol in _ARITHMETIC.items()
+    o.name: _binary(o.function, o.name, o.sign) for o in python_operators.BINARY.values()
 }
 IN_PLACE: dict[str, Callable] = {
-    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False)
-    for name in _ARITHMETIC
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], False) for name in _BINARY
 }
 # For local variables, which can be bound to another object.
 IN_PLACE_LOCAL: dict[str, Callable] = {
-    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _ARITHMETIC
+    name: _in_place(getattr(operator, f"i{name}"), name, BINARY[name], True) for name in _BINARY
 }
 COMPARISON: dict[str, Callable] = {
     name: _comparison(getattr(operator, name), name, mirrored)
@@ -323,7 +314,7 @@ COMPARISON: dict[str, Callable] = {
     )
 }  # fmt: skip
 UNARY: dict[str, Callable] = {
-    name: _unary(operator_function(name), name) for name in ("neg", "pos", "invert")
+    o.name: _unary(o.function, o.name) for o in python_operators.UNARY.values() if o.name != "not"
 }
 equal = COMPARISON["eq"]
 

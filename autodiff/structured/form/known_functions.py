@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import collections
 import operator
+import sys
 from typing import Any
 
 import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule
-from autodiff.functions import facts_of
+from autodiff.functions import facts_of, is_new_memory
+from autodiff.structured.form.ir import Op, known
 from autodiff.structured.form.kinds import Kind
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
@@ -90,21 +92,14 @@ VIEWS = frozenset(
 DIAGONALS = frozenset({np.diag, np.diagonal, np.ndarray.diagonal})
 """What gives a view of the diagonal of a matrix, which cannot be written into."""
 
-# What returns an array of its own, beside those of which the facts say so.
+# What returns arrays of its own, of functions of which the facts say nothing.
 _NEW = frozenset(
-    {np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, np.zeros_like, np.ones_like}
-    | {np.empty_like, np.full_like, np.ndarray.copy, np.sum, np.mean, np.prod, np.where, np.max}
-    | {np.min, np.var, np.std, np.ndarray.sum, np.ndarray.mean, np.ndarray.dot, np.ndarray}
-    | {np.identity, np.ndarray.max, np.ndarray.min, np.ndarray.prod, np.ndarray.std}
-    | {np.ndarray.var, np.ndarray.cumsum, np.argmax, np.argmin, np.tril, np.triu}
-    | {np.linalg.solve, np.linalg.inv, np.linalg.cholesky, np.linalg.det, np.linalg.norm}
-    | {np.linalg.eigvalsh, np.linalg.pinv, np.gradient, np.interp, np.clip, np.convolve}
-    | {np.correlate, np.sort, np.argsort, np.searchsorted, np.cov, np.median, np.percentile}
-    | {np.quantile, np.average, np.ptp, np.nansum, np.nanmean, np.trace, np.trapezoid, np.polyval}
-    | {np.ediff1d, np.block, np.sinc, np.unwrap, np.bincount, np.delete, np.insert}
-    | {np.take, np.take_along_axis, np.select, np.append, np.column_stack, np.ndarray.clip}
-    | {np.linalg.qr, np.linalg.eigh, np.linalg.eig, np.linalg.svd, np.linalg.slogdet}
-    | {np.linalg.lstsq, np.linalg.multi_dot}
+    {np.ndarray, np.linalg.norm, np.linalg.eigvalsh, np.linalg.pinv, np.gradient, np.interp}
+    | {np.convolve, np.correlate, np.searchsorted, np.cov, np.median, np.percentile, np.quantile}
+    | {np.average, np.ptp, np.nansum, np.nanmean, np.trapezoid, np.polyval, np.ediff1d, np.block}
+    | {np.sinc, np.unwrap, np.bincount, np.delete, np.insert, np.take_along_axis, np.select}
+    | {np.append, np.column_stack, np.linalg.qr, np.linalg.eigh, np.linalg.eig, np.linalg.svd}
+    | {np.linalg.slogdet, np.linalg.lstsq, np.linalg.multi_dot}
 )
 
 _NEW_OF_SCIPY = frozenset({"cho_factor", "eigh", "lu_factor", "svd"})
@@ -140,14 +135,16 @@ def method_of_number(classes: frozenset[type], name: str) -> Any:
     return found.pop() if len(found) == 1 and is_known else None
 
 
-def makes_new(f: Any) -> bool:
-    """Whether a function returns an array, or several, that share memory with no other."""
+def makes_new(op: Op) -> bool:
+    """Whether a call returns an array, or several, that share memory with no other."""
+    f: Any = op.f
     module = getattr(f, "__module__", None) or ""
     if isinstance(f, np.ufunc) or f in _NEW or module == "_operator":
         return True
     if module.startswith("scipy.linalg.") and f.__name__ in _NEW_OF_SCIPY:
         return True
-    return facts_of(f).is_own
+    options = {name: known(v) for name, v in op.options.items()}
+    return is_new_memory(function_of(f), tuple(map(known, op.args)), options)
 
 
 def is_pure(f: Any) -> bool:
@@ -178,3 +175,14 @@ def is_own_rule(rule: Any) -> bool:
     function = getattr(rule, "function", None) or next(filter(None, written), None)
     author = getattr(function, "without_lists", function)
     return (getattr(author, "__module__", None) or "").partition(".")[0] == "chainrules"
+
+
+def is_of_special(f: Any) -> bool:
+    """Whether a function is one of `scipy.special`."""
+    own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
+    return own is not None and own is f
+
+
+def is_joiner(x: Any) -> bool:
+    """Whether it joins arrays that it is given as an index."""
+    return x is np.r_ or x is np.c_

@@ -28,7 +28,6 @@ from autodiff.structured.native.llvm.code import (
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import Tape
 from autodiff.structured.native.names import Names
-from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import (
@@ -182,14 +181,8 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     words: list[Any] = []
     for name in part.results:
         x, kind = statements.read(name), part.kinds[name]
-        if kind.is_list:
-            words.append(b.ptrtoint(x.address, I64))
-        elif kind.is_array:
-            words += [b.ptrtoint(x.address, I64), *x.shape, *x.strides]
-        else:
-            number = statements.scalars.number(x)
-            words += code.as_words(statements.scalars.converted(number, letter_of(kind)))
-            words += [tag_of(code, number)] if has_tag(kind) else []
+        is_address = kind.is_list or kind.is_array
+        words += statements.as_words(x if is_address else statements.scalars.number(x), kind)
     for k, word in enumerate(words):
         code.set_word(out, k, word)
     if statements.forward:

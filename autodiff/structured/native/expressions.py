@@ -24,6 +24,7 @@ from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
+from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.numbers.scalars import (
     BINARY,
     OF_ARRAYS,
@@ -51,12 +52,17 @@ from autodiff.structured.native.values import (
 from autodiff.structured.runtime_calls import (
     add_at,
     cholesky_back,
+    convolve_back,
+    cumprod_back,
     cumsum_back,
     diagonal_of,
     extremum_back,
     fitted,
     gather,
     inner,
+    interp_back_to_nodes,
+    interp_back_to_places,
+    interp_back_to_values,
     last_written,
     norm_back,
     number,
@@ -166,12 +172,8 @@ class Expressions(SweepCalls):
         """Read an operator."""
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
             return Repeated(self.on_list(node.left).parts, self.integer(node.right))
-        f = BINARY.get(type(node.op))
-        if isinstance(node.op, ast.MatMult):
-            f = operator.matmul
-        if f is None:
-            raise UnsupportedError(f"operator {type(node.op).__name__} in machine code")
-        return self.call(f, [self.expression(node.left), self.expression(node.right)])
+        sides = [self.expression(node.left), self.expression(node.right)]
+        return self.call(BINARY[type(node.op)], sides)
 
     def on_compare(self, node: ast.Compare) -> Any:
         """Read a comparison, or several that stand in a row."""
@@ -281,18 +283,12 @@ class Expressions(SweepCalls):
         if self.is_mask(base, parts):
             return self.chosen(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
-            return self.taken(base, self.vector_of_places(parts))
+            return self.taken(self.selection(base, parts))
         return self.indexing.part(base, parts, ast.unparse(node))
 
     def indices(self, node: ast.Subscript) -> list:
         """Read an index, part by part."""
         return [self._index(p) for p in parts_of(node.slice)]
-
-    def vector_of_places(self, parts: list) -> Array:
-        """Return the one vector of places that an index is."""
-        if len(parts) > 1 or not isinstance(parts[0], Array) or len(parts[0].shape) > 1:
-            raise UnsupportedError("an array as one of several indices")
-        return parts[0]
 
     def is_mask(self, base: Array, parts: list) -> bool:
         """Whether an index is an array of truth values, one for each element."""
@@ -409,7 +405,7 @@ class Expressions(SweepCalls):
         if not kind.is_array:
             raise UnsupportedError(f"{name_of(f)} in machine code")
         is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
-        if not (is_written or f in STRONG | OF_ARRAYS):
+        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS):
             ufunc = facts_of(f).ufunc
             if ufunc is None:
                 raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
@@ -419,11 +415,11 @@ class Expressions(SweepCalls):
         """``add_at(shadow, s_[places], x)`` and ``last_written(shadow, s_[places])``."""
         shadow, index = self.expression(node.args[0]), node.args[1]
         assert isinstance(index, ast.Subscript)
-        places = self.vector_of_places(self.indices(index))
+        selected = self.selection(shadow, self.indices(index))
         if f is last_written:
-            return self.last_written(shadow, places)
+            return self.last_written(selected)
         x = self.expression(node.args[2])
-        return self.put_at(shadow, places, self.apart(shadow.group, x), operator.add)
+        return self.put_at(selected, self.apart(shadow.group, x), operator.add)
 
     # -- writes ------------------------------------------------------------------------------------
 
@@ -468,6 +464,15 @@ _OWN: dict[Any, Callable] = {
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
     **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
+    **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.running_products),
+    **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.sorted_places),
+    cumprod_back: Expressions.on_cumprod_back,
+    **dict.fromkeys([np.searchsorted, np.ndarray.searchsorted], Expressions.found_places),
+    np.convolve: Expressions.convolved, convolve_back: Expressions.on_convolve_back,
+    np.interp: Expressions.interpolated,
+    interp_back_to_places: Expressions.on_interp_back_to_places,
+    interp_back_to_values: Expressions.on_interp_back_to_values,
+    interp_back_to_nodes: Expressions.on_interp_back_to_nodes,
     np.linalg.cholesky: Expressions.cholesky,
     norm_back: Expressions.on_norm_back, prod_back: Expressions.on_prod_back,
     np.linalg.solve: Expressions.solved,

@@ -31,15 +31,7 @@ class Indexing:
             How the part is written.
         """
         code = self.code
-        given = sum(1 for part in index if part is not None and part is not Ellipsis)
-        if given > len(a.shape) or index.count(Ellipsis) > 1:
-            raise UnsupportedError("an index of too many axes")
-        rest = len(a.shape) - given
-        if Ellipsis in index:
-            k = index.index(Ellipsis)
-            index = [*index[:k], *[slice(None)] * rest, *index[k + 1 :]]
-        else:
-            index = [*index, *[slice(None)] * rest]
+        index = self.completed(index, a)
         shape: list[Any] = []
         strides: list[Any] = []
         address, axis = a.address, 0
@@ -66,6 +58,15 @@ class Indexing:
         if not shape:
             return address
         return Array(a.dtype, address, shape, strides, a.group, text)
+
+    def completed(self, index: list, a: Array) -> list:
+        """Return an index with a part for each axis, without Ellipsis."""
+        at = [k for k, part in enumerate(index) if part is Ellipsis]
+        rest = len(a.shape) - sum(part is not None for part in index) + len(at)
+        if rest < 0 or len(at) > 1:
+            raise UnsupportedError("an index of too many axes")
+        (k,) = at or [len(index)]
+        return [*index[:k], *[slice(None)] * rest, *index[k + 1 :]]
 
     def place(self, i: Any, n: Any) -> Any:
         """Return an index that counts from the start; leave where it is out of bounds."""

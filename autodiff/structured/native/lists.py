@@ -43,7 +43,16 @@ class Lists(Places):
 
     state: Any
 
-    # -- items as words ----------------------------------------------------------------------------
+    # -- values and items as words -----------------------------------------------------------------
+
+    def as_words(self, x: Number | Array | List, kind: Kind) -> list:
+        """Return a value as words: where it lies, and in which form, or a number with its class."""
+        if isinstance(x, List):
+            return [self.b.ptrtoint(x.address, I64)]
+        if isinstance(x, Array):
+            return [self.b.ptrtoint(x.address, I64), *x.shape, *x.strides]
+        words = self.code.as_words(self.scalars.converted(x, letter_of(kind)))
+        return [*words, tag_of(self.code, x)] if has_tag(kind) else words
 
     def words_of(self, items: Items, x: Any) -> list:
         """Return an item as words."""
@@ -52,7 +61,7 @@ class Lists(Places):
             x = self.made_list(items.inner, x.parts) if isinstance(x, Several) else x
             if not isinstance(x, List):
                 raise UnsupportedError("a list of lists and others in machine code")
-            return [b.ptrtoint(x.address, I64)]
+            return self.as_words(x, kind)
         if kind.is_array:
             if isinstance(x, Tree):
                 x = self.elementwise.computed(x, memory.KEPT)
@@ -61,7 +70,7 @@ class Lists(Places):
             side_by_side = self.code.whole(x.dtype.itemsize)
             apart = b.not_(self.code.equal(x.strides[-1], side_by_side))
             self.code.exit_if(b.and_(apart, self.code.less(self.code.whole(1), x.shape[-1])))
-            return [b.ptrtoint(x.address, I64), *x.shape, *x.strides]
+            return self.as_words(x, kind)
         number = self.scalars.number(x)
         letter = letter_of(kind)
         is_whole = isinstance(number, Number) and number.letter in "ib"
@@ -69,8 +78,7 @@ class Lists(Places):
             raise UnsupportedError("a list of several kinds of numbers in machine code")
         if letter not in "ib" and is_whole and (int not in kind.classes or number.letter == "b"):
             raise UnsupportedError("a list of several kinds of numbers in machine code")
-        words = self.code.as_words(self.scalars.converted(number, letter))
-        return [*words, tag_of(self.code, number)] if has_tag(kind) else words
+        return self.as_words(number, kind)
 
     def of_words(self, items: Items, words: list) -> Any:
         """Return an item that is given as words."""

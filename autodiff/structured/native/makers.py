@@ -268,22 +268,6 @@ class Makers:
         blas.solve(self.code, letter, a.address, columns.address, n, y.shape[1], pivots)
         return e.computed(e.transposed(columns), self.store_of_new())
 
-    def running_sums(self, x: Any, *others: Any, **options: Any) -> Array:
-        """Return the sums of the elements of a vector up to each."""
-        e, code, b = self.elementwise, self.code, self.b
-        x = e.at_hand(x)
-        if others or options or len(x.shape) != 1 or x.dtype != np.float64:
-            raise UnsupportedError("running sums like these in machine code")
-        made, place = e.made(x.dtype, x.shape, self.store_of_new()), code.variable(TYPES["d"])
-        b.store(ir.Constant(TYPES["d"], 0.0), place)
-        with code.counted(x.shape[0]) as i:
-            value = e.read(x.dtype, code.at(x.address, b.mul(i, x.strides[0]))).value
-            is_first = code.equal(i, code.whole(0))
-            found = b.select(is_first, value, b.fadd(b.load(place, typ=TYPES["d"]), value))
-            b.store(found, place)
-            b.store(found, code.at(made.address, b.mul(i, made.strides[0])))
-        return made
-
     def cholesky(self, a: Any, **options: Any) -> Array:
         """Return the Cholesky factor of a matrix, of which the lower triangle is read."""
         if options:

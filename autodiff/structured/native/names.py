@@ -41,7 +41,10 @@ class Names:
     dense : dict
         Name of an array → the axis along which its elements lie side by side, if that is known.
     ones : dict
-        Name of an array → its axes that always have one element: others are not broadcast.
+        Name of an array → its axes that have had one element in all runs: others are not broadcast.
+    expected_ones : dict
+        Name of a variable → its axes that have one element wherever it is bound, as the operations
+        tell.
     pushed_ones : dict
         The same of what the forward function pushes.
     shapes : dict
@@ -76,8 +79,13 @@ class Names:
                 self._slot(slot)
         self._flags(program.body)
         self.ones: dict[str, set[int]] = {}
+        self.expected_ones = _expected_ones(program)
         self.pushed_ones: dict[str, set[int]] = {}
         self.dense = self._dense(program, old_name, layouts)
+
+    def ones_of(self, name: str) -> set[int]:
+        """Return the axes of a variable that have one element; who binds it checks that."""
+        return self.ones.get(name, set()) | self.expected_ones.get(name, set())
 
     def _dense(
         self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
@@ -179,6 +187,25 @@ def _is_typed(memory: Memory) -> bool:
     while memory.of_items is not None and memory.items is not None and memory.items.is_list:
         memory = memory.of_items.root()
     return memory.items is not None and not (memory.items.is_dict or memory.items.is_table)
+
+
+def _expected_ones(program: Program) -> dict[str, set[int]]:
+    """Return the axes of variables that have one element in all values that they are bound to."""
+    given = set(program.parameters)
+    writes = [
+        (slot, v)
+        for block in blocks_of(program.body)
+        for slot, v in block.writes.items()
+        if v.kind.is_array and slot not in given
+    ]
+    found = {slot: set(range(v.kind.ndim)) for slot, v in writes}
+    while True:
+        before = dict(found)
+        for slot, v in writes:
+            is_read = v.op.code == "read"
+            found[slot] = found[slot] & (found.get(v.op.data, set()) if is_read else v.kind.ones)
+        if found == before:
+            return {slot.name: axes for slot, axes in found.items() if axes}
 
 
 def _is_dense(v: Value, odd: set[Slot]) -> bool:

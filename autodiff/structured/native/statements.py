@@ -101,7 +101,7 @@ class Statements(Variables):
             self.put_chosen(base, parts[0], value, f)
             return
         if any(isinstance(p, Array) for p in parts):
-            self.put_at(base, self.vector_of_places(parts), self.apart(base.group, value), f)
+            self.put_at(self.selection(base, parts), self.apart(base.group, value), f)
             return
         found = self.part(base, target, parts)
         if isinstance(found, Array):
@@ -231,15 +231,14 @@ class Statements(Variables):
         if kind is None:
             raise UnsupportedError(f"{name} on the stack of machine code")
         if isinstance(value, List):
-            return [self.b.ptrtoint(value.address, I64)]
+            return self.as_words(value, kind)
         if kind.is_array:
             if isinstance(value, Tree):
                 value = self.elementwise.computed(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
                 raise UnsupportedError(f"{name} of another kind in machine code")
             self._note_ones(name, value.shape)
-            address = self.b.ptrtoint(value.address, I64)
-            return [address, *value.shape, *value.strides]
+            return self.as_words(value, kind)
         number = self.scalars.number(value)
         letter = letter_of(kind)
         if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):

@@ -103,11 +103,6 @@ class SweepCalls(Reductions):
             n = self.elementwise.summed_along(count, known, True, self.store_of_new())
         return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
 
-    def on_cumsum_back(self, g: Any) -> Array:
-        """``cumsum_back(g)``: the cotangent of a vector by that of its running sums."""
-        turned = self.indexing.flipped(self.elementwise.at_hand(g), range(1), "")
-        return self.indexing.flipped(self.running_sums(turned), range(1), "")
-
     def on_cholesky_back(self, g: Any, y: Any) -> Any:
         """``cholesky_back(g, y)``: L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, onto the triangle that is read."""
         e, store = self.elementwise, self.store_of_new()

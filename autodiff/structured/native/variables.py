@@ -116,7 +116,7 @@ class Variables(Expressions):
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
-            for k in self.names.ones.get(name, ()):
+            for k in self.names.ones_of(name):
                 sizes[k] = self.code.whole(1)
             if name in self.names.dense:
                 sizes[kind.ndim + self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
@@ -180,7 +180,7 @@ class Variables(Expressions):
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
                 raise UnsupportedError(f"{name} of another kind in machine code")
-            for k in self.names.ones.get(name, ()):
+            for k in self.names.ones_of(name):
                 self.elementwise.check_shape([value.shape[k]], [self.code.whole(1)])
             b.store(value.address, place.value)
             for p, n in zip(place.sizes, [*value.shape, *value.strides], strict=True):

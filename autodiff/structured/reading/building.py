@@ -44,6 +44,7 @@ from autodiff.structured.form.known_functions import (
     DIAGONALS,
     PURE,
     VIEWS,
+    is_joiner,
     is_pure,
     makes_new,
     ruled_entry,
@@ -399,8 +400,8 @@ class Builder:
         if (f in VIEWS and args[0].kind.is_array and kind.ndim) or of_matrix:
             return self.view(Op("view", args, f=f, options=options, data=CALLED), kind)
         value = self.made(Op("call", args, f=f, options=options), kind)
-        is_own = makes_new(f) or (
-            len(everything) == {np.diff: 1, np.ndarray.astype: 2}.get(f) and not options
+        is_own = makes_new(value.op) or (
+            f is np.ndarray.astype and len(everything) == 2 and not options
         )
         if kind.is_array and not is_own:
             values = without_tuples(everything)
@@ -419,7 +420,7 @@ class Builder:
                 parts.append(self.const(kind.value))
                 continue
             part = self.made(Op("part", [made], data=i), kind)
-            if kind.is_array and not makes_new(made.op.f):
+            if kind.is_array and not makes_new(made.op):
                 others = [*given, *[p for p in parts if p.kind.is_array]]
                 self.may_share += [(part, v) for v in others]
             parts.append(part)
@@ -608,4 +609,4 @@ def is_constant(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(is_constant, x))
     is_one = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
-    return is_one or is_member(x)
+    return is_one or is_member(x) or is_joiner(x)

@@ -9,8 +9,8 @@ import numpy as np
 
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
-from autodiff.structured.form.known_functions import function_of, is_own_rule
-from autodiff.structured.reading import numpy_functions as made
+from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
+from autodiff.structured.reading import numpy_functions as made, scipy_functions as of_scipy
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
 
@@ -254,6 +254,102 @@ def _in_lists(args: list, given: dict[str, Any]) -> Found:
     return (functions[a.kind.ndim], args) if is_one else None
 
 
+def _appended(args: list, given: dict[str, Any]) -> Found:
+    both = list(map(_vector, args))
+    return None if given or len(both) != 2 or None in both else (made.append_to, both)
+
+
+def _spaced(args: list, given: dict[str, Any]) -> Found:
+    named = dict(zip(("start", "stop", "num"), args, strict=False)) | given
+    if not named.keys() <= {"start", "stop", "num"} or len(named) < len(args) + len(given):
+        return None
+    ends, n = [named.get("start"), named.get("stop")], named.get("num", 50)
+    are_ends = all(_is_float(x) or _is_integer(x) for x in ends)
+    return (made.spaced, [*ends, n]) if are_ends and (n == 50 or _is_integer(n)) else None
+
+
+def _weighted(args: list, given: dict[str, Any]) -> Found:
+    weights: Any = given.get("weights")
+    if len(args) != 1 or len(given) != 1 or not _is_floats(args[0]) or not _is_floats(weights):
+        return None
+    return (made.average, [args[0], weights]) if args[0].kind.ndim == weights.kind.ndim else None
+
+
+def _again(function: Callable) -> Callable:
+    def chosen(args: list, given: dict[str, Any]) -> Found:
+        is_one = len(args) == 2 and not given and _is_floats(args[0]) and args[0].kind.ndim == 1
+        return (function, args) if is_one and _is_integer(args[1]) else None
+
+    return chosen
+
+
+def _products(args: list, given: dict[str, Any]) -> Found:
+    functions = {1: made.kron_of_vectors, 2: made.kron}
+    ranks = {v.kind.ndim for v in args if _is_floats(v)}
+    if given or len(args) != 2 or len(ranks) > 1 or not all(map(_is_floats, args)):
+        return None
+    return (functions[ndim], args) if (ndim := ranks.pop()) in functions else None
+
+
+def _powers(args: list, given: dict[str, Any]) -> Found:
+    is_up = _known(given, "increasing", False)
+    is_one = given.keys() <= {"increasing"} and len(args) == 2 and type(is_up) is bool
+    if not is_one or not _is_floats(args[0]) or not _is_integer(args[1]):
+        return None
+    return made.powers_up if is_up else made.powers_down, args
+
+
+def _taken(args: list, given: dict[str, Any]) -> Found:
+    if len(args) != 2 or not given.keys() <= {"axis"} or not _is_floats(args[0]):
+        return None
+    a, indices = args
+    are_listed = type(indices) is Items and indices and all(map(_is_integer, indices))
+    is_array = type(indices) is Value and indices.kind.is_array and indices.kind.letter in "iu"
+    if not (are_listed or is_array or _is_integer(indices)):
+        return None
+    is_first = _is_first(a, _known(given, "axis", 0 if a.kind.ndim == 1 else None))
+    return None if is_first is None else (made.taken_first if is_first else made.taken_last, args)
+
+
+def _columns(args: list, given: dict[str, Any]) -> Found:
+    parts = args[0] if len(args) == 1 and isinstance(args[0], tuple) and not given else ()
+    are_columns = all(_is_floats(p) and p.kind.ndim < 3 for p in parts)
+    return (made.columns, args) if parts and are_columns else None
+
+
+def _powered(args: list, given: dict[str, Any]) -> Found:
+    function = _MATRIX_POWERS.get(known(args[1])) if len(args) == 2 and not given else None
+    if function is None or not _is_floats(args[0]) or args[0].kind.ndim != 2:
+        return None
+    return function, args[:1]
+
+
+def _normalized(function: Callable) -> Callable:
+    def chosen(args: list, given: dict[str, Any]) -> Found:
+        is_one = len(args) == 1 and _is_floats(args[0]) and given.keys() <= {"axis"}
+        axis = _known(given, "axis")
+        return (function, [args[0], axis]) if is_one and axis is not UNKNOWN else None
+
+    return chosen
+
+
+def _log_of_sum(args: list, given: dict[str, Any]) -> Found:
+    if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
+        return None
+    a, axis, keeps = args[0], _known(given, "axis"), _known(given, "keepdims", False)
+    if not keeps and (axis is None or (a.kind.ndim == 1 and axis in (0, -1))):
+        return of_scipy.logsumexp, args
+    if type(axis) is not int or type(keeps) is not bool or not -a.kind.ndim <= axis < a.kind.ndim:
+        return None
+    if keeps:
+        return of_scipy.logsumexp_along, [a, axis]
+    is_first = _is_first(a, axis)
+    if is_first is None:
+        return None
+    return of_scipy.logsumexp_first if is_first else of_scipy.logsumexp_last, [a, axis]
+
+
+_MATRIX_POWERS = {2: made.squared, 3: made.cubed}
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 _OF_DIFF = frozenset({"axis", "prepend", "append"})
 _MOST_PARTS = 16  # of an array: each has a variable
@@ -277,7 +373,18 @@ _OTHERS: dict[Any, Callable] = {
     np.ndarray.tolist: _in_lists,
     np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
     np.var: _by_axes(made.var), np.ndarray.var: _by_axes(made.var),
+    np.append: _appended, np.linspace: _spaced, np.ptp: _by_axes(made.spread),
+    np.average: _weighted, np.tile: _again(made.tiled), np.repeat: _again(made.repeated),
+    np.ndarray.repeat: _again(made.repeated), np.kron: _products, np.vander: _powers,
+    np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
+    np.linalg.matrix_power: _powered,
 }  # fmt: skip
+
+_OF_SPECIAL: dict[str, Callable] = {
+    "softmax": _normalized(of_scipy.softmax), "log_softmax": _normalized(of_scipy.log_softmax),
+    "logsumexp": _log_of_sum,
+}  # fmt: skip
+"""The same for functions of `scipy.special`, which need not be loaded."""
 
 JOINED = frozenset({np.concatenate, np.hstack})
 """Functions that join vectors, and lists of numbers with them."""
@@ -300,7 +407,7 @@ READ = frozenset(_OTHERS)
 OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip, np.fill_diagonal}
 """Functions that make vectors of lists of numbers."""
 
-FUNCTIONS = frozenset(filter(callable, vars(made).values())) - {Any}
+FUNCTIONS = frozenset(filter(callable, [*vars(made).values(), *vars(of_scipy).values()])) - {Any}
 """Functions that are read in the place of others."""
 
 
@@ -309,7 +416,7 @@ def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Found:
 
     None where the call is read as it is.
     """
-    choose = _OTHERS.get(f)
+    choose = _OF_SPECIAL.get(f.__name__) if is_of_special(f) else _OTHERS.get(f)
     found = None if choose is None else choose(args, options)
     if found is None or f is np.full:
         return found
@@ -328,7 +435,7 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
         return False
     if resolved is None:
         return False
-    is_step = _OTHERS[f] is _rounded and resolved[0].kind == "non_differentiable"
+    is_step = _OTHERS.get(f) is _rounded and resolved[0].kind == "non_differentiable"
     return is_step or is_own_rule(resolved[0])
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.python_operators import BINARY, UNARY
 from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.ir import (
     Columns,
@@ -29,11 +30,12 @@ from autodiff.structured.form.kinds import (
     samples,
 )
 from autodiff.structured.form.known_functions import (
+    is_joiner,
     letter_of_text,
     part_of_text,
 )
 from autodiff.structured.reading.building import is_constant
-from autodiff.structured.reading.calls import Calls
+from autodiff.structured.reading.equality import Equality
 from autodiff.structured.reading.lists import is_key
 from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
@@ -41,47 +43,12 @@ from autodiff.structured.reading.scopes import (
 )
 from autodiff.structured.reading.sequences import is_sequence
 
-BINARY: dict[type, Callable] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: operator.pow,
-    ast.MatMult: operator.matmul,
-    ast.BitAnd: operator.and_,
-    ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor,
-    ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}
-_UNARY: dict[type, Callable] = {
-    ast.USub: operator.neg,
-    ast.UAdd: operator.pos,
-    ast.Not: operator.not_,
-    ast.Invert: operator.invert,
-}
-COMPARISONS: dict[type, Callable] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-METHODS: dict[type, str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "truediv", ast.MatMult: "matmul",
-    ast.Pow: "pow", ast.Mod: "mod", ast.FloorDiv: "floordiv", ast.BitAnd: "and", ast.BitOr: "or",
-    ast.BitXor: "xor",
-}  # fmt: skip
-_SAMENESS: dict[type, bool] = {ast.Eq: True, ast.Is: True, ast.NotEq: False, ast.IsNot: False}
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
 
 
-class Expressions(Calls):
+class Expressions(Equality):
     """Reads expressions."""
 
     # -- expressions -------------------------------------------------------------------------------
@@ -110,12 +77,10 @@ class Expressions(Calls):
 
     def on_binop(self, node: ast.BinOp) -> Value:
         """Read an operator between two operands."""
-        f = BINARY.get(type(node.op))
-        if f is None:
-            raise UnsupportedError(f"operator {type(node.op).__name__}")
+        name, f, _ = BINARY[type(node.op)]
         left, right = self.expression(node.left), self.expression(node.right)
         if is_object(left) or is_object(right):
-            found = self.operator_of(METHODS[type(node.op)], left, right)
+            found = self.operator_of(name, left, right)
             if found is NotImplemented:
                 raise UnsupportedError("an operator that an object does not have")
             return found
@@ -136,7 +101,7 @@ class Expressions(Calls):
 
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
         """Read an operator before its operand."""
-        f = _UNARY.get(type(node.op))
+        f = UNARY[type(node.op)].function
         made = self.expression(node.operand)
         if is_object(made) and isinstance(node.op, ast.USub):
             found = self.operator_of("neg", made, None)
@@ -147,7 +112,7 @@ class Expressions(Calls):
         if type(made) is Items:
             raise UnsupportedError("a list as a value")
         x = self.one(made)
-        if f is None or (f is operator.not_ and not x.kind.is_scalar):
+        if f is operator.not_ and not x.kind.is_scalar:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
 
@@ -155,67 +120,6 @@ class Expressions(Calls):
         """Read an expression that binds a variable."""
         self.bind(node.target.id, self.expression(node.value))
         return self.read(node.target.id)
-
-    def on_compare(self, node: ast.Compare) -> Value:
-        """Read a comparison, or a chain of them."""
-        return self._compared(self.expression(node.left), node.ops, node.comparators)
-
-    def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
-        b = self.expression(others[0])
-        first = self._comparison(ops[0], a, b)
-        if len(ops) == 1:
-            return first
-        if not first.kind.is_scalar:
-            raise UnsupportedError("a chain of comparisons of arrays")
-        return self.choose(first, lambda: self._compared(b, ops[1:], others[1:]), lambda: first)
-
-    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
-        f = COMPARISONS.get(type(op))
-        if all(type(v) is Value and v.kind.is_member for v in (a, b)) and type(op) in _SAMENESS:
-            test = self._same_member(a, b)
-            return test if _SAMENESS[type(op)] else self.call(operator.not_, [test])
-        if isinstance(op, (ast.Is, ast.IsNot)):
-            test = self.same_object(a, b)
-            if test is not NotImplemented:
-                return test if isinstance(op, ast.Is) else self.call(operator.not_, [test])
-        if isinstance(op, (ast.In, ast.NotIn)) and type(b) is Value and b.kind.is_table:
-            test = self.has_key(b, self.one(a))
-            return test if isinstance(op, ast.In) else self.call(operator.not_, [test])
-        if isinstance(op, (ast.In, ast.NotIn)) and type(b) is Named and is_key(known(self.one(a))):
-            return self.const((known(a) in b) is isinstance(op, ast.In))
-        if isinstance(op, (ast.In, ast.NotIn)) and type(b) in (tuple, Items):
-            test = self._is_among(self.one(a), b)
-            return test if isinstance(op, ast.In) else self.call(operator.not_, [test])
-        if f is None:
-            if all(map(_is_told, (a, b))) and isinstance(op, (ast.Is, ast.IsNot)):
-                same = known(a) is None and known(b) is None
-                if (known(a) is None) or (known(b) is None):
-                    return self.const(same is isinstance(op, ast.Is))
-            raise UnsupportedError(f"comparison {type(op).__name__}")
-        if type(a) is Value and type(known(a)) is str is type(known(b)):
-            return self.const(f(known(a), known(b)))
-        return self.binary(f, a, b)
-
-    def _is_among(self, x: Value, parts: tuple) -> Value:
-        """Read ``x in (1, 2)``, of integers or texts."""
-        found = self.const(False)
-        for part in map(self.one, parts):
-            if x.kind.is_integral and part.kind.is_integral:
-                test = self.call(operator.eq, [x, part])
-            elif type(known(x)) is str is type(known(part)):
-                test = self.const(known(x) == known(part))
-            else:
-                raise UnsupportedError("comparison In of what are no integers or texts")
-            found = self.call(operator.or_, [found, test])
-        return found
-
-    def _same_member(self, a: Value, b: Value) -> Value:
-        """Read whether two members of an enumeration are one; equal ones are."""
-        if a.kind.classes != b.kind.classes:
-            raise UnsupportedError("a comparison of members of two enumerations")
-        if a.kind.is_known and b.kind.is_known:
-            return self.const(known(a) is known(b))
-        return self.made(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
@@ -333,6 +237,8 @@ class Expressions(Calls):
             return base[key]
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(node.slice))
+        if type(base) is Value and is_joiner(known(base)):
+            return self._joined_by(known(base), node.slice)
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
@@ -347,6 +253,16 @@ class Expressions(Calls):
         if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def _joined_by(self, joiner: Any, node: ast.expr) -> Value:
+        """Read ``np.r_[...]`` or ``np.c_[...]``, of numbers, vectors and matrices."""
+        parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
+        if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
+            raise UnsupportedError("a text or slice in np.r_ or np.c_")
+        if joiner is np.c_:
+            return self.called(np.column_stack, [parts], {})
+        vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
+        return self.called(np.concatenate, [tuple(vectors)], {})
 
     def _bounds(self, node: ast.Slice) -> list[Value]:
         """Return the bounds of a slice; None for one that is not given."""
@@ -446,9 +362,3 @@ class Expressions(Calls):
         returned = flat(self.program.returned)
         if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
             raise UnsupportedError("a view without axes that is returned or changed")
-
-
-def _is_told(v: Any) -> bool:
-    if isinstance(v, tuple):
-        return False
-    return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

@@ -348,3 +348,101 @@ def reflected_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> 
 def mirrored_frame(a: Any, above: Any, below: Any, before: Any, after: Any) -> Any:
     """Return a matrix between its own parts backwards, the ends twice."""
     return mirrored(mirrored(a, above, below).T, before, after).T
+
+
+def append_to(a: Any, b: Any) -> Any:
+    """Return a vector behind another."""
+    return np.concatenate((a, b))
+
+
+def spaced(start: Any, stop: Any, n: Any) -> Any:
+    """Return numbers at equal distances, both ends among them."""
+    assert n > 1
+    x = np.arange(n) * ((stop - start) / (n - 1)) + start
+    x[n - 1] = stop
+    return x
+
+
+def spread(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
+    """Return the largest minus the smallest element."""
+    return np.max(a, axis=axis, keepdims=keepdims) - np.min(a, axis=axis, keepdims=keepdims)
+
+
+def average(a: Any, weights: Any) -> Any:
+    """Return the mean with a weight for each element."""
+    total = np.sum(weights)
+    assert total != 0.0
+    return np.sum(a * weights) / total
+
+
+def tiled(a: Any, n: Any) -> Any:
+    """Return a vector again and again."""
+    m = len(a)
+    assert n >= 0
+    out = np.empty(n * m)
+    for k in range(n):
+        out[k * m : (k + 1) * m] = a
+    return out
+
+
+def repeated(a: Any, n: Any) -> Any:
+    """Return a vector with each element again and again."""
+    assert n >= 0
+    return np.ravel(a[:, None] * np.ones((1, n)))
+
+
+def kron(a: Any, b: Any) -> Any:
+    """Return the products of each element of a matrix with another one."""
+    m, n = a.shape
+    p, q = b.shape
+    return np.reshape(a[:, None, :, None] * b[None, :, None, :], (m * p, n * q))
+
+
+def kron_of_vectors(a: Any, b: Any) -> Any:
+    """Return the products of each element of a vector with another one."""
+    return np.ravel(a[:, None] * b)
+
+
+def powers_up(x: Any, n: Any) -> Any:
+    """Return a matrix with the powers of a vector from 0 on."""
+    assert n > 0
+    out = np.empty((len(x), n))
+    out[:, 0] = 1.0
+    for k in range(1, n):
+        out[:, k] = out[:, k - 1] * x
+    return out
+
+
+def powers_down(x: Any, n: Any) -> Any:
+    """Return a matrix with the powers of a vector down to 0."""
+    assert n > 0
+    out = np.empty((len(x), n))
+    out[:, n - 1] = 1.0
+    for k in range(1, n):
+        out[:, n - 1 - k] = out[:, n - k] * x
+    return out
+
+
+def taken_first(a: Any, indices: Any) -> Any:
+    """Return rows, or elements of a vector."""
+    return a[indices]
+
+
+def taken_last(a: Any, indices: Any) -> Any:
+    """Return columns."""
+    return a[..., indices]
+
+
+def columns(parts: Any) -> Any:
+    """Return a matrix of vectors as columns, and of matrices, side by side."""
+    return np.concatenate([p if p.ndim == 2 else p[:, None] for p in parts], axis=1)
+
+
+def squared(a: Any) -> Any:
+    """Return the second power of a matrix."""
+    return a @ a
+
+
+def cubed(a: Any) -> Any:
+    """Return the third power of a matrix."""
+    return (a @ a) @ a

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.python_operators import BINARY
 from autodiff.structured.form.indices import (
     arrays_in,
     has_arrays,
@@ -36,7 +37,7 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.comprehensions import Comprehensions
-from autodiff.structured.reading.expressions import BINARY, METHODS, PARTS
+from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.lists import (
     as_list,
@@ -282,9 +283,7 @@ class Statements(Comprehensions):
 
     def on_augassign(self, node: ast.AugAssign) -> None:
         """Read an operator that changes a variable or an item."""
-        f = BINARY.get(type(node.op))
-        if f is None:
-            raise UnsupportedError(f"operator {type(node.op).__name__}")
+        sign, f, _ = BINARY[type(node.op)]
         name, scope = self._variable_of(node.target), self.scope
         while name in scope.outer:
             scope = scope.parent
@@ -301,8 +300,8 @@ class Statements(Comprehensions):
         elif name is not None:
             old, bind = self.expression(node.target), functools.partial(self.bind, name)
         if name is not None and is_object(old):
-            found = self.operator_of(METHODS[type(node.op)], old, self.expression(node.value))
-            if found is NotImplemented or self.has_method(old, f"__i{METHODS[type(node.op)]}__"):
+            found = self.operator_of(sign, old, self.expression(node.value))
+            if found is NotImplemented or self.has_method(old, f"__i{sign}__"):
                 raise UnsupportedError("an operator that an object does not have")
             bind(found)
             return

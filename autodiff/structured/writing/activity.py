@@ -85,7 +85,7 @@ def parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
         return held.get(op.data, set())
     if op.code == "item":  # whatever was put into the list
         return {s for s in held if s.memory is not None and s.memory.root() is v.memory.root()}  # type: ignore[union-attr]
-    if op.code in ("load", "join") or (op.code == "call" and makes_new(op.f)):
+    if op.code in ("load", "join") or (op.code == "call" and makes_new(op)):
         return set()
     given = [a for a in (*op.args, *op.options.values()) if a.kind.is_array or a.kind.parts]
     return set[Slot]().union(*[parameters_of(a, held) for a in given])

@@ -168,7 +168,8 @@ def _by_backs(s: Any, op: Op, g: str, backs: dict[int, Back]) -> None:
     terms = []
     for j in wanted:
         read = [e.need(op.args[i - 1] if i else op.out) for i in backs[j].reads]
-        terms.append(f"{e.constants.name(backs[j].function)}({', '.join([g, *read])})")
+        given = [g, *read, *map(repr, backs[j].options)]
+        terms.append(f"{e.constants.name(backs[j].function)}({', '.join(given)})")
     for k, term in enumerate(terms[:-1]):  # before anything is added
         s.out.add(f"p{k} = {term}")
         terms[k] = f"p{k}"

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.ir import (
     LIST_WRITES,
@@ -30,7 +31,7 @@ from autodiff.structured.writing.activity import (
 )
 from autodiff.structured.writing.changed_lists import change_list
 from autodiff.structured.writing.rules.calls_without_rules import is_display
-from autodiff.structured.writing.writer import PREFIXES, SYMBOLS, Pushed, Source, Writer
+from autodiff.structured.writing.writer import Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
 
 _NEW = ("call", "part", "load", "list", "dict", "item", "join")  # each makes what has a shadow
@@ -446,7 +447,7 @@ class ForwardWriter(Writer):
         """Return the operator in place that changes a part of an array, if a write is one."""
         base, value, *at = op.args
         made = value.op
-        sign = SYMBOLS.get(made.f)
+        sign = SIGNS.get(made.f)
         if op.code != "store" or value not in self.inlined or sign not in ("*", "/", "-", "+"):
             return None
         if self.for_machine or self.compares_all or value.kind.dtype != base.kind.dtype:
@@ -495,4 +496,4 @@ def _is_checked(op: Op) -> bool:
         return False
     if getattr(op.f, "__module__", None) == "math" or is_display(op):
         return False  # its class depends on those of the arguments alone
-    return op.f not in SYMBOLS and op.f not in PREFIXES
+    return op.f not in SIGNS and op.f not in PREFIXES

@@ -84,7 +84,7 @@ def _fixed(op: Op) -> Iterator[Memory]:
     if isinstance(op.rule, Bound) and getattr(op.rule.rule, "subscripts", None):
         yield from (v.memory.root() for v in given if v.kind.ndim > 1)  # type: ignore[union-attr]
     made = op.out.memory.root() if op.out is not None and op.out.memory is not None else None
-    may_be_view = op.code == "call" and made in roots and not makes_new(op.f)
+    may_be_view = op.code == "call" and made in roots and not makes_new(op)
     if may_be_view or any(v.kind.has_items for v in (*given, op.out) if v):
         yield from roots
         if made is not None:

@@ -99,7 +99,7 @@ def _key_of(op: Op) -> tuple | None:
 def _is_only_read(op: Op) -> bool:
     """Whether an operation makes an array that is read alone, as a whole and in its block."""
     v: Any = op.out
-    if op.code != "call" or not v.kind.is_array or not makes_new(op.f):
+    if op.code != "call" or not v.kind.is_array or not makes_new(op):
         return False
     memory = v.memory.root()
     return not (memory.is_written or memory.is_indexed or memory.leaves_block)

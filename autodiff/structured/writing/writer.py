@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.functions import SIGNS, UFUNC_OF
+from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.form.ir import Block, For, If, Op, Program, Slot, Value, While, flat
 from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
@@ -21,26 +21,8 @@ from autodiff.structured.writing.plain_floats import PlainFloats
 from autodiff.structured.writing.rules.partial_source import Constants
 from autodiff.structured.writing.shapes import Shapes
 
-SYMBOLS: dict[Any, str] = {
-    **{f: SIGNS[ufunc] for f, ufunc in UFUNC_OF.items() if ufunc in SIGNS and f is not ufunc},
-    operator.floordiv: "//",
-    operator.mod: "%",
-    operator.pow: "**",
-    operator.matmul: "@",
-    operator.and_: "&",
-    operator.or_: "|",
-    operator.xor: "^",
-    operator.lshift: "<<",
-    operator.rshift: ">>",
-}
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
 _ATTRIBUTE_VIEWS = ("T", "real", "imag")
-PREFIXES: dict[Any, str] = {
-    operator.neg: "-",
-    operator.pos: "+",
-    operator.not_: "not ",
-    operator.invert: "~",
-}
 _LITERALS = (bool, int, float, str, type(None))
 _AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
 
@@ -195,7 +177,7 @@ class Writer:
             return "(" + "".join(f"{a}, " for a in args) + ")"
         if op.code == "part":
             return f"{args[0]}[{op.data}]"
-        symbol = SYMBOLS.get(op.f)
+        symbol = SIGNS.get(op.f)
         if symbol is not None:
             return f"({args[0]} {symbol} {args[1]})"
         if op.f in PREFIXES:

@@ -18,6 +18,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import ArgumentError, System, array_of_objects, system_of
+from autodiff.python_operators import ARITHMETIC
 
 _BASES = (np.ndarray, np.generic, complex, float, int)
 # What may be overridden, since no computation uses it: creation, copying, storage, printing.
@@ -35,7 +36,7 @@ _HARMLESS = frozenset(
 _ARITHMETIC = frozenset(
     f"__{side}{name}__"
     for side in ("", "r")
-    for name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul")
+    for name in ("divmod", *[o.name for o in ARITHMETIC.values()])
 ) | {"__abs__", "__complex__", "__float__", "__neg__", "__pos__"}
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
 _OTHER_ARRAYS = {"matrix": "a np.matrix"}

@@ -45,18 +45,14 @@ def test_a_forked_process_does_not_wait_for_threads_that_it_has_not(two_threads)
 
 @pytest.mark.parametrize("backend", ["python", "numba"])
 @pytest.mark.parametrize("n", [5, 300, 40_000])
+@pytest.mark.usefixtures("switching")
 def test_threads_that_call_one_function_do_not_share_memory(n, backend):
     compiled = compile(lambda x, w: gradient(_loss, x, w), backend=backend)
     rng = np.random.default_rng(0)
     given = [(rng.standard_normal(n), float(w)) for w in rng.standard_normal(8)]
     expected = [gradient(_loss, *args) for args in given]
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    try:
-        with concurrent.futures.ThreadPoolExecutor(4) as pool:
-            found = list(pool.map(lambda args: compiled(*args), given * 5))
-    finally:
-        sys.setswitchinterval(interval)
+    with concurrent.futures.ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda args: compiled(*args), given * 5))
     for k, (x_bar, w_bar) in enumerate(found):
         np.testing.assert_allclose(x_bar, expected[k % 8][0], rtol=1e-10, atol=1e-12)
         assert w_bar == pytest.approx(expected[k % 8][1], rel=1e-10)

@@ -8,7 +8,6 @@ import functools
 import math
 import multiprocessing
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable
@@ -175,6 +174,7 @@ def test_threads_that_write_into_one_array_are_refused() -> None:
         gradient(in_threads(filled), np.linspace(0.5, 1.0, 4))
 
 
+@pytest.mark.usefixtures("switching")
 def test_threads_that_record_on_one_tape() -> None:
     """Wherever one thread gives way to another, each value keeps its own place on the tape."""
     x = np.linspace(0.5, 1.0, 4)
@@ -185,13 +185,8 @@ def test_threads_that_record_on_one_tape() -> None:
     expected = gradient(lambda x: f(x, map), x)
     threaded = in_threads(f)
 
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        for _ in range(20):
-            np.testing.assert_allclose(gradient(threaded, x), expected)
-    finally:
-        sys.setswitchinterval(interval)
+    for _ in range(20):
+        np.testing.assert_allclose(gradient(threaded, x), expected)
 
 
 def test_modes_belong_to_a_thread() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import ModuleType
@@ -81,14 +81,6 @@ def module(folder: Path, name: str) -> ModuleType:
     path = folder / f"{name}.py"
     path.write_text(SOURCE)
     return module_from(path)
-
-
-@pytest.fixture
-def switching() -> Iterator[None]:
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def all_ways(f: Callable, x: np.ndarray) -> list[Any]:

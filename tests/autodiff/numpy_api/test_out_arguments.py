@@ -96,6 +96,30 @@ def first_out(x):
     return a * 2 + made[1]
 
 
+def in_a_tuple(x, y):
+    made = np.cos(x * y)
+    np.multiply(x, y, out=(made,))
+    return made * 2
+
+
+def in_a_tuple_where(x):
+    made = np.cos(x)
+    np.exp(x, out=(made,), where=V > 0)
+    return made * x
+
+
+def both_traced(x):
+    a, b = np.cos(x), np.sin(x)
+    np.modf(x, out=(a, b))
+    return a * x + b
+
+
+def of_a_list_where(x):
+    made = np.cos(x)
+    np.add(x, [x[0], 2.0, x[1], x[2]], out=made, where=V > 0)
+    return made * x
+
+
 def into_itself(x):
     y = np.copy(x)
     np.exp(y, out=y)
@@ -121,6 +145,10 @@ OUTS = [
     ("where, two outputs", lambda x: np.modf(x, where=V > 0, out=(np.zeros(4), None))[0], V),
     ("where true", lambda x: np.sin(x, where=True), V),
     ("a tuple", lambda x: np.sin(x, out=(np.zeros(4),)), V),
+    ("a tuple of a traced one", in_a_tuple, V, P),
+    ("a tuple and where", in_a_tuple_where, V),
+    ("two traced outputs", both_traced, V),
+    ("a list and where", of_a_list_where, V),
     ("two outputs", two_outs, V),
     ("the first of two outputs", first_out, V),
     ("into itself", into_itself, V),

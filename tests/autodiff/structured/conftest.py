@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import autodiff
@@ -55,6 +56,38 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(calls.Run, "__init__", noted)
     return made
+
+
+@pytest.fixture
+def check_program(runs: list[str], traced: Callable) -> Callable:
+    """Compare gradients by a program with those of tracing."""
+
+    def check(f: Callable, *args: Any, rtol: float, atol: float) -> None:
+        found = autodiff.gradient(f, *args)
+        assert f.__name__ in runs
+        for x, y in zip(found, traced(f, *args), strict=True):
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=atol)
+
+    return check
+
+
+@pytest.fixture
+def check_two_calls(runs: list[str], traced: Callable) -> Callable:
+    """Compare two calls of a program with tracing; the value has the bits of the function's."""
+
+    def check(f: Callable, *args: Any) -> None:
+        def loss(*args: Any) -> Any:
+            return f(*args) * 1.0
+
+        expected = traced(loss, *args)
+        for _ in range(2):
+            value, found = autodiff.value_and_gradient(loss, *args)
+            assert value == loss(*args)
+            for x, y in zip(found, expected, strict=True):
+                np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11 * np.abs(y).max())
+        assert runs.count(f.__name__) == 2
+
+    return check
 
 
 @pytest.fixture

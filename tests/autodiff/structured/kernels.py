@@ -6,6 +6,13 @@ from typing import Any
 import numpy as np
 
 
+def arguments(n: int) -> list[np.ndarray]:
+    """Two vectors and a matrix for the kernels."""
+    a = 0.4 * np.sin(np.arange(float(n)) + 0.3)
+    b = 0.5 * np.cos(np.arange(float(n)) * 1.1)
+    return [a, b, 0.3 * np.cos(0.7 * np.arange(float(n * n))).reshape(n, n)]
+
+
 def stencil(a, b, m):
     for _ in range(4):
         b[1:-1] = 0.33 * (a[:-2] + a[1:-1] * a[1:-1] + a[2:])

@@ -10,6 +10,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.runtime import Structured
+from tests.helpers import check_gradient, define
 
 X = np.array([0.3, -0.7, 0.5, 1.2, 0.1, -0.2, 0.9, 0.4])
 Y = np.cos(np.arange(8.0))
@@ -130,3 +131,39 @@ def test_the_sources() -> None:
     assert " *= y" in sweep
     assert "fill(0.0)" not in sweep
     assert forward.count(".copy()") == 1  # `s += a` need not be undone
+
+
+MADE_OF_ANOTHER = """
+def squares(x):
+    z = x * 1.0
+    y = np.array(z{})
+    for i in range(len(x)):
+        y[i] = y[i] * z[i] * 2.0
+    return np.sum(z * y)
+"""
+
+
+@pytest.mark.parametrize(
+    "options, is_copy",
+    [("", True), (", copy=True", True), (", copy=False", False), (", float, copy=None", False)],
+)
+def test_an_array_made_of_another_one_may_be_that_one(
+    options: str, is_copy: bool, runs: list[str]
+) -> None:
+    name = f"<made of another{options}>"
+    squares = define(MADE_OF_ANOTHER.format(options), name, {"np": np})["squares"]
+    check_gradient(squares, X)
+    assert ("squares" in runs) is is_copy
+
+
+def test_what_two_arrays_are_contracted_to_is_written_into(runs: list[str]) -> None:
+    def totals(x: Any) -> Any:
+        total = 0.0
+        for i in range(len(x)):
+            y = np.einsum("i,i->i", x, x)
+            y[i] = y[i] * x[i]
+            total += np.sum(y)
+        return total
+
+    check_gradient(totals, X)
+    assert "totals" in runs

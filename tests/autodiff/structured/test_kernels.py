@@ -15,15 +15,18 @@ from autodiff.structured import calls
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from tests.autodiff.structured.kernels import (
+    arguments,
     diagonal_after_writes,
     recurrence,
     reductions,
     small_matrices,
     stencil,
 )
+from tests.helpers import check_direction
 
 C = np.cos(np.arange(6.0))
 FACTOR = 0.3
+N = 6
 
 
 def factorization(a, b, m):
@@ -125,13 +128,6 @@ KERNELS = (stencil, recurrence, factorization, search, swapped, views, helpers, 
            reductions, small_matrices, diagonal_after_writes)  # fmt: skip
 
 
-def _arguments() -> list[np.ndarray]:
-    n = 6
-    a = 0.4 * np.sin(np.arange(float(n)) + 0.3)
-    b = 0.5 * np.cos(np.arange(float(n)) * 1.1)
-    return [a, b, 0.3 * np.cos(0.7 * np.arange(float(n * n))).reshape(n, n)]
-
-
 def _loss(kernel: Callable) -> Callable:
     def loss(a, b, m):
         a, b, m = a * 1.0, b * 1.0, m * 1.0
@@ -146,31 +142,20 @@ def test_a_program_gives_what_tracing_gives(
     kernel: Callable, runs: list[str], traced: Callable
 ) -> None:
     loss = _loss(kernel)
-    found = gradient(loss, *_arguments())
+    found = gradient(loss, *arguments(N))
     assert kernel.__name__ in runs
-    for x, y in zip(found, traced(loss, *_arguments()), strict=True):
+    for x, y in zip(found, traced(loss, *arguments(N)), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_differences(kernel: Callable) -> None:
-    loss = _loss(kernel)
-    found = gradient(loss, *_arguments())
-    rng = np.random.default_rng(3)
-    dots = [rng.normal(size=x.shape) for x in found]
-    h = 1e-6
-    ends = [
-        loss(*[x + k * h * d for x, d in zip(_arguments(), dots, strict=True)]) for k in (1, -1)
-    ]
-    expected = (ends[0] - ends[1]) / (2 * h)
-    np.testing.assert_allclose(
-        sum(np.sum(g * d) for g, d in zip(found, dots, strict=True)), expected, rtol=1e-6
-    )
+    check_direction(_loss(kernel), *arguments(N))
 
 
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_single_precision_stays(kernel: Callable, runs: list[str], traced: Callable) -> None:
-    given = [x.astype(np.float32) for x in _arguments()]
+    given = [x.astype(np.float32) for x in arguments(N)]
     found = gradient(_loss(kernel), *given)
     for x, y in zip(found, traced(_loss(kernel), *given), strict=True):
         assert x.dtype == y.dtype
@@ -193,7 +178,7 @@ def _squared(a, b, m):
 
 @pytest.mark.parametrize("kernel, keeps", [(_smoothed, False), (_squared, True)])
 def test_what_is_overwritten_is_kept_if_the_sweep_reads_it(kernel: Callable, keeps: bool) -> None:
-    program = Structured(kernel, (None,) * 3, tuple(_arguments()), (0, 1))
+    program = Structured(kernel, (None,) * 3, tuple(arguments(N)), (0, 1))
     assert (" = old" in program.source) is keeps
 
 
@@ -205,8 +190,8 @@ def _by_keyword(a, b, m):
 
 
 def test_sums_whose_argument_has_a_name(traced: Callable) -> None:
-    found = gradient(_by_keyword, *_arguments())
-    for x, y in zip(found, traced(_by_keyword, *_arguments()), strict=True):
+    found = gradient(_by_keyword, *arguments(N))
+    for x, y in zip(found, traced(_by_keyword, *arguments(N)), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
 
 
@@ -241,15 +226,15 @@ def _column_written(a, b, m):
 
 @pytest.mark.parametrize("kernel", [_row_and_matrix, _carried_rows, _column_written])
 def test_cotangents_have_the_shape_of_what_is_broadcast(kernel: Callable, runs: list[str]) -> None:
-    arguments = _arguments()
-    found = gradient(kernel, *arguments)
+    given = arguments(N)
+    found = gradient(kernel, *given)
     assert runs
-    for k, x in enumerate(arguments):
+    for k, x in enumerate(given):
         h = 1e-6
         for at in np.ndindex(x.shape):
             values = []
             for step in (h, -h):
-                moved = [y.copy() for y in arguments]
+                moved = [y.copy() for y in given]
                 moved[k][at] += step
                 values.append(kernel(*moved))
             slope = (values[0] - values[1]) / (2 * h)
@@ -275,16 +260,14 @@ def _noticed_by_the_sweep(a, b, m):
 
 @pytest.mark.parametrize("kernel", [_noticed_by_the_forward_function, _noticed_by_the_sweep])
 def test_only_what_was_broadcast_is_summed(kernel: Callable, traced: Callable) -> None:
-    arguments = _arguments()
-    for found, expected in zip(
-        gradient(kernel, *arguments), traced(kernel, *arguments), strict=True
-    ):
+    given = arguments(N)
+    for found, expected in zip(gradient(kernel, *given), traced(kernel, *given), strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-14)
-    program = Structured(kernel, (None,) * 3, tuple(arguments), (0, 1, 2))
-    Run(program, kernel, (None,) * 3, tuple(arguments)).swept([1.0])
+    program = Structured(kernel, (None,) * 3, tuple(given), (0, 1, 2))
+    Run(program, kernel, (None,) * 3, tuple(given)).swept([1.0])
     sweep = program.source[program.source.index("def backward") :]
     assert 0 < sweep.count("fitted(") <= 3
-    Run(program, kernel, (None,) * 3, tuple(arguments)).swept([1.0])
+    Run(program, kernel, (None,) * 3, tuple(given)).swept([1.0])
     assert program.source.endswith(sweep)
 
 
@@ -302,7 +285,7 @@ def test_arrays_that_are_bound_anew_may_be_results(n: int, traced: Callable) -> 
         q[0] = p[1] * a[0]
         return np.sum(p * q)
 
-    a, b, _ = _arguments()
+    a, b, _ = arguments(N)
     for x, y in zip(gradient(f, a.copy(), b), traced(f, a.copy(), b), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import gc
-import math
-import operator
 import string
 import warnings
 import weakref
@@ -446,30 +444,3 @@ def test_long_loops_are_read_at_the_first_call(runs: list[str], monkeypatch: Any
     assert len(runs) == 1
     gradient(lambda x: pairs(x[:5]), x)
     assert len(runs) == 2  # it has been read
-
-
-@pytest.mark.parametrize(
-    "f, call",
-    [(operator.pow, lambda x: x**2), (math.hypot, lambda x: math.hypot(x, 1.0))],
-    ids=["pow", "hypot"],
-)
-def test_rules_of_the_users_for_powers_and_distances(f: Callable, call: Callable) -> None:
-    def total(x: Any) -> Any:
-        s = 0.0
-        for i in range(len(x)):
-            s = s + call(x[i])
-        return s
-
-    before = gradient(total, X)
-    rrule.register(f, float, (int, float))(
-        lambda x, other: (f(x, other), lambda y_bar: (100.0 * y_bar, 0.0))
-    )
-    rrule.register(f, np.float64, (int, float))(
-        lambda x, other: (f(x, other), lambda y_bar: (100.0 * y_bar, 0.0))
-    )
-    try:
-        np.testing.assert_allclose(gradient(total, X), np.full(X.shape, 100.0))
-        assert not np.allclose(before, 100.0)
-    finally:
-        rrule.unregister(f, float, (int, float))
-        rrule.unregister(f, np.float64, (int, float))

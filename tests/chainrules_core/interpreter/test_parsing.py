@@ -4,7 +4,6 @@ import ast
 import contextlib
 import gc
 import inspect
-import sys
 import threading
 import zlib
 
@@ -73,18 +72,13 @@ def test_the_collector_is_as_it_was_after_parses_that_overlap():
         assert gc.isenabled()
 
 
+@pytest.mark.usefixtures("switching")
 def test_threads_that_parse_leave_the_collector_on():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [
-            threading.Thread(target=lambda: [tree_of("x = 1") for _ in range(300)])
-            for _ in range(8)
-        ]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    finally:
-        sys.setswitchinterval(before)
+    threads = [
+        threading.Thread(target=lambda: [tree_of("x = 1") for _ in range(300)]) for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
     assert gc.isenabled()

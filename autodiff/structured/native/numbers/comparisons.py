@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import functools
-import operator
 from typing import Any
 
 import numpy as np
 
+from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm.code import PARTS, Code
 from autodiff.structured.native.numbers.complexes import Complexes
 from autodiff.structured.native.values import COMPLEX_TAG, TAGS, Number, may_be_single
 
-SIGNS = {
-    operator.lt: "<", operator.le: "<=", operator.gt: ">", operator.ge: ">=", operator.eq: "==",
-    operator.ne: "!=",
-}  # fmt: skip
+SIGNS = {o.function: o.sign for o in COMPARISONS.values()}
 """How comparisons are written."""
 
 

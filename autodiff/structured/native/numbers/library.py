@@ -10,7 +10,8 @@ from llvmlite import ir
 
 from autodiff import vector_functions
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.llvm.code import I64, TYPES, has_fused
+from autodiff.structured.native.llvm.bits import BY_BITS
+from autodiff.structured.native.llvm.code import TYPES, has_fused
 from autodiff.structured.native.numbers.inlining import Inlining
 from autodiff.structured.native.values import Number
 from chainrules_core.interpreter.parsing import tree_of
@@ -23,14 +24,12 @@ _INTRINSICS = {"sqrt", "floor", "ceil", "trunc", "rint", "fabs", "copysign"}
 _IN_LIBRARY = {
     "sin", "cos", "tan", "asin", "acos", "atan", "atan2", "hypot", "sinh", "cosh", "tanh", "asinh",
     "acosh", "atanh", "exp", "expm1", "log", "log1p", "log2", "log10", "cbrt", "pow", "erf", "erfc",
+    "fmod",
 }  # fmt: skip
 _WAVES = {"sin", "cos"}
 # Functions that `vector_functions` computes for several elements at once, and where not.
 _IN_VECTORS = {"exp": "", "expm1": "", "tanh": "", "log": "x <= 0.0", "log1p": "x <= -1.0",
                **dict.fromkeys(_WAVES, f"abs(x) > {vector_functions.FAR}")}  # fmt: skip
-BY_BITS = {vector_functions.fused, vector_functions.float_of, vector_functions.bits_of,
-            vector_functions.power_of_two}  # fmt: skip
-"""What these do with the bits of a float."""
 OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.rshift: "ashr"}
 """Operators of integers that these need."""
 
@@ -117,13 +116,7 @@ class Library(Inlining):
 
     def of_bits(self, f: Any, args: list[Any]) -> Number:
         """Return what `vector_functions` does with the bits of a float."""
-        b, values = self.b, [self.converted(a, a.letter) for a in args]
-        if f is vector_functions.fused:
-            return self.plain("d", self.code.call("llvm.fma.f64", TYPES["d"], values))
-        if f is vector_functions.float_of:
-            return self.plain("d", b.bitcast(values[0], TYPES["d"]))
-        bits = b.bitcast(values[0], I64)
+        made = BY_BITS[f](self.b, *[self.converted(a, a.letter) for a in args])
         if f is vector_functions.bits_of:
-            return Number(Kind(frozenset([int])), "i", bits)
-        bits = b.shl(b.add(bits, self.code.whole(1023)), self.code.whole(52))
-        return self.plain("d", b.bitcast(bits, TYPES["d"]))
+            return Number(Kind(frozenset([int])), "i", made)
+        return self.plain("d", made)

@@ -12,16 +12,17 @@ import functools
 import inspect
 import math
 import operator
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
+from autodiff import python_operators
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.form.known_functions import function_of
+from autodiff.structured.form.known_functions import function_of, is_of_special
+from autodiff.structured.native.llvm.bits import BY_BITS
 from autodiff.structured.native.llvm.code import (
     I64,
     PARTS,
@@ -37,9 +38,10 @@ from autodiff.structured.native.numbers.comparisons import (
     tag_of,
 )
 from autodiff.structured.native.numbers.complexes import is_complex, whole_of
+from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import BY_BITS, OF_BITS
+from autodiff.structured.native.numbers.library import OF_BITS
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
@@ -77,31 +79,26 @@ _WRITTEN: dict[Any, str] = {
     math.exp2: "2.0 ** {0}",
     np.fmax: "{1} if {0} != {0} or {0} < {1} else {0}",
     np.fmin: "{1} if {0} != {0} or {0} > {1} else {0}",
+    np.fmod: "fmod({0}, {1})",
+    np.heaviside: "0.0 if {0} < 0.0 else (1.0 if {0} > 0.0 else ({1} if {0} == 0.0 else {0}))",
 }  # fmt: skip
 _SPECIAL = {
     "expit": "1.0 / (1.0 + exp(-{0}))", "logit": "log({0} / (1.0 - {0}))",
-    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})",
+    "ndtr": "0.5 * erfc(-0.7071067811865476 * {0})", "entr": "-{0} * log({0})",
+    "xlogy": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log({1})",
+    "xlog1py": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log1p({1})",
 }  # fmt: skip
 """Functions of `scipy.special`, which need not be loaded."""
-_ARITHMETIC = {
-    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul,
-    ast.Div: operator.truediv, ast.FloorDiv: operator.floordiv, ast.Mod: operator.mod,
-    ast.Pow: operator.pow, ast.BitAnd: operator.and_, ast.BitOr: operator.or_,
-    ast.BitXor: operator.xor, ast.LShift: operator.lshift,
-    ast.RShift: operator.rshift,
-}  # fmt: skip
-_COMPARISONS = {
-    ast.Lt: operator.lt, ast.LtE: operator.le, ast.Gt: operator.gt, ast.GtE: operator.ge,
-    ast.Eq: operator.eq, ast.NotEq: operator.ne,
-}  # fmt: skip
 _CLASSES: dict[str, type] = {"d": np.float64, "s": np.float32, "i": int, "b": bool,
                              "z": np.complex128, "c": np.complex64}  # fmt: skip
-BINARY: dict[Any, Any] = {**_ARITHMETIC, **_COMPARISONS}
+BINARY: dict[Any, Any] = {
+    node: o.function
+    for node, o in {**python_operators.BINARY, **python_operators.COMPARISONS}.items()
+}
 """The function of each operator in source."""
 STRONG = frozenset({strong_product, constant_product})
 """Products in which a zero wins over Inf and NaN."""
-UNARY = {ast.USub: operator.neg, ast.UAdd: operator.pos, ast.Not: operator.not_,
-         ast.Invert: operator.invert}  # fmt: skip
+UNARY = {node: o.function for node, o in python_operators.UNARY.items()}
 
 
 class Scalars(Integers, Comparisons):
@@ -190,8 +187,6 @@ class Scalars(Integers, Comparisons):
             if len(args) == 1 and args[0].letter in "ds":
                 return Number(kind, "i", self.whole_of_float(f, self.converted(args[0], "d")))
             return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
-        if f in (operator.floordiv, operator.mod, operator.pow) and self._is_strange(f, args):
-            raise UnsupportedError(f"{f.__name__} of floats")
         made = Number(kind, letter, None, self._tag(f, args, kind))
         if may_be_single(kind):
             made.value = self._of_either(f, args, made.tag, depth)
@@ -211,10 +206,6 @@ class Scalars(Integers, Comparisons):
         single, double = (self._written(f, args, letter, depth) for letter in "sd")
         is_single = self.code.equal(tag, self.code.whole(TAGS[np.float32]))
         return self.b.select(is_single, self.b.fpext(single, TYPES["d"]), double)
-
-    def _is_strange(self, f: Any, args: list[Number]) -> bool:
-        """Whether a power may be a complex number, or a function is not written."""
-        return f is not operator.pow
 
     def _tag(self, f: Any, args: list[Number], kind: Kind) -> Any:
         """Return the class of a result that may be of several, by those of the arguments."""
@@ -260,7 +251,7 @@ class Scalars(Integers, Comparisons):
         ufunc = facts_of(f).ufunc
         text = (
             _WRITTEN.get(f)
-            or (_SPECIAL.get(f.__name__) if _is_special(f) else "")
+            or (_SPECIAL.get(f.__name__) if is_of_special(f) else "")
             or facts_of(f).loops
             or (facts_of(ufunc).loops if ufunc is not None else "")
         )
@@ -269,9 +260,9 @@ class Scalars(Integers, Comparisons):
             tree = tree_of(text.format(*names), mode="eval").body
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
-        if getattr(f, "__module__", "") == "math" or (_is_special(f) and self.has(f.__name__)):
+        if getattr(f, "__module__", "") == "math" or (is_of_special(f) and self.has(f.__name__)):
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
-        f = f.function if isinstance(f, Partial) else f
+        f = f.function if isinstance(f, Partial) else DIVISIONS.get(f, f)
         if inspect.isfunction(f):
             return self.converted(self.inlined(f, args, letter, depth + 1), letter)
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
@@ -417,7 +408,7 @@ class Scalars(Integers, Comparisons):
         method = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                   operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if method is None:
-            raise UnsupportedError(f"{f.__name__} of floats")
+            return self.plain(letter, self._written(f, numbers, letter, depth=0))
         return self.plain(letter, getattr(self.b, method)(*values, flags=self.flags))
 
     def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
@@ -464,12 +455,6 @@ class Scalars(Integers, Comparisons):
         if found is None:
             return self.plain(letter, self._written(f, args, letter, depth))
         return found
-
-
-def _is_special(f: Any) -> bool:
-    """Whether a function is one of `scipy.special`."""
-    own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
-    return own is not None and own is f
 
 
 def _named(name: str, outer: dict) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import operator
 from typing import Any
 
@@ -10,13 +9,11 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
-from autodiff.structured.form.known_functions import function_of, is_own_rule
+from autodiff.structured.form.known_functions import is_own_rule, ruled_entry
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
-from autodiff.structured.writing.rules.alike import ALIKE, OF_COMPLEX, PARTS, size_of_float
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
-from chainrules_core.registry.entries import key_of
 
 
 def resolve_rules(blocks: Any) -> None:
@@ -55,11 +52,7 @@ def _rule_of(op: Op) -> Any:
     values = (*op.args, *op.options.values())
     if not any(v.kind.has_floats for v in values):
         return None
-    alike = _alike(op)
-    if alike is not None:
-        args = op.args[:1] if alike is np.square else op.args
-        return _resolved(rrule.entry(alike), Op("call", args, f=alike), False)[1]  # type: ignore[index]
-    entry = rrule.entry(key_of(function_of(op.f))[0])
+    entry = ruled_entry(op.f)
     if entry is None:
         return None
     # A number may be of several classes, which can have rules of their own.
@@ -68,6 +61,12 @@ def _rule_of(op: Op) -> Any:
         return None
     rule, bound = found[0]
     other, otherwise = found[1]
+    expression = _expression(rule, op)
+    if expression is not None and expression is _expression(other, op):
+        return Bound(expression, op.args, {})
+    if _is_square(op) and is_own_rule(rule) and is_own_rule(other):
+        square = Op("call", op.args[:1], f=np.square)
+        return _resolved(rrule.entry(np.square), square, False)[1]  # type: ignore[index]
     if other is rule:
         return rule if rule.kind == "non_differentiable" else bound
     are_alike = (bound.args, bound.options) == (otherwise.args, otherwise.options)
@@ -76,43 +75,31 @@ def _rule_of(op: Op) -> Any:
     return Bound(_RuleOfClasses(entry, op), bound.args, bound.options)
 
 
-def _alike(op: Op) -> Any:
-    """Return a function that computes the same, and whose derivative is written, not called."""
-    if op.options:
+def _expression(rule: Any, op: Op) -> ScalarRule | None:
+    """Return the partial derivatives that the rule of a call has as expressions, if it has."""
+    if op.options or not all(a.kind.is_scalar or a.kind.is_array for a in op.args):
         return None
-    x, *others = op.args
-    if op.f in _SIZES and not others and not x.kind.is_complex:
-        return np.fabs if x.kind.is_array else size_of_float if _is_ruled_by_library(op) else None
-    if not others and x.kind.is_complex:
-        has_parts = not (x.kind.is_array or _may_be_real(x))
-        found = OF_COMPLEX.get(op.f) or (PARTS.get(op.f) if has_parts else None)
-        return found if found is not None and _is_ruled_by_library(op) else None
-    if op.f is math.hypot and len(others) == 1:
-        return np.hypot if _is_ruled_by_library(op) else None
-    found = ALIKE.get(op.f)
-    if found is not None and not any(a.kind.is_complex or a.kind.value is None for a in op.args):
-        is_own = len(op.args) == found[1] and _is_ruled_by_library(op)
-        return found[0] if is_own else None
-    if op.f in (operator.mul, np.multiply) and len(others) == 1 and x is others[0]:
-        return np.square if not x.kind.is_integral and _is_ruled_by_library(op) else None
-    is_square = (
-        op.f in (operator.pow, np.power) and len(others) == 1 and known(others[0]) in (2, 2.0)
-    )
-    return np.square if is_square and _is_ruled_by_library(op) else None
+    of = "complex" if any(a.kind.is_complex for a in op.args) else "real"
+    n = len(op.args)
+    found = rule.expressions.get((of, n))
+    if any(a.kind.is_array or (a.kind.is_complex and _may_be_real(a)) for a in op.args):
+        return found
+    return rule.expressions.get((f"{of} number", n), found)
 
 
 def _may_be_real(x: Value) -> bool:
     """Whether a number that counts as complex may be a real one."""
-    return not x.kind.is_array and not x.kind.classes <= {complex, np.complex128, np.complex64}
+    return not x.kind.classes <= {complex, np.complex128, np.complex64}
 
 
-def _is_ruled_by_library(op: Op) -> bool:
-    entry = rrule.entry(key_of(function_of(op.f))[0])
-    found = None if entry is None else _resolved(entry, op, False)
-    return found is not None and is_own_rule(found[0])
-
-
-_SIZES = (abs, np.abs, operator.abs, math.fabs)
+def _is_square(op: Op) -> bool:
+    """Whether a call multiplies a value by itself."""
+    if op.options or len(op.args) != 2:
+        return False
+    x, other = op.args
+    if op.f in (operator.mul, np.multiply):
+        return x is other and not x.kind.is_integral
+    return op.f in (operator.pow, np.power) and known(other) in (2, 2.0)
 
 
 class _RuleOfClasses:

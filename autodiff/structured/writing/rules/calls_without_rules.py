@@ -6,7 +6,6 @@ sweep has anyway.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -164,10 +163,13 @@ class Back(NamedTuple):
         The adjoint.
     reads : tuple of int
         What it is given besides: 0 is the result, 1 the first argument.
+    options : tuple
+        What it is given behind.
     """
 
     function: Callable
     reads: tuple[int, ...]
+    options: tuple = ()
 
 
 _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
@@ -188,8 +190,8 @@ _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
 
 _CONVOLVED: dict[Any, dict[int, Back]] = {
     mode: {
-        0: Back(functools.partial(convolve_back, mode), (2, 1)),
-        1: Back(functools.partial(convolve_back, mode), (1, 2)),
+        0: Back(convolve_back, (2, 1), (mode,)),
+        1: Back(convolve_back, (1, 2), (mode,)),
     }
     for mode in ("full", "same", "valid")
 }
@@ -199,10 +201,27 @@ def backs_of(op: Op) -> dict[int, Back] | None:
     """Return the adjoints of a call, by argument, where the sweep has functions for them."""
     if op.code == "call" and op.f is np.convolve:
         return _of_convolution(op)
+    if (
+        op.code == "call"
+        and op.args
+        and function_of(op.f) is np.cumsum
+        and op.args[0].kind.ndim > 1
+    ):
+        return _of_running_sums(op)
     found = _BACKS.get(function_of(op.f)) if op.code == "call" and not op.options else None
     if found is None or [a.kind.ndim for a in op.args] not in found[0]:
         return None
     return found[1] if _is_plain(op) else None
+
+
+def _of_running_sums(op: Op) -> dict[int, Back] | None:
+    """Return the adjoint of running sums along an axis of an array."""
+    a, *others = op.args
+    given = dict(zip(("axis",), others, strict=False)) | op.options
+    axis = known(given["axis"]) if given.keys() == {"axis"} else None
+    if type(axis) is not int or len(others) + len(op.options) > 1 or not _is_plain(op):
+        return None
+    return {0: Back(cumsum_back, (), (axis % a.kind.ndim,))}
 
 
 def _of_convolution(op: Op) -> dict[int, Back] | None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from autodiff.python_operators import BINARY, COMPARISONS, UNARY
 from chainrules_core.define.partial import Partial
 from chainrules_core.define.symbolic import Symbol
 from chainrules_core.tangents import AbstractZero
 from chainrules_core.tangents.missing import NotImplementedTangent
 
-_SYMBOLS = {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "floordiv": "//", "mod": "%",
-            "pow": "**", "lt": "<", "le": "<=", "gt": ">", "ge": ">=", "eq": "==", "ne": "!=",
-            "and": "&", "or": "|", "xor": "^"}  # fmt: skip
-_PREFIXES = {"neg": "-", "pos": "+", "invert": "~"}
+_SIGNS = {o.name: o.sign for o in (*BINARY.values(), *COMPARISONS.values())}
+_PREFIXES = {o.name: o.sign for o in UNARY.values()}
 
 
 class Constants:
@@ -65,7 +65,7 @@ def partial_source(
             return "0"
         if isinstance(constant, NotImplementedTangent):
             return None
-        return repr(constant) if type(constant) in (int, float) else constants.name(constant)
+        return repr(constant) if _is_literal(constant) else constants.name(constant)
     result = partial.result
     if result is not None:
         try:
@@ -79,22 +79,18 @@ def partial_source(
 
 def _written(x: Any, partial: Partial, text: Callable[[int], str], constants: Constants) -> str:
     if type(x) is not Symbol:
-        if type(x) is complex:
-            return constants.name(x)
-        if type(x) in (int, float, bool):
-            return f"({x!r})" if x < 0 else repr(x)
+        if type(x) in (int, float, bool, complex):
+            return _number(x, constants)
         raise _UnclearError
     operation = x.operation
     if operation.startswith("parameter "):
         return text(int(operation.removeprefix("parameter ")))
     found = _value_of(x, partial)
     if found is not _NOTHING:
-        if type(found) in (int, float):
-            return f"({found!r})" if found < 0 else repr(found)
-        return constants.name(found)
+        return _number(found, constants)
     parts = [_written(a, partial, text, constants) for a in x.operands if operation != "call"]
-    if operation in _SYMBOLS:
-        return f"({parts[0]} {_SYMBOLS[operation]} {parts[1]})"
+    if operation in _SIGNS:
+        return f"({parts[0]} {_SIGNS[operation]} {parts[1]})"
     if operation in _PREFIXES:
         return f"({_PREFIXES[operation]}{parts[0]})"
     if operation == "call":
@@ -107,6 +103,18 @@ def _written(x: Any, partial: Partial, text: Callable[[int], str], constants: Co
         written = [_written(a, partial, text, constants) for a in args]
         return f"{constants.name(callee)}({', '.join(written)})"
     raise _UnclearError
+
+
+def _is_literal(x: Any) -> bool:
+    """Whether a number can be written as it is shown."""
+    return type(x) in (int, bool) or (type(x) is float and math.isfinite(x))
+
+
+def _number(x: Any, constants: Constants) -> str:
+    """Return what stands for a number, or for what a rule names."""
+    if not _is_literal(x):
+        return constants.name(x)
+    return f"({x!r})" if x < 0 else repr(x)
 
 
 _NOTHING: Any = object()

@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from autodiff import compile
+from autodiff.compiler.numba_backend.simd_math import loop_of
+from autodiff.compiler.recording.ir import Ref, Step
 
 
 def test_exponentials_of_machine_code():
@@ -108,3 +110,13 @@ def test_extrema_of_machine_code(initial):
                 for a, b in zip(compiled(z), f(z), strict=True):
                     np.testing.assert_array_equal(a, b)
     assert "larger(" in compiled.source
+
+
+@pytest.mark.parametrize("number", [np.inf, -np.inf, np.nan, -2.0, 3])
+def test_numbers_in_loops(number):
+    pytest.importorskip("numba")
+    steps = [Step(np.exp, (Ref(0),), None, 1), Step(np.add, (Ref(1), number), None, 2)]
+    loop, _ = loop_of(steps, [0], [], [2])
+    found = np.empty(3)
+    assert loop(np.zeros(3), found) == 0
+    np.testing.assert_array_equal(found, np.full(3, 1.0 + number))

@@ -50,6 +50,7 @@ def one_by_one(monkeypatch: pytest.MonkeyPatch, f: Callable) -> Any:
 
 
 ARRAYS = [
+    lambda x, c: np.minimum(x * 2.0 + c, 1e999) * 3.0 - x / -1e999,
     lambda x, c: x * c + c * x - x / c,
     lambda x, c: 1 / (1 + np.exp(-x)) * c,
     lambda x, c: np.tanh(x * x) * x + 2.0 * c,
@@ -87,6 +88,7 @@ NUMBERS = [
     lambda x, c: -(-x * c) + -x,
     lambda x, c: math.sqrt(x + 1.0) * math.log(c + x) - c**x,
     lambda x, c: (x - c) * (x - c) / (x + 3.0) + 1,
+    lambda x, c: (x * 3.0 + c) / 1e999 + x * x * c,
     lambda x, c: np.array([x, c, x * 2])[1] * 2.0 + x + c * np.array([x, c])[0],
 ]
 

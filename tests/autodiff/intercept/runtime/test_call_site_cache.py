@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import sys
 import threading
 
 import numpy as np
@@ -221,10 +220,10 @@ def test_one_name_in_several_threads():
     assert not wrong
 
 
+@pytest.mark.usefixtures("switching")
 def test_functions_that_are_rewritten_by_several_threads_at_once():
     """No two places share a slot, whoever changes the rules meanwhile."""
     found: dict[str, list[int]] = {"names": [], "attributes": [], "expressions": []}
-    interval = sys.getswitchinterval()
 
     def work(k: int) -> None:
         for n in range(200):
@@ -234,15 +233,11 @@ def test_functions_that_are_rewritten_by_several_threads_at_once():
             if n % 20 == 0:
                 call_site_cache.forget()
 
-    sys.setswitchinterval(1e-6)
-    try:
-        threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    finally:
-        sys.setswitchinterval(interval)
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(6)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
     assert [len(places) for places in found.values()] == [1200] * 3
     assert [len(set(places)) for places in found.values()] == [1200] * 3
     assert (

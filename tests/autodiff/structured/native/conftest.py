@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 pytest.importorskip("llvmlite")
@@ -26,6 +27,33 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[Structured]:
     monkeypatch.setattr(Structured, "_make_native", noted)
     monkeypatch.setattr(calls.Settings, "native", -1.0)
     return found
+
+
+@pytest.fixture
+def check_machine_code(made: list[Structured], traced: Callable, by_numpy: Callable) -> Callable:
+    """Compare machine code, also made before, with tracing and with the source for NumPy.
+
+    `given` returns the arguments anew. All loops of the function, or of `kernel`, must be machine
+    code. Without `atol`, deviations are relative to the largest element. Returns the program.
+    """
+
+    def check(
+        f: Callable, given: Callable[[], tuple], rtol: float, atol: float | None = None,
+        kernel: Callable | None = None,
+    ) -> Structured:  # fmt: skip
+        expected = traced(f, *given())
+        for way in (autodiff.gradient, by_numpy, autodiff.gradient, autodiff.gradient):
+            for x, y in zip(way(f, *given()), expected, strict=True):
+                assert x.dtype == y.dtype
+                least = rtol * np.abs(y).max() if atol is None else atol
+                np.testing.assert_allclose(x, y, rtol=rtol, atol=least)
+        program = next(p for p in made if p.name == (kernel or f).__name__)
+        assert program.native is not None, program.why
+        assert not program.native.why
+        assert not program.asides
+        return program
+
+    return check
 
 
 @pytest.fixture

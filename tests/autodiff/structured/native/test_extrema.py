@@ -235,8 +235,8 @@ IN_SINGLE = [at_extrema, with_pivots, of_numbers, of_ties, rolled]
     [*((f, np.float64) for f in IN_DOUBLE), *((f, np.float32) for f in IN_SINGLE)],
 )
 def test_machine_code(
-    f: Callable, dtype: type, made: list[Structured], runs: list[str], traced: Callable,
-    by_numpy: Callable, monkeypatch: pytest.MonkeyPatch,
+    f: Callable, dtype: type, runs: list[str], check_machine_code: Callable,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:  # fmt: skip
     def never(*args):
         raise AssertionError("the sweep failed")
@@ -247,17 +247,9 @@ def test_machine_code(
         x = np.cos(np.arange(25)).reshape(5, 5)
         return x.astype(dtype), np.array([0.5, 0.3, 0.8, 0.5, 0.2], dtype)
 
-    scale = 1e-12 if dtype is np.float64 else 1e-4
-    expected = traced(f, *given())
-    for way in (gradient, by_numpy, gradient, gradient):
-        for x, y in zip(way(f, *given()), expected, strict=True):
-            assert x.dtype == dtype
-            np.testing.assert_allclose(x, y, rtol=scale, atol=scale * np.abs(y).max())
+    check_machine_code(f, given, rtol=1e-12 if dtype is np.float64 else 1e-4)
     assert runs.count(f.__name__) == 4
-    (program,) = [p for p in made if p.name == f.__name__][:1]
-    assert program.native is not None, program.why
-    assert not program.native.why
-    assert not program.asides
+    assert {x.dtype.type for x in gradient(f, *given())} == {dtype}
 
 
 @pytest.mark.filterwarnings("ignore:invalid value")

@@ -1,0 +1,34 @@
+"""Quotients and remainders of floats, as Python and NumPy have them: read by `inlining`."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def remainder(x: Any, y: Any) -> Any:
+    """Return ``x % y``, with the sign of `y`."""
+    r = math.fmod(x, y)
+    crosses = (r < 0.0 and y > 0.0) or (r > 0.0 and y < 0.0)
+    return math.copysign(0.0, y) if r == 0.0 else (r + y if crosses else r)
+
+
+def quotient(x: Any, y: Any) -> Any:
+    """Return ``x // y``."""
+    r = math.fmod(x, y)
+    crosses = (r < 0.0 and y > 0.0) or (r > 0.0 and y < 0.0)
+    q = (x - r) / y
+    q = q - 1.0 if crosses else q
+    n = np.floor(q)
+    return math.copysign(0.0, x / y) if q == 0.0 else (n + 1.0 if q - n > 0.5 else n)
+
+
+DIVISIONS: dict[Any, Callable] = {
+    operator.mod: remainder, np.remainder: remainder,
+    operator.floordiv: quotient, np.floor_divide: quotient,
+}  # fmt: skip
+"""What is read in the place of a function of floats."""

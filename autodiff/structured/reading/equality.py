@@ -1,0 +1,118 @@
+"""Reading comparisons: of numbers, texts, tuples, members of enumerations; ``is`` and ``in``."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.python_operators import COMPARISONS
+from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.reading.calls import Calls
+
+_POSITIVE: dict[type, type[ast.cmpop]] = {
+    ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In,
+}  # fmt: skip
+
+
+class Equality(Calls):
+    """Reads comparisons."""
+
+    def on_compare(self, node: ast.Compare) -> Value:
+        """Read a comparison, or a chain of them."""
+        return self._compared(self.expression(node.left), node.ops, node.comparators)
+
+    def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
+        b = self.expression(others[0])
+        first = self._comparison(ops[0], a, b)
+        if len(ops) == 1:
+            return first
+        if not first.kind.is_scalar:
+            raise UnsupportedError("a chain of comparisons of arrays")
+        return self.choose(first, lambda: self._compared(b, ops[1:], others[1:]), lambda: first)
+
+    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
+        found = self._test_of_parts(_POSITIVE.get(type(op), type(op)), a, b)
+        if found is not None:
+            return self._negated(found) if type(op) in _POSITIVE else found
+        if type(op) not in COMPARISONS:
+            raise UnsupportedError(f"comparison {type(op).__name__}")
+        f = COMPARISONS[type(op)].function
+        if type(a) is Value and type(known(a)) is str is type(known(b)):
+            return self.const(f(known(a), known(b)))
+        return self.binary(f, a, b)
+
+    def _test_of_parts(self, op: type[ast.cmpop], a: Any, b: Any) -> Value | None:
+        """Read ``==`` of tuples or members, ``is`` and ``in``; None for others."""
+        are_members = all(type(v) is Value and v.kind.is_member for v in (a, b))
+        if are_members and op in (ast.Eq, ast.Is):
+            return self._same_member(a, b)
+        if op is ast.Eq and type(a) is type(b) in (tuple, Items):
+            return self._are_equal(a, b)
+        if op is ast.Is:
+            test = self.same_object(a, b)
+            if test is not NotImplemented:
+                return test
+            are_none = [known(v) is None for v in (a, b)] if all(map(_is_told, (a, b))) else []
+            return self.const(all(are_none)) if any(are_none) else None
+        if op is ast.In and type(b) is Value and b.kind.is_table:
+            return self.has_key(b, self.one(a))
+        if op is ast.In and type(b) is Named:
+            b = tuple(map(self.const, b))
+        return self._is_among(a, b) if op is ast.In and type(b) in (tuple, Items) else None
+
+    def _negated(self, x: Value) -> Value:
+        return self.const(not known(x)) if x.kind.is_known else self.call(operator.not_, [x])
+
+    def _are_equal(self, a: tuple, b: tuple) -> Value:
+        """Return whether two tuples or lists have the same parts."""
+        found = self.const(len(a) == len(b))
+        if known(found):
+            for x, y in zip(a, b, strict=True):
+                found = self._together_with(operator.and_, found, self._same_part(x, y))
+        return found
+
+    def _is_among(self, x: Any, parts: tuple) -> Value:
+        """Read ``x in (1, 2)``."""
+        found = self.const(False)
+        for part in parts:
+            found = self._together_with(operator.or_, found, self._same_part(x, part))
+        return found
+
+    def _together_with(self, f: Callable, a: Value, b: Value) -> Value:
+        """Return whether both tests hold, or one of them."""
+        for test, other in ((a, b), (b, a)):
+            if test.kind.is_known:
+                decides = bool(known(test)) is (f is operator.or_)
+                return test if decides else other
+        return self.call(f, [a, b])
+
+    def _same_part(self, a: Any, b: Any) -> Value:
+        """Return whether two parts are the same or equal: a NaN may be the same as itself."""
+        if isinstance(a, tuple) or isinstance(b, tuple):
+            return self._comparison(ast.Eq(), a, b)
+        if type(a) is not Value or type(b) is not Value:
+            raise UnsupportedError("a comparison of objects")
+        if all(x.kind.is_member for x in (a, b)):
+            return self._same_member(a, b)
+        if not any(x.kind.is_integral or x.kind.is_text for x in (a, b)):
+            raise UnsupportedError("a comparison of parts that are no integers")
+        if all(x.kind.is_known for x in (a, b)):
+            return self.const(known(a) == known(b))
+        return self._comparison(ast.Eq(), a, b)
+
+    def _same_member(self, a: Value, b: Value) -> Value:
+        """Read whether two members of an enumeration are one; equal ones are."""
+        if a.kind.classes != b.kind.classes:
+            raise UnsupportedError("a comparison of members of two enumerations")
+        if a.kind.is_known and b.kind.is_known:
+            return self.const(known(a) is known(b))
+        return self.made(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
+
+
+def _is_told(v: Any) -> bool:
+    if isinstance(v, tuple):
+        return False
+    return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar
