@@ -13,7 +13,7 @@ import types
 from typing import Any
 
 from autodiff.structured.form.ir import Instance, Named, Op, Record, Value
-from autodiff.structured.form.kinds import InMemoryError, Kind, UnsupportedError
+from autodiff.structured.form.kinds import InMemoryError, Kind, ManyKindsError, UnsupportedError
 from autodiff.structured.reading.lists import Lists
 from autodiff.structured.reading.objects import (
     class_of,
@@ -52,7 +52,10 @@ class ObjectsInMemory(Lists):
             cls: Any = x.user_class()
             if cls in self.in_memory:
                 return self.dict_from(Named(zip(cls._fields, x, strict=True)), cls)
-            made = super()._as_item(x)
+            try:
+                made = super()._as_item(x)
+            except ManyKindsError as error:  # its fields
+                raise InMemoryError(cls) from error
             self.of_records.append((made.memory, cls))  # type: ignore[arg-type] # a list has one
             return made
         return super()._as_item(x)

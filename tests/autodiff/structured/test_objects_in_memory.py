@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import InitVar, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +82,12 @@ class Meter:
         self.history.append(self.t)
         self.pair[1] = self.pair[1] * 0.9 + v
         return self
+
+
+class Weighted:
+    def __init__(self, p: Any) -> None:
+        self.p, self.w = p, np.array([1.0, 2.0, 3.0])
+        self.ids, self.rows = [1, 2], [np.ones(3)]
 
 
 @dataclass
@@ -278,6 +284,29 @@ def named_tuples_of_arrays(x: Any) -> Any:
     return np.sum(rows[-1].x * rows[1].x) + np.sum(rows[0].v)
 
 
+def named_tuples_of_several_kinds(x: Any) -> Any:
+    rows = [Row(x[0, 0], x[1] * 1.0)]
+    for i in range(4):
+        rows.append(Row(np.sin(rows[-1].x) * i, rows[0].v * rows[-1].x + x[2]))
+        rows[0].v[1] *= 1.1
+    return rows[-1].x * np.sum(rows[2].v)
+
+
+def constants_beside_what_changes(x: Any) -> Any:
+    meters, total = [], 0.0
+    for i in range(3):
+        meters.append(Weighted(x[0, i]))
+    for i in range(4):
+        for m in meters:
+            m.p = m.p * 0.9 + x[1, 1] * m.w[i % 3] + m.ids[0]
+            m.w = m.w * 0.5
+            m.ids.append(3)
+            m.ids[0] += 1
+            total += m.p * np.sum(m.rows[0])
+            m.rows.append(m.w * 1.0)
+    return total
+
+
 def integers_become_floats(x: Any) -> Any:
     points = [Point(0, 1) for _ in range(3)]
     for i in range(5):
@@ -301,7 +330,8 @@ KERNELS = [
     changed_in_loops, changed_in_place, by_their_index, one_is_another,
     one_is_another_in_a_long_list, in_two_lists, with_a_name, exchanged, chosen,
     with_lists_texts_and_flags, objects_in_objects, by_factories, some_leave, what_never_changes,
-    named_tuples, named_tuples_of_arrays, integers_become_floats, no_objects,
+    named_tuples, named_tuples_of_arrays, named_tuples_of_several_kinds,
+    constants_beside_what_changes, integers_become_floats, no_objects,
 ]  # fmt: skip
 
 
@@ -330,153 +360,6 @@ def test_few_states(traced: Callable) -> None:
     except DifferentiationError:
         return
     np.testing.assert_allclose(found, traced(changed_in_place, X), rtol=1e-12)
-
-
-class Odd:
-    g = 2.0
-
-    def __init__(self, x: Any, has_own: bool) -> None:
-        self.x = x
-        if has_own:
-            self.g = 3.0
-
-
-class Registered:
-    def __init__(self, x: Any, everybody: list) -> None:
-        self.x = x
-        everybody.append(self)
-
-
-class Parent:
-    def __init__(self) -> None:
-        self.last: Any = None
-
-
-class Child:
-    def __init__(self, parent: Parent, x: Any) -> None:
-        self.x = x
-        parent.last = self
-
-
-@dataclass
-class WithInit:
-    x: Any
-    k: InitVar[Any] = 2.0
-    y: Any = 0.0
-
-    def __post_init__(self, k: Any) -> None:
-        self.y = self.x * k
-
-
-class Sized:
-    def __init__(self, p: Any) -> None:
-        self.p = p
-
-    def __len__(self) -> int:
-        return 0
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.p * i
-
-
-def some_have_what_the_class_has(x: Any) -> Any:
-    those = []
-    for i in range(4):
-        those.append(Odd(x[0, 0] * i, False))
-    those.append(Odd(x[0, 1], True))
-    return sum(o.x * o.g for o in those)
-
-
-def one_gets_what_the_class_has(x: Any) -> Any:
-    those = []
-    for i in range(4):
-        those.append(Odd(x[0, 0] * i, False))
-    those[1].g = x[1, 1]
-    return sum(o.x * o.g for o in those)
-
-
-def a_new_attribute(x: Any) -> Any:
-    points = [Point(x[i, 0], x[i, 1]) for i in range(len(x))]
-    for b in points:
-        b.extra = b.p * 2.0  # type: ignore[attr-defined] # it is new
-    return sum(b.extra for b in points)  # type: ignore[attr-defined]
-
-
-def kept_by_its_init(x: Any) -> Any:
-    those: list = []
-    for i in range(4):
-        Registered(x[0, 0] * i, those)
-    return sum(o.x for o in those)
-
-
-def kept_by_another_object(x: Any) -> Any:
-    parents = [Parent() for _ in range(2)]
-    for i in range(4):
-        c = Child(parents[i % 2], x[0, 0] * i)
-        c.x = c.x * 2.0
-    return parents[0].last.x + parents[1].last.x
-
-
-def bound_anew_by_the_operand(x: Any) -> Any:
-    bodies = [Body(x[i], x[i] * 0.1) for i in range(len(x))]
-
-    def doubled(b: Any) -> Any:
-        b.p = b.p * 2.0
-        return b.p
-
-    for b in bodies:
-        b.p += doubled(b)
-    return sum(np.sum(b.p) for b in bodies)
-
-
-def of_two_classes(x: Any) -> Any:
-    those: list = []
-    for i in range(4):
-        if i % 2:
-            those.append(Point(x[0, 0], x[0, 1]))
-        else:
-            those.append(State(x[0, 0], x[0, 1]))
-    return sum(b.v for b in those)
-
-
-def equal(x: Any) -> Any:
-    points = [Point(x[i, 0], x[i, 1]) for i in range(len(x))]
-    total = 0.0
-    for a in points:
-        if a == points[0]:
-            total += a.p
-    return total
-
-
-def true_objects(x: Any) -> Any:
-    points = [Sized(x[i, 0]) for i in range(len(x))]
-    total = 0.0
-    for a in points:
-        a.p = a.p * 2.0
-        if a:
-            total += a.p
-        total += a[2] + len(a)  # type: ignore[operator] # it is a number
-    return total
-
-
-def replaced_with_a_variable(x: Any) -> Any:
-    w = WithInit(x[0, 0])
-    for _ in range(3):
-        w = dataclasses.replace(w, x=w.x * 1.1, k=3.0)
-    return w.y
-
-
-NOT_READ = [
-    some_have_what_the_class_has, one_gets_what_the_class_has, a_new_attribute, kept_by_its_init,
-    kept_by_another_object, bound_anew_by_the_operand, of_two_classes, equal, true_objects,
-    replaced_with_a_variable,
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("f", NOT_READ, ids=lambda f: f.__name__)
-def test_what_is_not_read_is_traced(f: Callable, runs: list[str]) -> None:
-    check_gradient(f, X)
-    assert f.__name__ not in runs
 
 
 def test_frozen_objects_do_not_change() -> None:
