@@ -24,8 +24,9 @@ PEERS: dict[str, tuple[Callable, Callable]] = {
     "torch": (peers.by_torch, peers.for_torch),
     "jax": (peers.by_jax, peers.for_jax),
 }
-# Compiled programs of floats are handed to numba after some calls.
-_WARM_UP = 40
+# Machine code is made after some calls, or when a program has run for half the time that takes.
+_WARM_UP, _SETTLED = 40, 2.0
+_BY_STAGES = frozenset({"traced", "eager", "compiled"})
 # A call that takes longer is not warmed up so often.
 _SLOW = 0.05
 
@@ -54,13 +55,18 @@ def measure(work: Workload, rounds: int, without: set[str]) -> dict[str, Any]:
         _compare(work, name, found, expected)
         if getattr(derivative, "eager_because", None):
             print(f"{work.name}: not compiled: {derivative.eager_because}", file=sys.stderr)
-        start = time.perf_counter()
-        for k in range(_WARM_UP):
-            derivative(*args)
-            if time.perf_counter() - start > _SLOW * (k + 1):
-                break
+        _warm_up(derivative, args, _SETTLED if name in _BY_STAGES else 0.0)
         ways[name] = lambda derivative=derivative, args=args: derivative(*args)
     return {"seconds": interleaved(ways, rounds=rounds), "first": first}
+
+
+def _warm_up(derivative: Callable, args: tuple, seconds: float) -> None:
+    """Call a derivative some times, and for so long at the least."""
+    start = time.perf_counter()
+    spent, k = 0.0, 0
+    while spent < seconds or (k < _WARM_UP and spent <= _SLOW * max(k, 1)):
+        derivative(*args)
+        spent, k = time.perf_counter() - start, k + 1
 
 
 def _compare(work: Workload, name: str, found: Any, expected: Any) -> None:
