@@ -83,7 +83,8 @@ class CheckpointedLoop:
             return
         filled = {op.args[0].memory.root() for op in ops if op.code in LIST_WRITES}  # type: ignore[union-attr]
         lists = [s for s in known if s.kind is not None and s.kind.has_items]
-        if any(not s.is_stable or s.memory.root() in filled for s in lists):  # type: ignore[union-attr]
+        reached = _within([s.memory.root() for s in lists])  # type: ignore[union-attr] # a list has one
+        if any(not s.is_stable for s in lists) or not filled.isdisjoint(reached):
             raise UnsupportedError("a list that a checkpointed loop fills")
         items = [op.out.memory.root() for op in ops if op.code == "item"]  # type: ignore[union-attr]
         if not written.isdisjoint(items):
@@ -168,3 +169,15 @@ class CheckpointedLoop:
         out.depth -= 1
         out.add("pop = tape.pop")
         out.add(f"if not {name}.count: added({name}_begun, {name}_after)")
+
+
+def _within(memories: list[Memory]) -> set[Memory]:
+    """Return the memory of lists and dicts, and of all that is in them."""
+    found: set[Memory] = set()
+    left = list(memories)
+    while left:
+        memory = left.pop().root()
+        if memory not in found:
+            found.add(memory)
+            left += memory.within()
+    return found

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import DifferentiationError, checkpoint_loops, gradient
 from autodiff.structured import calls
 from tests.helpers import check_gradient
 
@@ -194,6 +194,15 @@ def test_dicts(
     monkeypatch.setattr(calls.Settings, "native", -1.0)
     for _ in range(3):
         np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-11)
+
+
+@pytest.mark.parametrize("f", KERNELS, ids=lambda f: f.__name__)
+def test_few_states(f: Callable, traced: Callable) -> None:
+    try:
+        found = gradient(lambda x: checkpoint_loops(f)(x), X)
+    except DifferentiationError:
+        return
+    np.testing.assert_allclose(found, traced(f, X), rtol=1e-11, atol=1e-13)
 
 
 def a_missing_key(x: Any) -> Any:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import DifferentiationError, checkpoint_loops, gradient
 from autodiff.structured import calls
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.runtime import Structured
@@ -270,6 +270,15 @@ def test_as_machine_code(f: Callable, traced: Callable, monkeypatch: pytest.Monk
     monkeypatch.setattr(calls.Settings, "native", -1.0)
     for _ in range(3):
         np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("f", KERNELS, ids=lambda f: f.__name__)
+def test_few_states(f: Callable, traced: Callable) -> None:
+    try:
+        found = gradient(lambda x: checkpoint_loops(f)(x), X)
+    except DifferentiationError:
+        return
+    np.testing.assert_allclose(found, traced(f, X), rtol=1e-11, atol=1e-13)
 
 
 def test_a_maxlen_that_is_an_argument(runs: list[str], traced: Callable) -> None:
