@@ -13,6 +13,7 @@ import pytest
 
 from chainrules_core import rrule, unthunk
 from chainrules_core.define.partial import Partial
+from chainrules_core.rules import name_of
 from chainrules_core.tangents import AbstractZero
 
 REAL = (0.7, -1.9, 3e-5)
@@ -50,6 +51,10 @@ CASES = [(*case, point) for case, (points, _) in POINTS.items() for point in poi
 EDGES = [(*case, point) for case, (_, points) in POINTS.items() for point in points]
 
 
+def _name(x: Any) -> str:
+    return name_of(x) if callable(x) else str(x)
+
+
 def test_every_expression_is_tested() -> None:
     found = {(rule.f, *key) for rule in rrule.methods() for key in rule.expressions}
     assert found == set(POINTS)
@@ -70,7 +75,7 @@ def difference(f: Callable, args: tuple, j: int, step: Any) -> Any:
     return (np.asarray(f(*moved[0])) - f(*moved[1])) / (2 * abs(step))
 
 
-@pytest.mark.parametrize("f, of, n, args", CASES, ids=str)
+@pytest.mark.parametrize("f, of, n, args", CASES, ids=_name)
 def test_expressions_by_finite_differences(f: Callable, of: str, n: int, args: Any) -> None:
     args = args if n > 1 else (args,)
     for j, slope in enumerate(slopes_of(f, of, args)):
@@ -84,7 +89,7 @@ def test_expressions_by_finite_differences(f: Callable, of: str, n: int, args: A
         np.testing.assert_allclose(slope, expected, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("f, of, n, args", CASES + EDGES, ids=str)
+@pytest.mark.parametrize("f, of, n, args", CASES + EDGES, ids=_name)
 def test_expressions_say_what_the_rule_says(f: Callable, of: str, n: int, args: Any) -> None:
     args = args if n > 1 else (args,)
     found = rrule(f, *args)
