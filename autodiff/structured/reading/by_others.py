@@ -272,7 +272,8 @@ def _weighted(args: list, given: dict[str, Any]) -> Found:
     weights: Any = given.get("weights")
     if len(args) != 1 or len(given) != 1 or not _is_floats(args[0]) or not _is_floats(weights):
         return None
-    return (made.average, [args[0], weights]) if args[0].kind.ndim == weights.kind.ndim else None
+    are_vectors = args[0].kind.ndim == weights.kind.ndim == 1
+    return (made.average, [args[0], weights]) if are_vectors else None
 
 
 def _again(function: Callable) -> Callable:

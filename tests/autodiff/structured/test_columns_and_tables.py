@@ -65,6 +65,19 @@ def test_weights_that_sum_to_zero() -> None:
         gradient(f, np.array([1.0, -1.0]))
 
 
+def test_weights_of_another_shape() -> None:
+    def f(x: Any, w: Any) -> Any:
+        s = 0.0
+        for _ in range(2):
+            s = s + np.average(x, weights=w)
+        return s
+
+    x = np.array([1.0, 2.0, 3.0])
+    assert np.all(np.isfinite(gradient(f, x, x)[0]))
+    with pytest.raises(TypeError):
+        gradient(f, x, np.array([2.0]))
+
+
 def test_numbers_at_equal_distances(traced: Callable) -> None:
     """One number, none, and two ends that are the same."""
 
