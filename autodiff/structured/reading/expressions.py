@@ -75,7 +75,7 @@ class Expressions(Equality):
         """Read a name."""
         return self.read(node.id)
 
-    def on_binop(self, node: ast.BinOp) -> Value:
+    def on_binop(self, node: ast.BinOp) -> Any:
         """Read an operator between two operands."""
         name, f, _ = BINARY[type(node.op)]
         left, right = self.expression(node.left), self.expression(node.right)
