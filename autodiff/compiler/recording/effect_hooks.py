@@ -11,6 +11,7 @@ import numpy as np
 from autodiff.compiler.compile_errors import CompileError, NotRecordedError
 from autodiff.compiler.recording.function_effects import (
     IMPURE_OWNERS,
+    SEEDED,
     goes_on,
     impurity,
     is_iterative,
@@ -79,21 +80,20 @@ def _refusing(g: Any, why: str) -> Callable:
             if is_draw:
                 note_draw(bare(y))
             return y
-        if g is np.random.default_rng and args and args[0] is not None and not is_tracer(args[0]):
+        if g in SEEDED and args and args[0] is not None and not is_tracer(args[0]):
             made = g(*args, **kwargs)
             tape.own_generators.append(made)  # it gives the same numbers each time
             return made
         owner = getattr(g, "__self__", None)
-        if isinstance(owner, np.random.Generator):
-            if any(owner is own for own in tape.own_generators):
-                if any(map(is_tracer, leaves_of((args, kwargs)))):
-                    # A program would go on drawing from this one generator.
-                    raise NotRecordedError("a generator made in it draws with recorded values")
-                return replacements.unwatched(g)(*args, **kwargs)
-            if id(owner) in tape.generators:
-                if g.__name__ in _CHANGING:
-                    raise NotRecordedError(f"a generator's {g.__name__} is not followed")
-                return tape.draw(owner, g.__name__, args, kwargs)
+        if any(owner is own for own in tape.own_generators):
+            if any(map(is_tracer, leaves_of((args, kwargs)))):
+                # A program would go on drawing from this one generator.
+                raise NotRecordedError("a generator made in it draws with recorded values")
+            return replacements.unwatched(g)(*args, **kwargs)
+        if isinstance(owner, np.random.Generator) and id(owner) in tape.generators:
+            if g.__name__ in _CHANGING:
+                raise NotRecordedError(f"a generator's {g.__name__} is not followed")
+            return tape.draw(owner, g.__name__, args, kwargs)
         tape.is_refused = True
         raise CompileError(
             f"{name_of(g)} {why}: a compiled function would give the same result each time. Give "

@@ -94,13 +94,13 @@ _OF_FILES = frozenset(dir(pathlib.Path)).difference(dir(pathlib.PurePath))
 _OF_TEXTS = frozenset({"fspath", "fsencode", "fsdecode"})
 _OF_DATES = frozenset({"now", "today", "utcnow"})
 _STATES: tuple[type, ...] = (np.random.RandomState, random.Random, random.SystemRandom)
-_OTHERS: frozenset[Any] = frozenset(
-    {builtins.input, builtins.open, np.random.seed, np.random.default_rng}
-)
+_OTHERS: frozenset[Any] = frozenset({builtins.input, builtins.open, np.random.seed})
 _OF_NUMPY = named(
     np, "load loadtxt genfromtxt fromfile fromregex save savez savez_compressed savetxt"
 )
 _FILES: tuple[type, ...] = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO)
+SEEDED: tuple[Any, ...] = (np.random.default_rng, np.random.RandomState, random.Random)
+"""What makes a random generator, of which the numbers follow from the seed."""
 IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FILES})
 """The types of objects whose methods are impure."""
 
@@ -114,6 +114,8 @@ def impurity(g: Any) -> str:
     kind = type(g)
     if kind is types.FunctionType:
         return _world(g)
+    if any(g is made for made in SEEDED):
+        return "depends on the world outside"
     if kind is type:
         return "reads or writes a file" if g is np.memmap else ""
     owner = None if isinstance(g, type) else getattr(g, "__self__", None)

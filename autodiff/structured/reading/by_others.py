@@ -272,7 +272,8 @@ def _weighted(args: list, given: dict[str, Any]) -> Found:
     weights: Any = given.get("weights")
     if len(args) != 1 or len(given) != 1 or not _is_floats(args[0]) or not _is_floats(weights):
         return None
-    return (made.average, [args[0], weights]) if args[0].kind.ndim == weights.kind.ndim else None
+    are_vectors = args[0].kind.ndim == weights.kind.ndim == 1
+    return (made.average, [args[0], weights]) if are_vectors else None
 
 
 def _again(function: Callable) -> Callable:
@@ -305,7 +306,8 @@ def _taken(args: list, given: dict[str, Any]) -> Found:
     a, indices = args
     are_listed = type(indices) is Items and indices and all(map(_is_integer, indices))
     is_array = type(indices) is Value and indices.kind.is_array and indices.kind.letter in "iu"
-    if not (are_listed or is_array or _is_integer(indices)):
+    is_element = _is_integer(indices) and a.kind.ndim == 1  # a row would be a view
+    if not (are_listed or is_array or is_element):
         return None
     is_first = _is_first(a, _known(given, "axis", 0 if a.kind.ndim == 1 else None))
     return None if is_first is None else (made.taken_first if is_first else made.taken_last, args)

@@ -34,7 +34,7 @@ from autodiff.structured.form.known_functions import (
     letter_of_text,
     part_of_text,
 )
-from autodiff.structured.reading.building import is_constant
+from autodiff.structured.reading.building import is_constant, is_plain
 from autodiff.structured.reading.equality import Equality
 from autodiff.structured.reading.lists import is_key
 from autodiff.structured.reading.objects import is_object
@@ -75,7 +75,7 @@ class Expressions(Equality):
         """Read a name."""
         return self.read(node.id)
 
-    def on_binop(self, node: ast.BinOp) -> Value:
+    def on_binop(self, node: ast.BinOp) -> Any:
         """Read an operator between two operands."""
         name, f, _ = BINARY[type(node.op)]
         left, right = self.expression(node.left), self.expression(node.right)
@@ -89,6 +89,9 @@ class Expressions(Equality):
         if f is operator.mul and type(left) is Items and type(right) is Value:
             if not right.kind.is_integral:
                 raise UnsupportedError("a list times what is no integer")
+            times = known(right)
+            if type(times) is int and times > 0 and all(map(_is_plain_tuple, left)):
+                return Items(tuple(left) * times)
             return self.list_of(list(map(self.one, left)), right)
         return self.binary(f, left, right)
 
@@ -362,3 +365,8 @@ class Expressions(Equality):
         returned = flat(self.program.returned)
         if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
             raise UnsupportedError("a view without axes that is returned or changed")
+
+
+def _is_plain_tuple(x: Any) -> bool:
+    """Whether it is a tuple without floats and arrays: then two of them are alike."""
+    return isinstance(x, tuple) and is_plain(x)

@@ -369,9 +369,10 @@ def spread(a: Any, axis: Any = None, keepdims: Any = False) -> Any:
 
 
 def average(a: Any, weights: Any) -> Any:
-    """Return the mean with a weight for each element."""
+    """Return the mean of a vector with a weight for each element."""
     total = np.sum(weights)
     assert total != 0.0
+    assert len(a) == len(weights)
     return np.sum(a * weights) / total
 
 

@@ -41,9 +41,7 @@ def weighted(x: Any, w: Any) -> Any:
     total = 0.0
     for k in range(3):
         v = w * w + 0.1
-        total += np.average(x[k], weights=v) * np.ptp(w) + np.average(
-            x[k:3] ** 2, weights=x[:3][k:] ** 2
-        )
+        total += np.average(x[k], weights=v) * np.ptp(w) + np.average(x[k] ** 2, weights=x[1] ** 2)
         total += np.sum(np.ptp(x, axis=1)) + np.sum(np.ptp(x, axis=0, keepdims=True) * x)
         w = w * 1.1
     return total

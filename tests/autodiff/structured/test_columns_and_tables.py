@@ -38,6 +38,21 @@ def test_exponentials_of_what_is_not_finite(bad: float, traced: Callable) -> Non
                 np.testing.assert_allclose(a, b, rtol=1e-11)
 
 
+def test_a_row_that_is_taken_is_a_copy(traced: Callable) -> None:
+    def f(m: Any, s: Any) -> Any:
+        t = 0.0
+        m = m * 1.0
+        for i in range(2):
+            y = np.take(m, i, axis=0)
+            y[...] = y * s
+            t = t + np.sum(m * m) + np.sum(y)
+        return t
+
+    m = np.arange(1.0, 5.0).reshape(2, 2)
+    for x, y in zip(gradient(f, m, 3.0), traced(f, m, 3.0), strict=True):
+        np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
 def test_weights_that_sum_to_zero() -> None:
     def f(x: Any) -> Any:
         s = 0.0
@@ -48,6 +63,19 @@ def test_weights_that_sum_to_zero() -> None:
     assert np.all(np.isfinite(gradient(f, np.array([1.0, 2.0]))))
     with pytest.raises(ZeroDivisionError):
         gradient(f, np.array([1.0, -1.0]))
+
+
+def test_weights_of_another_shape() -> None:
+    def f(x: Any, w: Any) -> Any:
+        s = 0.0
+        for _ in range(2):
+            s = s + np.average(x, weights=w)
+        return s
+
+    x = np.array([1.0, 2.0, 3.0])
+    assert np.all(np.isfinite(gradient(f, x, x)[0]))
+    with pytest.raises(TypeError):
+        gradient(f, x, np.array([2.0]))
 
 
 def test_numbers_at_equal_distances(traced: Callable) -> None:

@@ -36,13 +36,16 @@ IMPURE = {
     "random": lambda x: x * random.random(),
     "random.gauss": lambda x: x * random.gauss(0.0, 1.0),
     "unseeded": lambda x: x * np.random.default_rng().random(),
+    "unseeded state": lambda x: x * np.random.RandomState().rand(),
+    "unseeded by None": lambda x: x * random.Random(None).random(),
+    "captured state": lambda x: x * STATE.rand(),
     "captured generator": lambda x: x * GENERATOR.random(),
     "clock": lambda x: x * time.time(),
     "counter": lambda x: x * time.perf_counter(),
     "input": lambda x: x * float(input()),
     "file": lambda x: x * float(open("numbers.txt").read()),  # noqa: SIM115
 }
-GENERATOR = np.random.default_rng(0)
+GENERATOR, STATE = np.random.default_rng(0), np.random.RandomState(0)
 
 
 @pytest.mark.parametrize("name", IMPURE)
@@ -79,9 +82,19 @@ def test_draws_are_undone_where_python_raises():
     assert a["rng"].random() == b["rng"].random()
 
 
-def test_a_seeded_generator_made_inside_is_a_constant():
-    compiled = compile(lambda x: x * np.random.default_rng(3).random())
-    assert compiled(2.0) == compiled(2.0) == 2.0 * np.random.default_rng(3).random()
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState, random.Random])
+def test_a_seeded_generator_made_inside_is_a_constant(make):
+    def f(x):
+        rng = make(3)
+        for _ in range(2):
+            x = x * rng.random() + rng.uniform(0.0, 1.0)
+        return x
+
+    compiled = compile(f)
+    for x in (2.0, 2.0, -1.5):
+        assert compiled(x) == f(x)
+    slope = compile(lambda x: gradient(f, x))
+    assert slope(2.0) == slope(1.0) == gradient(f, 2.0)
 
 
 def test_what_is_open_is_closed_after_the_error():
