@@ -45,6 +45,8 @@ class Reductions(Lists):
             if (x.kind.ndim, y.kind.ndim) != (1, 1):
                 raise UnsupportedError("matrices as vectors in machine code")
             x = self.conjugate(x)
+        if f is np.inner and y.kind.ndim == 2:
+            y = self.elementwise.transposed(y)
         return self.elementwise.product(x, y, kind, self.store_of_new())
 
     def einsum(self, subscripts: Any, *operands: Any) -> Any:

@@ -57,6 +57,10 @@ class SweepCalls(Reductions):
             raise UnsupportedError("the adjoint of this product in machine code")
         if ranks == (1, 1):
             return e.tree(operator.mul, kind, [g, rest[1 - j]])
+        if f is np.inner and ranks[1] == 2:  # x @ y.T
+            if ranks[0] == 2:
+                return e.product(g if j == 0 else e.transposed(g), rest[1 - j], kind, store)
+            return e.product(g, y, kind, store) if j == 0 else e.outer(g, x, kind)
         if ranks == (2, 1):
             return e.outer(g, y, kind) if j == 0 else e.product(g, x, kind, store)
         if ranks == (1, 2):

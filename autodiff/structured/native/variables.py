@@ -27,6 +27,7 @@ from autodiff.structured.native.values import (
     Tree,
     Turns,
     has_tag,
+    is_whole,
     leaves,
     letter_of,
 )
@@ -157,6 +158,8 @@ class Variables(Expressions):
             return value
         if letter_of(mine) == letter_of(kind) == "b":  # what is compared may have several classes
             return Number(kind, "b", value.value)
+        if is_whole(mine) and is_whole(kind):  # of a variable that holds others elsewhere
+            return Number(kind, "i", value.value)
         if value.tag is None:
             raise UnsupportedError(f"{name} of another class in machine code")
         classes = mine.classes & kind.classes

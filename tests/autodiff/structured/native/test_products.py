@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
@@ -126,3 +127,24 @@ def test_what_is_not_finite_outside_of_the_parts(made: list[Structured], traced:
             assert np.isfinite(x).all()
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
     assert any(p.native is not None and p.asides for p in made)
+
+
+M = np.cos(np.arange(9.0)).reshape(3, 3)
+
+
+@pytest.mark.parametrize("x", [M, M[0], M[:2]])
+def test_inner_products_with_a_matrix(x: Any, made: list[Structured], traced: Callable) -> None:
+    """They are sums along the last axes of both."""
+
+    def f(a: Any, m: Any) -> Any:
+        t = 0.0
+        for i in range(2):
+            y = np.inner(a * (i + 1.0), m) + np.inner(m, m[i])
+            t = t + np.sum(y[..., 1:] ** 2)
+        return t
+
+    expected = traced(f, x, M)
+    for _ in range(2):
+        for a, b in zip(gradient(f, x, M), expected, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-12)
+    assert not any(p.native.why or p.asides for p in made)
