@@ -45,15 +45,19 @@ class SweepCalls(Reductions):
             return self.rolled(g, self.call(operator.neg, [shift]), *axis, **options)
         if facts_of(function_of(f)).kind != PRODUCT or len(rest) != 2 or options:
             raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
-        x, y = rest
         if not all(isinstance(a, (Array, Tree)) for a in rest):
             raise UnsupportedError("a product in machine code")
+        return self._of_product(f, j, g, *rest)
+
+    def _of_product(self, f: Any, j: int, g: Any, x: Any, y: Any) -> Any:
+        """Apply the adjoint of a product of vectors or matrices."""
+        rest = x, y
         e, store = self.elementwise, self.store_of_new()
         kind = rest[j].kind
         ranks = (len(x.shape), len(y.shape))
         if f is np.vdot and ranks == (1, 1):
             return self.call(operator.mul, [self.conjugate(g) if j == 0 else g, rest[1 - j]])
-        if f is np.vdot or any(a.kind.is_complex for a in args):
+        if f is np.vdot or any(a.kind.is_complex for a in (g, x, y)):
             raise UnsupportedError("the adjoint of this product in machine code")
         if ranks == (1, 1):
             return e.tree(operator.mul, kind, [g, rest[1 - j]])
