@@ -173,6 +173,7 @@ class Vectors(Makers):
     def found_places(self, xp: Any, x: Any, side: Any = None) -> Any:
         """``np.searchsorted(xp, x, side)``: before which element each place is."""
         xp = self.elementwise.at_hand(xp)
+        self._check_order(xp, x)
         way = side.x if isinstance(side, Known) else "left" if side is None else None
         if way not in ("left", "right") or len(xp.shape) != 1:
             raise UnsupportedError("a search like this in machine code")
@@ -182,7 +183,7 @@ class Vectors(Makers):
 
     def interpolated(self, x: Any, xp: Any, fp: Any) -> Any:
         """``np.interp(x, xp, fp)``."""
-        xp, fp = self._table(xp, fp)
+        xp, fp = self._table(x, xp, fp)
 
         def body(place: Number, _: Any) -> Number:
             b, code, n = self.b, self.code, xp.shape[0]
@@ -200,31 +201,41 @@ class Vectors(Makers):
 
     def on_interp_back_to_places(self, g: Any, x: Any, xp: Any, fp: Any) -> Any:
         """``interp_back_to_places(g, x, xp, fp)``."""
-        xp, fp = self._table(xp, fp)
+        xp, fp = self._table(x, xp, fp)
         return self._each_place(
             x, [g], lambda place, bars: self.scalars.plain("d", self._bar(place, bars[0], xp, fp))
         )
 
     def on_interp_back_to_values(self, g: Any, x: Any, xp: Any) -> Any:
         """``interp_back_to_values(g, x, xp)``."""
-        xp, _ = self._table(xp, xp)
+        xp, _ = self._table(x, xp, xp)
         return self._to_ends(g, x, xp, lambda place, bar: bar.value)
 
     def on_interp_back_to_nodes(self, g: Any, x: Any, xp: Any, fp: Any) -> Any:
         """``interp_back_to_nodes(g, x, xp, fp)``."""
-        xp, fp = self._table(xp, fp)
+        xp, fp = self._table(x, xp, fp)
         return self._to_ends(
             g, x, xp, lambda place, bar: self.b.fneg(self._bar(place, bar, xp, fp))
         )
 
-    def _table(self, xp: Any, fp: Any) -> tuple[Array, Array]:
+    def _table(self, x: Any, xp: Any, fp: Any) -> tuple[Array, Array]:
         e, code = self.elementwise, self.code
         xp, fp = e.at_hand(xp), e.at_hand(fp)
         if not (len(xp.shape) == len(fp.shape) == 1 and xp.dtype == fp.dtype == np.float64):
             raise UnsupportedError("a table of another kind in machine code")
         e.check_shape(xp.shape, fp.shape)
+        self._check_order(xp, x)
         code.exit_if(code.less(xp.shape[0], code.whole(2)))
         return xp, fp
+
+    def _check_order(self, xp: Array, x: Any) -> None:
+        """Leave where a vector is not in order: what NumPy finds depends on the place before."""
+        if len(xp.shape) != 1 or not isinstance(x, (Array, Tree)):
+            return
+        code, b, one = self.code, self.b, self.code.whole(1)
+        with code.counted(self._most(b.sub(xp.shape[0], one), code.whole(0))) as k:
+            both = self._of(xp, k), self._of(xp, b.add(k, one))
+            code.exit_if(b.not_(b.fcmp_ordered("<=", *both)))
 
     def _each_place(
         self, x: Any, others: list, body: Callable[[Number, list], Number], dtype: Any = None

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from autodiff.structured.runtime import Structured
 from tests.autodiff.structured.columns_and_tables import PROGRAMS
 
@@ -108,6 +108,23 @@ def test_tables_that_are_not_in_order(traced: Callable) -> None:
         for _ in range(2):
             for a, b in zip(gradient(f, x, xp, fp), expected, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-12)
+
+
+def test_searches_in_what_is_not_sorted(made: list[Structured], traced: Callable) -> None:
+    def f(u: Any, x: Any) -> Any:
+        s = 0.0
+        for _ in range(2):
+            places = np.searchsorted(u, x)
+            s = s + np.sum(places * x) + np.sum(places * u[0]) + np.sum(np.interp(x, u, u))
+        return s
+
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        u, x = rng.normal(size=7), rng.normal(size=9)
+        for a, b in zip(gradient(f, np.sort(u), x), traced(f, np.sort(u), x), strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11)
+        assert value_and_gradient(f, u, x)[0] == f(u, x)
+    assert made[0].asides
 
 
 def test_axes_of_one_element_behind_a_branch(made: list[Structured], traced: Callable) -> None:
