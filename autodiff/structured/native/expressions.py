@@ -376,14 +376,17 @@ class Expressions(SweepCalls):
             return self.array_of(xs, options)
         raise UnsupportedError(f"{name_of(f)} of a list in machine code")
 
+    def _length_of(self, x: Several | Array | Tree) -> Any:
+        return Known(len(x.parts)) if isinstance(x, Several) else self.whole(x.shape[0])
+
     def call(self, f: Any, args: list) -> Any:
         """Return what a function makes of numbers and arrays."""
         if all(isinstance(a, Known) for a in args) and f is not len:
             made = f(*[a.x for a in args])
             if type(made) in (int, float, complex, bool):
                 return Known(made)
-        if f is len and isinstance(args[0], (Array, Tree)):
-            return self.whole(args[0].shape[0])
+        if f is len and isinstance(args[0], (Several, Array, Tree)):
+            return self._length_of(args[0])
         if f in COPIES:
             return self._new(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
@@ -477,6 +480,7 @@ _OWN: dict[Any, Callable] = {
     norm_back: Expressions.on_norm_back, prod_back: Expressions.on_prod_back,
     np.linalg.solve: Expressions.solved,
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
+    np.linalg.slogdet: Expressions.log_of_determinant,
     **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,

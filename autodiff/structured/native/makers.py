@@ -287,6 +287,12 @@ class Makers:
 
     def determinant(self, a: Any) -> Number:
         """Return the determinant of a matrix, by way of its logarithm, as NumPy does."""
+        sign, size = self.log_of_determinant(a).parts
+        value = self.b.fmul(sign.value, self.scalars.library("exp", [size.value], "d"))
+        return self.scalars.plain("d", value)
+
+    def log_of_determinant(self, a: Any) -> Several:
+        """Return the sign of the determinant of a matrix, and the logarithm of its size."""
         code, b, s = self.code, self.b, self.scalars
         if dtype_of(a) != np.float64:
             raise UnsupportedError("a determinant of another kind in machine code")
@@ -306,8 +312,7 @@ class Makers:
             b.store(b.select(turns, b.fneg(old), old), sign)
             log = s.library("log", [s.library("fabs", [x], "d")], "d")
             b.store(b.fadd(b.load(size, typ=kind), log), size)
-        value = b.fmul(b.load(sign, typ=kind), s.library("exp", [b.load(size, typ=kind)], "d"))
-        return Number(Kind(frozenset([np.float64])), "d", value)
+        return Several([s.plain("d", b.load(place, typ=kind)) for place in (sign, size)])
 
     # -- triangles ---------------------------------------------------------------------------------
 

@@ -43,6 +43,7 @@ from autodiff.structured.reading.scopes import (
 )
 from autodiff.structured.reading.sequences import is_sequence
 
+_WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
@@ -262,6 +263,10 @@ class Expressions(Equality):
         parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
         if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
             raise UnsupportedError("a text or slice in np.r_ or np.c_")
+        dtypes = {p.kind.dtype for p in parts if type(p) is Value and p.kind.is_array}
+        has_numbers = any(type(p) is Value and p.kind.is_scalar for p in parts)
+        if has_numbers and not dtypes <= _WIDE:
+            raise UnsupportedError("np.r_ or np.c_ in which numbers take the dtype of arrays")
         if joiner is np.c_:
             return self.called(np.column_stack, [parts], {})
         vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]

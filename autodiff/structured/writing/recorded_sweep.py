@@ -4,15 +4,23 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import Bound
+from autodiff.structured.writing.rules.calls_without_rules import is_log_of_determinant
 from chainrules_core.define import DecomposeRule
 
 
 def sweep_several(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None]) -> None:
     """Pull the cotangents of the parts of a tuple back, by the rule of the call that makes it."""
+    if is_log_of_determinant(op):
+        if bars.get(1) is not None:  # the sign moves in steps
+            inverse = f"{s.e.constants.name(np.linalg.inv)}({s.e.need(op.args[0])})"
+            s.add_to(op.args[0], f"{bars[1]} * {inverse}.T")
+        return
     bound = rule_that_records(op)
     for part in parts:
         s.e.reads(part)  # the pullback may hold it

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import scipy.special
 
-from autodiff import gradient
+from autodiff import gradient, value_and_gradient
 from tests.autodiff.structured.columns_and_tables import PROGRAMS, exponentials
 from tests.helpers import check_direction
 
@@ -51,6 +51,21 @@ def test_a_row_that_is_taken_is_a_copy(traced: Callable) -> None:
     m = np.arange(1.0, 5.0).reshape(2, 2)
     for x, y in zip(gradient(f, m, 3.0), traced(f, m, 3.0), strict=True):
         np.testing.assert_allclose(x, y, rtol=1e-12)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_numbers_take_the_dtype_of_arrays(dtype: Any) -> None:
+    def f(x: Any) -> Any:
+        s = 0.0
+        for _ in range(2):
+            s = s + np.sum(np.abs(np.r_[x, 1.0]) ** 2) + np.sum(np.abs(np.r_[x, x]))
+        return s
+
+    x = np.array([1.5, -0.3], dtype)
+    value, found = value_and_gradient(f, x)
+    assert value.dtype == f(x).dtype == np.float32
+    assert value == f(x)
+    assert found.dtype == dtype
 
 
 def test_weights_that_sum_to_zero() -> None:

@@ -261,6 +261,8 @@ class Scalars(Integers, Comparisons):
             scope = dict(zip(names, args, strict=True))
             return self.converted(self.evaluated(tree, scope, {}, letter, depth + 1), letter)
         if getattr(f, "__module__", "") == "math" or (is_of_special(f) and self.has(f.__name__)):
+            if letter in PARTS or any(map(is_complex, args)):
+                raise UnsupportedError(f"{f.__name__} of complex numbers in machine code")
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
         f = f.function if isinstance(f, Partial) else DIVISIONS.get(f, f)
         if inspect.isfunction(f):

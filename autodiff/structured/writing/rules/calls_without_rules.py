@@ -274,6 +274,12 @@ def of_matrices(op: Op) -> Any:
     return op.f if ranks in _OF_MATRICES[op.f] else None
 
 
+def is_log_of_determinant(op: Op) -> bool:
+    """Whether it is the sign and logarithm of the determinant of one real matrix."""
+    is_one = op.code == "call" and op.f is np.linalg.slogdet and not op.options
+    return is_one and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
+
+
 def _is_plain(op: Op) -> bool:
     """Whether a call has floats and arrays alone of which the adjoint is written.
 

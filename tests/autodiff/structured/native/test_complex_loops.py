@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import cmath
 import math
+import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import autodiff
 from autodiff.structured import calls
@@ -283,3 +285,39 @@ def test_linear_systems(made: list[Structured], traced: Callable, by_numpy: Call
     for way in (by_numpy, traced):
         for x, y in zip(found, way(loss, m, Z, A), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
+
+
+FUNCTION = np.exp  # each test has one of its own
+
+
+def _loss(a, s):
+    t = 0.0
+    z = a + 1j * s
+    for i in range(2):
+        t = t + np.sum(np.abs(FUNCTION(z) + FUNCTION(z[i]))) + s
+    return t
+
+
+_OF_COMPLEX = {
+    f"{module.__name__}.{name}": f
+    for module in (np, scipy.special)
+    for name, f in sorted(vars(module).items())
+    if isinstance(f, np.ufunc) and f.nin == f.nout == 1 and any("D->" in t for t in f.types)
+}
+
+
+@pytest.mark.parametrize("name", _OF_COMPLEX)
+def test_functions_of_complex_arrays(name: str, traced: Callable) -> None:
+    """None is taken for the function of real numbers that has its name."""
+    scope = {**globals(), "FUNCTION": _OF_COMPLEX[name]}
+    loss = types.FunctionType(_loss.__code__.replace(), scope, "loss")
+    a = np.array([0.5, -0.2, 0.8])
+    try:
+        expected = traced(loss, a, 0.7)
+    except autodiff.MissingRuleError:
+        pytest.skip("it has no rule")
+    for _ in range(2):
+        value, found = autodiff.value_and_gradient(loss, a, 0.7)
+        np.testing.assert_allclose(value, loss(a, 0.7), rtol=1e-12)
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)

@@ -52,7 +52,18 @@ def determinants(a, b):
     return total
 
 
-@pytest.mark.parametrize("f", [solutions, of_constants, filtered, determinants])
+def logarithms_of_determinants(a, b):
+    total = 0.0
+    for k in range(3):
+        sign, size = np.linalg.slogdet(a + k * b)
+        total = total + sign * size * np.linalg.slogdet(a @ b).logabsdet
+        a = a[::-1] * 1.1 - np.linalg.slogdet(b[::-1])[0] * 0.01
+    return total
+
+
+@pytest.mark.parametrize(
+    "f", [solutions, of_constants, filtered, determinants, logarithms_of_determinants]
+)
 def test_machine_code(f: Callable, runs: list[str], check_machine_code: Callable) -> None:
     check_machine_code(f, lambda: (A.copy(), B.copy()), rtol=1e-11)
     assert runs.count(f.__name__) == 4
@@ -88,6 +99,27 @@ def test_the_determinant_of_a_singular_matrix(traced: Callable, by_numpy: Callab
 
     for way in (gradient, by_numpy, gradient):
         np.testing.assert_allclose(way(f, A), traced(f, A))
+
+
+def test_the_logarithm_of_the_determinant_of_a_singular_matrix(
+    traced: Callable, by_numpy: Callable
+) -> None:
+    def f(a):
+        total = 0.0
+        for k in range(2):
+            total = total + np.exp(np.linalg.slogdet(a * k)[1])
+        return total
+
+    def outcome(way: Callable) -> object:
+        try:
+            with np.errstate(all="ignore"):
+                return way(f, A)
+        except Exception as error:
+            return type(error)
+
+    expected = outcome(traced)
+    for way in (gradient, by_numpy, gradient):
+        np.testing.assert_equal(outcome(way), expected)
 
 
 def test_shapes_that_do_not_fit() -> None:
