@@ -99,6 +99,7 @@ class Inputs:
         self.generators: dict[int, str] = {}
         self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._containers: list[tuple[str, Any, list, Any, list]] = []
+        self._places: dict[int, tuple[str, Any]] = {}  # of what is no tuple, and its copy
         self._n = 0
 
     def _unless(self, condition: str) -> None:
@@ -172,6 +173,18 @@ class Inputs:
                 self._unless(f"tuple({source}.__dict__) != {fields}")
             return x
         name = self._temporary(source)
+        if id(x) in self._places:
+            other, made = self._places[id(x)]
+            self._unless(f"{name} is not {other}")
+            return made
+        made = self._copied(x, name, parts, depth)
+        if not isinstance(x, tuple):
+            self._places[id(x)] = name, made
+        return made
+
+    def _copied(self, x: Any, name: str, parts: Any, depth: int) -> Any:
+        """Return a copy of a nest with traced parts; itself if it has none."""
+        kind = type(x)
         self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
         if isinstance(x, (tuple, list)):
             self._unless(f"len({name}) != {len(x)}")
@@ -204,6 +217,9 @@ class Inputs:
         Eagerly, what shares their memory would change with them; read-only arrays are an error.
         """
         self._check_names(f, args)
+        if len(self._places) > 1:  # one in two places would change in both
+            names = ", ".join([f"id({name})" for name, _ in self._places.values()])
+            self._unless(f"len({{{names}}}) != {len(self._places)}")
         if self.recording.writes:  # maybe into the copy that a derivative inside made of it
             for name, _, x in self._arrays:
                 self._unless(f"{name}.flags.writeable is not {x.flags.writeable}")

@@ -63,6 +63,8 @@ _OF_TRUTHS: dict[Any, str] = {
     **dict.fromkeys([operator.or_, np.bitwise_or, np.logical_or, operator.add], "or_"),
     **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
 }
+_OF_REAL = {np.sign, np.fabs, math.fabs}
+"""Functions of which those of complex numbers are others."""
 _OF_PARTS = {abs, np.real, np.imag, np.conj}
 OF_ARRAYS = {np.real, np.imag, np.angle}
 """Functions of complex numbers that work element by element, and are no ufuncs."""
@@ -243,6 +245,8 @@ class Scalars(Integers, Comparisons):
             found = self.of_complex(f, args, letter)
             if found is not None:
                 return self.converted(found, letter)
+            if f in _OF_REAL and any(map(is_complex, args)):
+                raise UnsupportedError(f"{f.__name__} of complex numbers in machine code")
         plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
         if plain is not None and letter != "b":

@@ -346,3 +346,53 @@ def test_a_builtin_that_is_replaced(monkeypatch):
     _same(
         lambda x: pow(x[0], 2.0), lambda: monkeypatch.setattr("builtins.pow", lambda a, b: a * 3.0)
     )
+
+
+class _Held:
+    def __init__(self, x):
+        self.x = x
+
+
+def _doubled_twice(both):
+    both[0].x = both[0].x * 2.0
+    both[1].x = both[1].x * 2.0
+    return both[0].x + both[1].x
+
+
+def _doubled_items(both):
+    both["a"][0] = both["a"][0] * 2.0
+    both["b"][0] = both["b"][0] * 2.0
+    return both["a"][0] + both["b"][0]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_one_object_in_two_places_of_an_argument(first):
+    """What is written in one place is seen in the other."""
+
+    def objects(is_one):
+        held = _Held(1.0)
+        return [held, held if is_one else _Held(1.0)]
+
+    def lists(is_one):
+        held = [1.0]
+        return {"a": held, "b": held if is_one else [1.0]}
+
+    for f, make in ((_doubled_twice, objects), (_doubled_items, lists)):
+        compiled = compile(f)
+        for is_one in (first, not first, first, not first):
+            assert compiled(make(is_one)) == (8.0 if is_one else 4.0)
+        assert compiled.variants == 2
+    slope = compile(lambda both: gradient(_doubled_items, both))
+    for is_one in (first, not first, first, not first):
+        assert slope(lists(is_one)) == gradient(_doubled_items, lists(is_one))
+
+
+def test_one_object_as_two_arguments():
+    def f(a, b):
+        return a[0] * b[0]
+
+    compiled = compile(lambda a, b: gradient(f, a, b))
+    held = [3.0]
+    for _ in range(2):
+        assert compiled(held, held) == ([3.0], [3.0])
+        assert compiled([3.0], [2.0]) == ([2.0], [3.0])

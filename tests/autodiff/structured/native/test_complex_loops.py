@@ -321,3 +321,18 @@ def test_functions_of_complex_arrays(name: str, traced: Callable) -> None:
         np.testing.assert_allclose(value, loss(a, 0.7), rtol=1e-12)
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-12)
+
+
+def test_signs_of_complex_constants(traced: Callable) -> None:
+    signs = np.array([1 + 1j, -2j, 0.5, -1.5 + 0j])
+
+    def f(s):
+        t = 0.0
+        for i in range(4):
+            t = t + np.sign(signs[i]).real * s + np.sum(np.sign(signs).imag) * s
+        return t
+
+    for _ in range(3):
+        value, found = autodiff.value_and_gradient(f, 0.7)
+        np.testing.assert_allclose(value, f(0.7), rtol=1e-12)
+        np.testing.assert_allclose(found, traced(f, 0.7), rtol=1e-12)
