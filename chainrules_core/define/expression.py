@@ -27,7 +27,7 @@ def expression(f: Callable | tuple[Callable, ...], *partials: Any, of: str = "re
     f : callable or tuple of callables
         The function, or several that compute the same. Each must have a rule.
     *partials : callable, number or tangent
-        One for each argument, as for :func:`scalar_rule`. The callables consist of operators and
+        One for each argument, as for ``scalar_rule``. The callables consist of operators and
         calls of functions, without branches.
     of : str
         The arguments for which it holds, one of the following.

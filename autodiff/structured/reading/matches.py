@@ -8,7 +8,7 @@ from collections.abc import Callable
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.jumps import changed_inside
 
-_MOST_CASES = 32
+_MOST_CASES, _MOST_GUARDS = 32, 4  # what is behind a guard stands in both of its branches
 
 
 def without_match(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
@@ -36,7 +36,8 @@ def without_match(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[as
 
 def _branches(node: ast.Match, fresh: Callable[[str], str]) -> list[ast.stmt]:
     """Return what a `match` does: what it asks about is computed once."""
-    if len(node.cases) > _MOST_CASES:
+    guards = sum(case.guard is not None for case in node.cases)
+    if len(node.cases) > _MOST_CASES or guards > _MOST_GUARDS:
         raise UnsupportedError("very long")
     parts = node.subject.elts if isinstance(node.subject, ast.Tuple) else [node.subject]
     if any(isinstance(part, ast.Starred) for part in parts):

@@ -239,7 +239,28 @@ def of_a_class(x: Any) -> Any:
     return s
 
 
-NOT_READ = [kept_in_a_list, changed_in_place, with_an_equality_of_its_own, of_a_class]
+def of_many_guards(x: Any) -> Any:
+    s = x[0] * 1.0
+    for i in range(9):
+        match i:
+            case k if k > 7:
+                s = s + x[0]
+            case k if k > 6:
+                s = s * x[1]
+            case k if k > 5:
+                s = s - x[2]
+            case k if k > 4:
+                s = s * 0.5
+            case k if k > 3:
+                s = s + x[1] * k
+            case k:
+                s = s * 1.1
+    return s
+
+
+NOT_READ = [
+    kept_in_a_list, changed_in_place, with_an_equality_of_its_own, of_a_class, of_many_guards,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", NOT_READ, ids=lambda f: f.__name__)

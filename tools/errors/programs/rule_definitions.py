@@ -15,6 +15,7 @@ from chainrules_core import (
     rrule,
     scalar_rule,
 )
+from chainrules_core.authoring import expression
 from tools.errors.entries import entry
 
 # -- what a rule can be for ------------------------------------------------------------------------
@@ -250,6 +251,64 @@ def output_of_a_scalar_rule() -> None:
 @output_of_no_scalar_rule.instead("Or ask first whether there is one")
 def asked_for_derivatives() -> None:
     assert derivatives_given_output(None, np.sum, np.ones(2)) is None
+
+
+# -- expression ------------------------------------------------------------------------------------
+
+
+@entry("An expression for arguments of no such kind", RuleDefinitionError, has_line=False)
+def expression_of_no_kind() -> None:
+    def square(x):
+        return x * x
+
+    scalar_rule(square, lambda y, x: 2 * x)
+    expression(square, lambda y, x: 2 * x, of="float")
+
+
+@expression_of_no_kind.instead("Write one of the four")
+def expression_of_numbers() -> None:
+    def square(x):
+        return x * x
+
+    scalar_rule(square, lambda y, x: 2 * x)
+    expression(square, lambda y, x: 2 * x, of="real number")
+    assert ("real number", 1) in rrule.methods(square)[0].expressions
+
+
+@entry("An expression without a rule", RuleDefinitionError, has_line=False)
+def expression_without_a_rule() -> None:
+    def square(x):
+        return x * x
+
+    expression(square, lambda y, x: 2 * x)
+
+
+@expression_without_a_rule.instead("Register the rule first")
+def expression_beside_a_rule() -> None:
+    def square(x):
+        return x * x
+
+    scalar_rule(square, lambda y, x: 2 * x)
+    expression(square, lambda y, x: 2 * x)
+    assert rrule(square, 3.0)[1](1.0)[1] == 6.0
+
+
+@entry("An expression of several outputs", RuleDefinitionError, has_line=False)
+def expression_of_several_outputs() -> None:
+    def sin_and_cos(x):
+        return np.sin(x), np.cos(x)
+
+    scalar_rule(sin_and_cos, (lambda y, x: y[1],), (lambda y, x: -y[0],))
+    expression(sin_and_cos, (lambda y, x: y[1],), (lambda y, x: -y[0],))
+
+
+@expression_of_several_outputs.instead("The rule alone says it")
+def rule_of_several_outputs() -> None:
+    def sin_and_cos(x):
+        return np.sin(x), np.cos(x)
+
+    scalar_rule(sin_and_cos, (lambda y, x: y[1],), (lambda y, x: -y[0],))
+    assert frule((None, 1.0), sin_and_cos, 0.0)[1][0] == 1.0
 
 
 # -- linear_rule -----------------------------------------------------------------------------------
