@@ -89,7 +89,7 @@ def _refusing(g: Any, why: str) -> Callable:
             if any(map(is_tracer, leaves_of((args, kwargs)))):
                 # A program would go on drawing from this one generator.
                 raise NotRecordedError("a generator made in it draws with recorded values")
-            if g.__name__ in _CHANGING and not isinstance(owner, np.random.Generator):
+            if g.__name__ in _CHANGING or kwargs.get("out") is not None:
                 raise NotRecordedError(f"{name_of(g)} writes into what it is given")
             return replacements.unwatched(g)(*args, **kwargs)
         if isinstance(owner, np.random.Generator) and id(owner) in tape.generators:

@@ -372,8 +372,11 @@ def unwatched(g: Any) -> Callable:
         return asking_for(g)
     if type(g) is types.FunctionType:
         return _body(g)
-    is_of_c = type(g) is _BUILTIN or (type(g) is _METHOD and type(g.__func__) is not _FUNCTION)
-    return refusing_for(g) if is_of_c else g
+    if isinstance(g, type):
+        return _of_class(g)[0]
+    if type(g) is _METHOD and type(g.__func__) is _FUNCTION:  # writes in it are to be seen
+        return types.MethodType(_body(g.__func__), g.__self__)
+    return refusing_for(g) if type(g) in (_BUILTIN, _METHOD) else g
 
 
 def _method(g: types.MethodType) -> Callable:
@@ -453,8 +456,14 @@ def _class(g: type) -> Callable:
     watched = watch(g)
     if watched is not None:
         return _remember(g, watched)
+    replacement, lasts = _of_class(g)
+    return _remember(g, replacement) if lasts else replacement
+
+
+def _of_class(g: type) -> tuple[Callable, bool]:
+    """Return what stands for a class, and whether that may be remembered."""
     if g is np.ndarray:
-        return _remember(g, new_array(asking_for(g)))
+        return new_array(asking_for(g)), True
     special = _SPECIAL.get(g)
     wrapper = WRAPPERS.get(g) or text_calls.of_class(g)
     replacement = special or (asking_for(g) if has_rule(g) else maker_of(g) or _of_c(g))
@@ -462,10 +471,10 @@ def _class(g: type) -> Callable:
         replacement = wrapper(replacement)
     elif special is None:
         if issubclass(g, compiled_callbacks.FUNCTION_POINTER):
-            return compiled_callbacks.making_pointer(g)
+            return compiled_callbacks.making_pointer(g), False
         if not caches.stays(g):  # the replacement holds the class, which may be made at each call
-            return replacement
-    return _remember(g, replacement)
+            return replacement, False
+    return replacement, True
 
 
 def _of_c(g: type) -> Callable:

@@ -97,6 +97,21 @@ def test_a_seeded_generator_made_inside_is_a_constant(make):
     assert slope(2.0) == slope(1.0) == gradient(f, 2.0)
 
 
+@pytest.mark.parametrize("make", [np.random.default_rng, np.random.RandomState, random.Random])
+def test_a_generator_that_writes_is_not_recorded(make):
+    def f(x):
+        r = np.arange(5.0)
+        s = np.sum(r * x)
+        make(0).shuffle(r)
+        return s + np.sum(r * x**2)
+
+    x = np.array([0.5, 1.5, -1.0, 2.0, 0.1])
+    compiled = compile(f)
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x), f(x), rtol=1e-12)
+    assert "NotRecordedError" in compiled.eager_because
+
+
 def test_what_is_open_is_closed_after_the_error():
     def f(x):
         loop = asyncio.new_event_loop()
