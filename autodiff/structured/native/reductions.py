@@ -25,10 +25,6 @@ REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_P
 class Reductions(Lists):
     """Writes what is made of all elements of arrays, or of those along some axes."""
 
-    def call(self, f: Any, args: list) -> Any:
-        """Return what a function makes of numbers and arrays."""
-        raise NotImplementedError
-
     def conjugate(self, x: Any) -> Any:
         """Return the conjugate of a number or array."""
         x = self.scalars.number(x)

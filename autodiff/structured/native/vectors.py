@@ -324,9 +324,7 @@ class Vectors(Makers):
 
     def _to_ends(self, g: Any, x: Any, xp: Array, share: Callable[[Number, Number], Any]) -> Array:
         """Return what the nodes get of what belongs to each place."""
-        e, code, b = self.elementwise, self.code, self.b
-        made = e.made(np.dtype(float), xp.shape, self.store_of_new())
-        e.write(made, self.scalars.known(0.0))
+        code, b, made = self.code, self.b, self._zeros(xp.shape[0])
 
         def body(place: Number, bars: list) -> Number:
             value = share(place, bars[0])

@@ -91,6 +91,49 @@ def check_two_calls(runs: list[str], traced: Callable) -> Callable:
 
 
 @pytest.fixture
+def check_arrays(traced: Callable) -> Callable:
+    """Compare with tracing: an array, the same in float32, and one with other values."""
+
+    def check(f: Callable, x: np.ndarray) -> None:
+        for given in (x, x.astype(np.float32), -2.0 * x[::-1]):
+            rtol = 1e-11 if given.dtype == np.float64 else 1e-4
+            np.testing.assert_allclose(
+                autodiff.gradient(f, given), traced(f, given), rtol=rtol, atol=rtol
+            )
+
+    return check
+
+
+@pytest.fixture
+def check_with_machine_code(traced: Callable, monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Compare three calls with tracing, in which loops become machine code at once."""
+
+    def check(f: Callable, x: np.ndarray, atol: float = 0.0) -> None:
+        with monkeypatch.context() as m:
+            m.setattr(calls.Settings, "native", -1.0)
+            for _ in range(3):
+                np.testing.assert_allclose(
+                    autodiff.gradient(f, x), traced(f, x), rtol=1e-11, atol=atol
+                )
+
+    return check
+
+
+@pytest.fixture
+def check_few_states(traced: Callable) -> Callable:
+    """Compare with tracing where loops keep few states, unless they refuse that."""
+
+    def check(f: Callable, x: np.ndarray) -> None:
+        try:
+            found = autodiff.gradient(lambda x: autodiff.checkpoint_loops(f)(x), x)
+        except autodiff.DifferentiationError:
+            return
+        np.testing.assert_allclose(found, traced(f, x), rtol=1e-11, atol=1e-13)
+
+    return check
+
+
+@pytest.fixture
 def traced() -> Callable:
     """Take a gradient without programs."""
 

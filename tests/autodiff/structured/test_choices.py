@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import gradient
 from autodiff.structured import calls
 from tests.helpers import check_gradient
 
@@ -172,18 +171,15 @@ KERNELS = [
 
 @pytest.mark.parametrize("f", KERNELS, ids=lambda f: f.__name__)
 def test_choices(
-    f: Callable, runs: list[str], traced: Callable, monkeypatch: pytest.MonkeyPatch
-) -> None:
+    f: Callable, runs: list[str], check_arrays: Callable, check_with_machine_code: Callable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
     with monkeypatch.context() as m:
         m.setattr(calls.Run, "cotangents", calls.Run.swept)
         check_gradient(f, X)
     assert f.__name__ in runs
-    for x in (X, X.astype(np.float32), -2.0 * X[::-1]):
-        rtol = 1e-11 if x.dtype == np.float64 else 1e-4
-        np.testing.assert_allclose(gradient(f, x), traced(f, x), rtol=rtol, atol=rtol)
-    monkeypatch.setattr(calls.Settings, "native", -1.0)
-    for _ in range(3):
-        np.testing.assert_allclose(gradient(f, X), traced(f, X), rtol=1e-11)
+    check_arrays(f, X)
+    check_with_machine_code(f, X)
 
 
 def test_a_member_as_an_argument(runs: list[str]) -> None:
