@@ -94,6 +94,7 @@ class Lists(Objects):
         if isinstance(x, tuple) and type(x) is not Items:
             x = Items(x)
             x.has_name = True
+            return self.fixed(self.list_from(x))
         return self.list_from(x) if type(x) is Items else self.one(x)
 
     def check_copies(self) -> None:

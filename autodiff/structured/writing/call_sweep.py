@@ -316,16 +316,18 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
+    arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     conjugate = f"({d}).conjugate()" if s.is_complex and not is_real(out, read, texts, d) else d
     if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
         product_of = constant_product if is_constant else strong_product
         name = e.constants.name(product_of)
+        if not (ndim or arrays):
+            conjugate = f"slope(lambda: {conjugate})"
         if e.notes_steep:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
-    arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     if (
         is_number
         and v is bound.args[-1]
