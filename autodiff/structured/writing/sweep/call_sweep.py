@@ -11,7 +11,6 @@ from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
-from autodiff.structured.writing.recorded_sweep import gather, recorded, rule_that_records
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import (
@@ -29,8 +28,9 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     summed_axes,
 )
 from autodiff.structured.writing.rules.partial_source import partial_source
-from autodiff.structured.writing.signs import negative, product, without_sign
-from autodiff.structured.writing.slopes import (
+from autodiff.structured.writing.sweep.recorded_sweep import gather, recorded, rule_that_records
+from autodiff.structured.writing.sweep.signs import negative, product, without_sign
+from autodiff.structured.writing.sweep.slopes import (
     by_math,
     computed_before,
     is_quotient,
@@ -38,7 +38,7 @@ from autodiff.structured.writing.slopes import (
     slope_of_power,
     terms_of_quotient,
 )
-from autodiff.structured.writing.strided_parts import strided_part
+from autodiff.structured.writing.sweep.strided_parts import strided_part
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
