@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.partial_source import partial_source
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
@@ -27,7 +28,6 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     reduced,
     summed_axes,
 )
-from autodiff.structured.writing.rules.partial_source import partial_source
 from autodiff.structured.writing.sweep.recorded_sweep import gather, recorded, rule_that_records
 from autodiff.structured.writing.sweep.signs import negative, product, without_sign
 from autodiff.structured.writing.sweep.slopes import (

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.partial_source import partial_source
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.known_functions import is_own_rule
 from autodiff.structured.writing.rules.bound_rules import Bound
-from autodiff.structured.writing.rules.partial_source import partial_source
 from autodiff.structured.writing.sweep.signs import negative, without_sign
 
 _FUNCTION = re.compile(r"\b(\w+_)\(")

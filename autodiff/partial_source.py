@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from typing import Any
 
 from autodiff.python_operators import BINARY, COMPARISONS, UNARY
@@ -34,8 +34,12 @@ class Constants:
         return name
 
 
-class _UnclearError(Exception):
-    pass
+class UnclearError(Exception):
+    """A partial derivative does something that is not written as source."""
+
+
+NOTHING: Any = object()
+"""What a name stands for, where that is not known."""
 
 
 def partial_source(
@@ -69,40 +73,75 @@ def partial_source(
     result = partial.result
     if result is not None:
         try:
-            return _written(result, partial, text, constants)
-        except _UnclearError:
+            return symbol_source(
+                result, text, lambda x: _number(x, constants), lambda x: _value_of(x, partial)
+            )
+        except UnclearError:
             pass
     reads = partial.reads
     args = [text(i) if i in reads else "None" for i in range(n)]
     return f"{constants.name(partial)}({', '.join(args)})"
 
 
-def _written(x: Any, partial: Partial, text: Callable[[int], str], constants: Constants) -> str:
+def symbol_source(
+    x: Any,
+    text: Callable[[int], str],
+    number: Callable[[Any], str],
+    value_of: Callable[[Symbol], Any],
+    operations: Container[str] | None = None,
+) -> str:
+    """Write what a function computes, as its symbols show it.
+
+    Parameters
+    ----------
+    x : Symbol, number
+        What it returns.
+    text : callable
+        ``text(i)`` writes a parameter.
+    number : callable
+        Writes a number, or what a name stands for.
+    value_of : callable
+        What a name stands for; `NOTHING` if it is not known.
+    operations : container of str, optional
+        Those that may be written; otherwise all.
+
+    Returns
+    -------
+    str
+        An expression.
+
+    Raises
+    ------
+    UnclearError
+        If it cannot be written.
+    """
     if type(x) is not Symbol:
         if type(x) in (int, float, bool, complex):
-            return _number(x, constants)
-        raise _UnclearError
+            return number(x)
+        raise UnclearError
     operation = x.operation
     if operation.startswith("parameter "):
         return text(int(operation.removeprefix("parameter ")))
-    found = _value_of(x, partial)
-    if found is not _NOTHING:
-        return _number(found, constants)
-    parts = [_written(a, partial, text, constants) for a in x.operands if operation != "call"]
+    found = value_of(x)
+    if found is not NOTHING:
+        return number(found)
+    if operations is not None and operation not in operations:
+        raise UnclearError
+
+    def written(a: Any) -> str:
+        return symbol_source(a, text, number, value_of, operations)
+
     if operation in _SIGNS:
-        return f"({parts[0]} {_SIGNS[operation]} {parts[1]})"
+        left, right = map(written, x.operands)
+        return f"({left} {_SIGNS[operation]} {right})"
     if operation in _PREFIXES:
-        return f"({_PREFIXES[operation]}{parts[0]})"
+        return f"({_PREFIXES[operation]}{written(x.operands[0])})"
     if operation == "call":
         f, args, kwargs = x.operands
-        if kwargs:
-            raise _UnclearError
-        callee = _value_of(f, partial)
-        if callee is _NOTHING:
-            raise _UnclearError
-        written = [_written(a, partial, text, constants) for a in args]
-        return f"{constants.name(callee)}({', '.join(written)})"
-    raise _UnclearError
+        callee = NOTHING if kwargs else value_of(f)
+        if callee is not NOTHING:
+            return f"{number(callee)}({', '.join(map(written, args))})"
+    raise UnclearError
 
 
 def _is_literal(x: Any) -> bool:
@@ -117,21 +156,16 @@ def _number(x: Any, constants: Constants) -> str:
     return f"({x!r})" if x < 0 else repr(x)
 
 
-_NOTHING: Any = object()
-
-
-def _value_of(x: Any, partial: Partial) -> Any:
+def _value_of(x: Symbol, partial: Partial) -> Any:
     """Return what a name, or an attribute of a module, stands for."""
-    if type(x) is not Symbol:
-        return _NOTHING
     function: Any = partial.function
     if x.operation.startswith("name "):
         name = x.operation.removeprefix("name ")
-        return function.__globals__.get(name, _NOTHING)
+        return function.__globals__.get(name, NOTHING)
     if x.operation.startswith("captured "):
         name = x.operation.removeprefix("captured ")
         return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
     if x.operation == "attribute":
         owner = _value_of(x.operands[0], partial)
-        return _NOTHING if owner is _NOTHING else getattr(owner, x.operands[1])
-    return _NOTHING
+        return NOTHING if owner is NOTHING else getattr(owner, x.operands[1])
+    return NOTHING
