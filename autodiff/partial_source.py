@@ -42,8 +42,110 @@ NOTHING: Any = object()
 """What a name stands for, where that is not known."""
 
 
+class Printer:
+    """Writes what a function computes as an expression, as its symbols show it.
+
+    Parameters
+    ----------
+    text : callable
+        ``text(i)`` writes a parameter.
+    """
+
+    operations: Container[str] = frozenset({*_SIGNS, *_PREFIXES, "call"})
+    """Those that are written."""
+
+    def __init__(self, text: Callable[[int], str]) -> None:
+        self.text = text
+
+    def number(self, x: Any) -> str:
+        """Write a number."""
+        raise NotImplementedError
+
+    def value_of(self, x: Symbol) -> Any:
+        """Return what a name stands for; `NOTHING` for other symbols, or if it is not known."""
+        return NOTHING
+
+    def call(self, f: Any, args: list[str]) -> str:
+        """Write the call of a function."""
+        raise NotImplementedError
+
+    def expression(self, x: Any) -> str:
+        """Write a symbol or a number.
+
+        Raises
+        ------
+        UnclearError
+            If it cannot be written.
+        """
+        if type(x) is not Symbol:
+            if type(x) in (int, float, bool, complex):
+                return self.number(x)
+            raise UnclearError
+        operation = x.operation
+        if operation.startswith("parameter "):
+            return self.text(int(operation.removeprefix("parameter ")))
+        found = self.value_of(x)
+        if found is not NOTHING:
+            return self.number(found)
+        if operation not in self.operations:
+            raise UnclearError
+        if operation == "call":
+            f, args, kwargs = x.operands
+            callee = NOTHING if kwargs else self.value_of(f)
+            if callee is NOTHING:
+                raise UnclearError
+            return self.call(callee, [self.expression(a) for a in args])
+        parts = [self.expression(a) for a in x.operands]
+        if operation in _SIGNS:
+            return f"({parts[0]} {_SIGNS[operation]} {parts[1]})"
+        return f"({_PREFIXES[operation]}{parts[0]})"
+
+
+class _PartialPrinter(Printer):
+    """Writes a partial derivative, in which names stand for what is not shown."""
+
+    def __init__(
+        self, partial: Partial, text: Callable[[int], str], constants: Constants, call: Call | None
+    ) -> None:
+        super().__init__(text)
+        self.function: Any = partial.function
+        self.constants = constants
+        self.write_call = call
+
+    def number(self, x: Any) -> str:
+        """Write a number, or what a rule names."""
+        if not _is_literal(x):
+            return self.constants.name(x)
+        return f"({x!r})" if x < 0 else repr(x)
+
+    def value_of(self, x: Symbol) -> Any:
+        """Return what a name, or an attribute of a module, stands for."""
+        function = self.function
+        if x.operation.startswith("name "):
+            return function.__globals__.get(x.operation.removeprefix("name "), NOTHING)
+        if x.operation.startswith("captured "):
+            name = x.operation.removeprefix("captured ")
+            return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
+        if x.operation == "attribute":
+            owner = self.value_of(x.operands[0])
+            return NOTHING if owner is NOTHING else getattr(owner, x.operands[1])
+        return NOTHING
+
+    def call(self, f: Any, args: list[str]) -> str:
+        """Write the call of a function, which its caller may do in another way."""
+        written = self.write_call(f, args) if self.write_call is not None else None
+        return written or f"{self.constants.name(f)}({', '.join(args)})"
+
+
+Call = Callable[[Any, list[str]], str | None]
+
+
 def partial_source(
-    partial: Partial, text: Callable[[int], str], n: int, constants: Constants
+    partial: Partial,
+    text: Callable[[int], str],
+    n: int,
+    constants: Constants,
+    call: Call | None = None,
 ) -> str | None:
     """Return a partial derivative as an expression.
 
@@ -57,6 +159,9 @@ def partial_source(
         How many values the partial is called with.
     constants : Constants
         Where what the expression reads by name is put.
+    call : callable, optional
+        ``call(f, args)`` writes a call of a function in the expression; it returns None for one
+        that is written as it is.
 
     Returns
     -------
@@ -73,9 +178,7 @@ def partial_source(
     result = partial.result
     if result is not None:
         try:
-            return symbol_source(
-                result, text, lambda x: _number(x, constants), lambda x: _value_of(x, partial)
-            )
+            return _PartialPrinter(partial, text, constants, call).expression(result)
         except UnclearError:
             pass
     reads = partial.reads
@@ -83,89 +186,6 @@ def partial_source(
     return f"{constants.name(partial)}({', '.join(args)})"
 
 
-def symbol_source(
-    x: Any,
-    text: Callable[[int], str],
-    number: Callable[[Any], str],
-    value_of: Callable[[Symbol], Any],
-    operations: Container[str] | None = None,
-) -> str:
-    """Write what a function computes, as its symbols show it.
-
-    Parameters
-    ----------
-    x : Symbol, number
-        What it returns.
-    text : callable
-        ``text(i)`` writes a parameter.
-    number : callable
-        Writes a number, or what a name stands for.
-    value_of : callable
-        What a name stands for; `NOTHING` if it is not known.
-    operations : container of str, optional
-        Those that may be written; otherwise all.
-
-    Returns
-    -------
-    str
-        An expression.
-
-    Raises
-    ------
-    UnclearError
-        If it cannot be written.
-    """
-    if type(x) is not Symbol:
-        if type(x) in (int, float, bool, complex):
-            return number(x)
-        raise UnclearError
-    operation = x.operation
-    if operation.startswith("parameter "):
-        return text(int(operation.removeprefix("parameter ")))
-    found = value_of(x)
-    if found is not NOTHING:
-        return number(found)
-    if operations is not None and operation not in operations:
-        raise UnclearError
-
-    def written(a: Any) -> str:
-        return symbol_source(a, text, number, value_of, operations)
-
-    if operation in _SIGNS:
-        left, right = map(written, x.operands)
-        return f"({left} {_SIGNS[operation]} {right})"
-    if operation in _PREFIXES:
-        return f"({_PREFIXES[operation]}{written(x.operands[0])})"
-    if operation == "call":
-        f, args, kwargs = x.operands
-        callee = NOTHING if kwargs else value_of(f)
-        if callee is not NOTHING:
-            return f"{number(callee)}({', '.join(map(written, args))})"
-    raise UnclearError
-
-
 def _is_literal(x: Any) -> bool:
     """Whether a number can be written as it is shown."""
     return type(x) in (int, bool) or (type(x) is float and math.isfinite(x))
-
-
-def _number(x: Any, constants: Constants) -> str:
-    """Return what stands for a number, or for what a rule names."""
-    if not _is_literal(x):
-        return constants.name(x)
-    return f"({x!r})" if x < 0 else repr(x)
-
-
-def _value_of(x: Symbol, partial: Partial) -> Any:
-    """Return what a name, or an attribute of a module, stands for."""
-    function: Any = partial.function
-    if x.operation.startswith("name "):
-        name = x.operation.removeprefix("name ")
-        return function.__globals__.get(name, NOTHING)
-    if x.operation.startswith("captured "):
-        name = x.operation.removeprefix("captured ")
-        return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
-    if x.operation == "attribute":
-        owner = _value_of(x.operands[0], partial)
-        return NOTHING if owner is NOTHING else getattr(owner, x.operands[1])
-    return NOTHING

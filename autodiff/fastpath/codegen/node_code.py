@@ -28,7 +28,7 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
 )
-from autodiff.partial_source import NOTHING, UnclearError, symbol_source
+from autodiff.partial_source import Printer, UnclearError
 from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import BadInplaceError, ProjectTo
@@ -73,7 +73,6 @@ SCOPE: dict[str, Any] = {
 }
 """What all written code reads."""
 
-_OF_ARRAYS = frozenset({"add", "sub", "mul", "truediv", "neg"})
 
 STORE = """\
 before = values[j]
@@ -135,26 +134,34 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     function: Any = partial.function
     if not all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads):
         return function
-    constants: dict[str, Any] = {}
-
-    def constant(x: Any) -> str:
-        if type(x) is not float and (type(x) is not int or abs(x) >= 2**53):
-            raise UnclearError
-        name = f"c{len(constants)}"
-        constants[name] = np.array(float(x))
-        return name
-
     names = [f"v{i}" for i in range(len(kinds) + 1)]
+    printer = _ArrayPrinter(names.__getitem__)
     try:
-        text = symbol_source(
-            partial.result, names.__getitem__, constant, lambda _: NOTHING, _OF_ARRAYS
-        )
+        text = printer.expression(partial.result)
     except UnclearError:
         return function
-    if not constants:
+    if not printer.constants:
         return function
     written = f"lambda {', '.join(names)}: {text}"
-    return eval(compile(written, f"{MADE_HERE}an expression>", "eval"), constants)
+    return eval(compile(written, f"{MADE_HERE}an expression>", "eval"), printer.constants)
+
+
+class _ArrayPrinter(Printer):
+    """Writes arithmetic of arrays, whose constants are 0-d arrays."""
+
+    operations = frozenset({"add", "sub", "mul", "truediv", "neg"})
+
+    def __init__(self, text: Callable[[int], str]) -> None:
+        super().__init__(text)
+        self.constants: dict[str, Any] = {}
+
+    def number(self, x: Any) -> str:
+        """Write the name of a float, or of an integer that is as good as one."""
+        if type(x) is not float and (type(x) is not int or abs(x) >= 2**53):
+            raise UnclearError
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.array(float(x))
+        return name
 
 
 # ------------------------------------------------------------------------------------ plans

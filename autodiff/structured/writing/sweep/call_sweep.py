@@ -31,12 +31,11 @@ from autodiff.structured.writing.rules.calls_without_rules import (
 from autodiff.structured.writing.sweep.recorded_sweep import gather, recorded, rule_that_records
 from autodiff.structured.writing.sweep.signs import negative, product, without_sign
 from autodiff.structured.writing.sweep.slopes import (
-    by_math,
-    computed_before,
     is_quotient,
     is_real,
     slope_of_power,
     terms_of_quotient,
+    writer_of_calls,
 )
 from autodiff.structured.writing.sweep.strided_parts import strided_part
 from chainrules_core.define import LinearRule
@@ -304,10 +303,9 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
             term = f"{e.blas('inner_with_part')}({part}, {x})"
             return negative(term) if is_negative else term, 0, ""
     d = None if e.for_machine else slope_of_power(op, bound, j, text)
-    d = d or partial_source(partial, text, rule.n + 1, e.constants)
+    d = d or partial_source(partial, text, rule.n + 1, e.constants, writer_of_calls(s, read))
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
-    d = by_math(s, computed_before(s, d, read), read)
     if d == "0":
         return "", 0, ""
     if d in ("1", "-1"):
