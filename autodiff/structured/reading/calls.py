@@ -31,7 +31,9 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.by_others import (
+from autodiff.structured.reading.containers.objects import class_of, is_object
+from autodiff.structured.reading.containers.sequences import Sequences, is_sequence
+from autodiff.structured.reading.libraries.by_others import (
     JOINED,
     OF_VECTORS,
     READ,
@@ -39,8 +41,7 @@ from autodiff.structured.reading.by_others import (
     is_ruled_by_library,
     made_of_others,
 )
-from autodiff.structured.reading.numpy_functions import outer_of
-from autodiff.structured.reading.objects import class_of, is_object
+from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -50,7 +51,6 @@ from autodiff.structured.reading.scopes import (
     is_plain_class,
     record_class,
 )
-from autodiff.structured.reading.sequences import Sequences, is_sequence
 from chainrules_core import rrule
 
 

@@ -35,13 +35,13 @@ from autodiff.structured.form.known_functions import (
     part_of_text,
 )
 from autodiff.structured.reading.building import is_constant, is_plain
+from autodiff.structured.reading.containers.lists import is_key
+from autodiff.structured.reading.containers.objects import is_object
+from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.equality import Equality
-from autodiff.structured.reading.lists import is_key
-from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
     OBJECTS,
 )
-from autodiff.structured.reading.sequences import is_sequence
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})

@@ -43,7 +43,6 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading import by_others, python_functions
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -53,6 +52,7 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
+from autodiff.structured.reading.libraries import by_others, python_functions
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
 from autodiff.structured.reading.scopes import (

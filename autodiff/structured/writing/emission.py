@@ -37,8 +37,8 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import is_active, leaves_alone
-from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.forward import ForwardWriter
+from autodiff.structured.writing.sweep.block_sweep import BlockSweep
 from autodiff.structured.writing.writer import Pushed, Source
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.partial_source import Constants
 from autodiff.python_operators import PREFIXES, SIGNS
 from autodiff.structured.form.ir import (
     Block,
@@ -29,7 +30,6 @@ from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.layouts import layouts
 from autodiff.structured.writing.loop_views import LoopViews
 from autodiff.structured.writing.plain_floats import PlainFloats
-from autodiff.structured.writing.rules.partial_source import Constants
 from autodiff.structured.writing.shapes import Shapes
 
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}

@@ -10,7 +10,10 @@ import numpy as np
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
-from autodiff.structured.reading import numpy_functions as made, scipy_functions as of_scipy
+from autodiff.structured.reading.libraries import (
+    numpy_functions as made,
+    scipy_functions as of_scipy,
+)
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
 

@@ -15,7 +15,7 @@ from typing import Any
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.tables import Tables
+from autodiff.structured.reading.containers.tables import Tables
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)

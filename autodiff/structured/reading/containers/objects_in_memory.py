@@ -14,8 +14,8 @@ from typing import Any
 
 from autodiff.structured.form.ir import Instance, Memory, Named, Op, Record, Value
 from autodiff.structured.form.kinds import InMemoryError, Kind, ManyKindsError, UnsupportedError
-from autodiff.structured.reading.lists import Lists
-from autodiff.structured.reading.objects import (
+from autodiff.structured.reading.containers.lists import Lists
+from autodiff.structured.reading.containers.objects import (
     class_of,
     decides_alone,
     is_object,

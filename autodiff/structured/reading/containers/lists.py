@@ -28,7 +28,7 @@ from autodiff.structured.form.kinds import (
     kind_of,
     samples,
 )
-from autodiff.structured.reading.objects import Objects
+from autodiff.structured.reading.containers.objects import Objects
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
