@@ -34,7 +34,6 @@ from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
     Array,
-    List,
     Number,
     has_tag,
     letter_of,
@@ -87,7 +86,7 @@ class Part:
                 continue
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or kind.is_scalar):
-                is_list = kind is not None and kind.is_list
+                is_list = kind is not None and kind.has_items
                 raise UnsupportedError(WITH_LIST if is_list else f"{x} handed to machine code")
             if kind.is_array:
                 element_of(kind.dtype)
@@ -104,7 +103,7 @@ class Part:
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
         for x in self.given:
             kind = self.kinds[x]
-            if kind.is_list:
+            if kind.has_items:
                 types.append(ctypes.c_int64)
                 continue
             types += (ctypes.py_object,) if kind.is_array else _C_TYPES[letter_of(kind)]
@@ -127,8 +126,9 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
     memory.begin(code, statements.state, statements.forward)
     for name in part.given:
         kind = part.kinds[name]
-        if kind.is_list:
-            value: Any = List(statements.names.lists[name], b.inttoptr(next(rest), PTR))
+        if kind.has_items:
+            address = b.inttoptr(next(rest), PTR)
+            value: Any = statements.held(statements.names.lists[name], address)
         elif kind.is_array:
             value = _array(code, next(rest), kind, statements.names, name)
         else:
@@ -181,7 +181,7 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     words: list[Any] = []
     for name in part.results:
         x, kind = statements.read(name), part.kinds[name]
-        is_address = kind.is_list or kind.is_array
+        is_address = kind.has_items or kind.is_array
         words += statements.as_words(x if is_address else statements.scalars.number(x), kind)
     for k, word in enumerate(words):
         code.set_word(out, k, word)
@@ -286,7 +286,7 @@ def _given(
 
     In the sweep the class of a number does not count.
     """
-    if kind.is_list:
+    if kind.has_items:
         return [], [x]
     if kind.dtype is not None:
         scope[f"dtype_{x}"] = kind.dtype
@@ -355,7 +355,7 @@ class _Results:
 
     def _add(self, kind: Kind) -> None:
         own = f"kind{len(self.fields)}"
-        if kind.is_list:
+        if kind.has_items:
             self.texts.append(self._word(ctypes.c_int64))
             return
         if kind.is_array:

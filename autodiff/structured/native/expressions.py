@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import operator
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from autodiff.structured.form.known_functions import (
     DIAGONALS,
     function_of,
     length_of_slice,
+    most_items,
     start_of_slice,
 )
 from autodiff.structured.native.elementwise import Elementwise
@@ -31,23 +33,22 @@ from autodiff.structured.native.numbers.scalars import (
     STRONG,
     UNARY,
     Scalars,
-    tag_of,
 )
 from autodiff.structured.native.reductions import REDUCTIONS
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
     Chosen,
+    Displayed,
     Known,
     List,
     Number,
+    Record,
     Repeated,
     Several,
     Tree,
     Turns,
-    has_tag,
     leaves,
-    letter_of,
 )
 from autodiff.structured.runtime_calls import (
     add_at,
@@ -67,11 +68,13 @@ from autodiff.structured.runtime_calls import (
     norm_back,
     number,
     prod_back,
+    put_back,
     real_part,
     settled,
     spread,
     stack_back,
     sum_back,
+    taken_out,
     total,
     zeros_along,
 )
@@ -124,8 +127,7 @@ class Expressions(SweepCalls):
         """Read an expression."""
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
-            what = "options of a function" if isinstance(node, ast.Dict) else type(node).__name__
-            raise UnsupportedError(f"{what} in machine code")
+            raise UnsupportedError(f"{type(node).__name__} in machine code")
         return method(node)
 
     def number(self, node: ast.expr) -> Number:
@@ -167,6 +169,13 @@ class Expressions(SweepCalls):
     def on_list(self, node: ast.List) -> Several:
         """Read a list as it is written."""
         return Several([self.expression(p) for p in node.elts])
+
+    def on_dict(self, node: ast.Dict) -> Displayed:
+        """Read a dict as it is written."""
+        keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
+        if None in keys:
+            raise UnsupportedError("a dict of other keys in machine code")
+        return Displayed(dict(zip(keys, map(self.expression, node.values), strict=True)))
 
     def on_binop(self, node: ast.BinOp) -> Any:
         """Read an operator."""
@@ -230,33 +239,17 @@ class Expressions(SweepCalls):
                 return base.parts[k.x]
             if all(isinstance(p, Several) for p in base.parts):
                 return Chosen(base.parts, self.integer(node.slice))
-            return self._one_of(base.parts, k)
+            return self.one_of(base.parts, k)
         if isinstance(base, List):
             return self.item(base, self.integer(node.slice))
+        if isinstance(base, Record):
+            return self.field(base, self.expression(node.slice))
         if isinstance(base, Tree):
             base = self.elementwise.at_hand(base)
         if not isinstance(base, Array):
             raise UnsupportedError("an index in machine code")
         found = self.part(base, node)
         return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
-
-    def _one_of(self, parts: list, k: Any) -> Number:
-        """Return one of some numbers that are displayed."""
-        numbers = [self.scalars.number(p) for p in parts]
-        if not all(isinstance(x, Number) for x in numbers) or not numbers:
-            raise UnsupportedError("an index of a tuple")
-        kind = Kind(frozenset[type]().union(*[x.kind.classes for x in numbers]))
-        letter, b, code = letter_of(kind), self.b, self.code
-        i = self.indexing.place(self.scalars.converted(k, "i"), code.whole(len(numbers)))
-        first, *others = numbers
-        made = Number(kind, letter, self.scalars.converted(first, letter))
-        made.tag = tag_of(code, first) if has_tag(kind) else None
-        for n, x in enumerate(others, 1):
-            is_it = code.equal(i, code.whole(n))
-            made.value = b.select(is_it, self.scalars.converted(x, letter), made.value)
-            if made.tag is not None:
-                made.tag = b.select(is_it, tag_of(code, x), made.tag)
-        return made
 
     def on_start(self, n: Any, *bounds: Any) -> Number:
         """``start_of_slice(n, start, stop, step)``."""
@@ -326,7 +319,7 @@ class Expressions(SweepCalls):
         if f.x in (add_at, last_written):
             return self._at_places(f.x, node)
         args = [self.expression(a) for a in node.args]
-        options = {str(k.arg): self.expression(k.value) for k in node.keywords}
+        options = self._options(node)
         own = _OWN.get(f.x)
         if own is not None:
             return own(self, *args, **options)
@@ -354,6 +347,11 @@ class Expressions(SweepCalls):
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
 
+    def _options(self, node: ast.Call) -> dict[str, Any]:
+        if any(k.arg is None for k in node.keywords):
+            raise UnsupportedError("options of a function in machine code")
+        return {str(k.arg): self.expression(k.value) for k in node.keywords}
+
     def _method(self, name: str, owner: Any, args: list[ast.expr]) -> Any:
         """Read a call of a method."""
         if name == "copy":
@@ -364,12 +362,16 @@ class Expressions(SweepCalls):
             return self.append(owner, self.expression(args[0]))
         if isinstance(owner, List) and name == "pop" and not args:
             return self.taken_off(owner)
+        if isinstance(owner, List) and name == "insert":
+            return self.insert(owner, self.integer(args[0]), self.expression(args[1]))
         raise UnsupportedError(f"{name} in machine code")
 
     def _of_list(self, f: Any, xs: List, options: dict[str, Any]) -> Any:
         """Return what a function makes of a list."""
         if f is len:
             return self.whole(self.length(xs))
+        if f is most_items:
+            return self.whole(self.most_of(xs))
         if f is sum:
             return self.sum_of(xs)
         if f in DISPLAYS or f is np.stack:
@@ -482,6 +484,8 @@ _OWN: dict[Any, Callable] = {
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
     np.linalg.slogdet: Expressions.log_of_determinant,
     **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
+    put_back: Expressions.on_put_back, taken_out: Expressions.on_taken_out,
+    collections.deque: Expressions.queue, operator.is_: Expressions.same,
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,
     np.roll: Expressions.rolled, np.arange: Expressions.counted_up,

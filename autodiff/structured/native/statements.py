@@ -26,6 +26,7 @@ from autodiff.structured.native.values import (
     Array,
     List,
     Number,
+    Record,
     Several,
     Tree,
     Turns,
@@ -92,6 +93,9 @@ class Statements(Variables):
         base = self.expression(target.value)
         if isinstance(base, List):
             self.set_item(base, self.integer(target.slice), value, f)
+            return
+        if isinstance(base, Record):
+            self.set_field(base, self.expression(target.slice), value, f)
             return
         if not isinstance(base, Array):
             raise UnsupportedError("a write into what is no array")
@@ -187,6 +191,14 @@ class Statements(Variables):
             with otherwise:
                 add_at_once()
 
+    def on_delete_statement(self, node: ast.Delete) -> None:
+        """Read what takes an item out of a list."""
+        for target in node.targets:
+            base = self.expression(target.value) if isinstance(target, ast.Subscript) else None
+            if not isinstance(base, List):
+                raise UnsupportedError("del of what is no item of a list")
+            self.drop(base, self.integer(target.slice))  # type: ignore[attr-defined] # it has one
+
     def on_pass_statement(self, node: ast.Pass) -> None:
         """Read nothing."""
 
@@ -230,7 +242,7 @@ class Statements(Variables):
         kind = self.names.kinds.get(name)
         if kind is None:
             raise UnsupportedError(f"{name} on the stack of machine code")
-        if isinstance(value, List):
+        if isinstance(value, (List, Record)):
             return self.as_words(value, kind)
         if kind.is_array:
             if isinstance(value, Tree):
@@ -270,7 +282,8 @@ class Statements(Variables):
             if kind is None:
                 raise UnsupportedError(f"{name} on the stack of machine code")
             if name in self.names.lists:
-                self.bound[name] = List(self.names.lists[name], self.b.inttoptr(next(words), PTR))
+                address = self.b.inttoptr(next(words), PTR)
+                self.bound[name] = self.held(self.names.lists[name], address)
                 continue
             if kind.is_array:
                 address = self.b.inttoptr(next(words), PTR)
