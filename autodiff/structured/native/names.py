@@ -372,17 +372,11 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
             parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
             arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
             found |= {name for a in arrays for name in loaded(a)}
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr in ("append", "insert")
-        ):
+        elif isinstance(node, ast.Call) and puts_into_list(node):
             found |= {name for a in node.args for name in loaded(a)}
         elif isinstance(node, ast.Assign):
             targets = {name for t in node.targets for name in stored(t)}
-            parts = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
-            owners = {x.id for x in parts if isinstance(x, ast.Name)}
-            if targets & variables or any(name in lists for name in targets | owners):
+            if targets & variables or any(name in lists for name in targets | owners(node)):
                 found |= targets | set(loaded(node.value))
             elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
                 views.append((targets, set(loaded(node.value))))
@@ -393,6 +387,21 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
                 found |= sources
         if len(found) == before:
             return found
+
+
+def puts_into_list(node: ast.expr) -> bool:
+    """Whether an expression puts an item into a list."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("append", "insert")
+    return isinstance(node.func, ast.Name) and node.func.id == "put_back"
+
+
+def owners(node: ast.Assign) -> set[str]:
+    """Return the names in what a statement writes into: one is of the array, list or dict."""
+    parts = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+    return {name for part in parts for name in loaded(part)}
 
 
 def is_pop(node: ast.expr) -> bool:

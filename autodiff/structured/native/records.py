@@ -90,6 +90,8 @@ class Records(Places):
                 raise UnsupportedError("a list of arrays and others in machine code")
             if not x.shape:
                 raise UnsupportedError("an array without axes")
+            if self.store_of_new() != memory.KEPT:
+                raise UnsupportedError("an array in a list longer than it lasts")
             side_by_side = self.code.whole(x.dtype.itemsize)
             apart = b.not_(self.code.equal(x.strides[-1], side_by_side))
             self.code.exit_if(b.and_(apart, self.code.less(self.code.whole(1), x.shape[-1])))

@@ -19,6 +19,8 @@ from autodiff.structured.native.names import (
     is_check,
     is_pop,
     loaded,
+    owners,
+    puts_into_list,
     stored,
 )
 from autodiff.structured.native.numbers.scalars import BINARY
@@ -69,6 +71,7 @@ class Statements(Variables):
         """Read an assignment."""
         targets = {name for t in node.targets for name in stored(t)}
         lasts = targets & (self.names.variables | self.escaping)
+        lasts |= owners(node) & self.names.lists.keys()
         self.store = memory.KEPT if lasts else memory.SCRATCH
         if is_pop(node.value):
             self._popped(node.targets[0])
@@ -153,7 +156,9 @@ class Statements(Variables):
             if isinstance(found, Collected):
                 self._collect(found, call.args)
                 return
+        self.store = memory.KEPT if puts_into_list(call) else memory.SCRATCH
         self.expression(call)
+        self.store = memory.SCRATCH
 
     def _collect(self, collected: Collected, args: list[ast.expr]) -> None:
         """Read what `blas_sums` has: ``o.append(...)``, or ``o.add_all()``."""

@@ -233,6 +233,25 @@ def queues_of_objects(a: Any, b: Any) -> Any:
     return sum([c.value for c in done]) + queue[0].value * queue[-1].inner.x
 
 
+def arrays_put_in_at_once(a: Any, b: Any) -> Any:
+    """Arrays without a name last as long as what they are put into."""
+    xs, total = [], 0.0
+    made = [Vec(np.zeros(2), 1.0) for _ in range(3)]
+    pairs = [[np.zeros(2), np.ones(2)] for _ in range(2)]
+    for t in range(8):
+        xs.append(np.array([1.0 * t, t * 2.0]))
+        xs.insert(0, np.array([2.0 * t, t * 3.0]))
+        made[t % 3].x = np.array([1.0 * t, t * 0.5])
+        made[0].y = made[0].y + 1.0
+        pairs[t % 2][1] = np.array([0.5 * t, 1.0])
+        others = np.array([a[0] * t, b[1]])
+        a = a * 1.0 + others[0] * (np.ones(2) * t)[1] * 0.01
+    for t in range(8):
+        u = made[t % 3]
+        total += a[0] * xs[t][1] * xs[-t][0] + u.x[1] * a[1] * u.y * pairs[t % 2][1][0]
+    return total
+
+
 def single_precision(a: Any, b: Any) -> Any:
     made = [Vec(a[i], b[i : i + 3] * 1) for i in range(4)]
     for t in range(5):
@@ -245,7 +264,7 @@ def single_precision(a: Any, b: Any) -> Any:
 PROGRAMS = [
     bodies, particles, objects_in_objects, dicts, lists_and_arrays_in_dicts, named_tuples,
     complex_numbers, sliding_window, breadth_first, both_ends, inserted_and_dropped,
-    queues_of_arrays, queues_of_objects, single_precision,
+    queues_of_arrays, queues_of_objects, arrays_put_in_at_once, single_precision,
 ]  # fmt: skip
 
 
