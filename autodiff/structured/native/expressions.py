@@ -53,6 +53,7 @@ from autodiff.structured.native.values import (
 from autodiff.structured.runtime_calls import (
     add_at,
     cholesky_back,
+    concatenate_back,
     convolve_back,
     cumprod_back,
     cumsum_back,
@@ -374,8 +375,8 @@ class Expressions(SweepCalls):
             return self.whole(self.most_of(xs))
         if f is sum:
             return self.sum_of(xs)
-        if f in DISPLAYS or f is np.stack:
-            return self.array_of(xs, options)
+        if f in DISPLAYS or f in JOINS:
+            return self.joined_list(f, xs, options)
         raise UnsupportedError(f"{name_of(f)} of a list in machine code")
 
     def _length_of(self, x: Several | Array | Tree) -> Any:
@@ -464,7 +465,8 @@ _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, real_part: Expressions.on_real_part,
     number: Expressions.on_number, gather: Expressions.on_gather,
-    stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
+    stack_back: Expressions.on_stack_back,
+    concatenate_back: Expressions.on_concatenate_back, sum_back: Expressions.on_sum_back,
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,

@@ -8,6 +8,7 @@ store ``kept``.
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -28,12 +29,16 @@ from autodiff.structured.native.values import (
     Number,
     Queue,
     has_tag,
+    is_whole,
     letter_of,
+    may_be_single,
 )
+from autodiff.structured.writing.rules.calls_without_rules import JOINS
 
 _DATA, _LENGTH, _ROOM, _BEFORE, _MOST = range(5)
 _FIRST_ROOM = 8
-_FLOATS = {"d": np.dtype(float), "z": np.dtype(complex)}
+_DTYPES = {"d": np.dtype(float), "z": np.dtype(complex), "s": np.dtype(np.float32),
+           "i": np.dtype(np.int64), "b": np.dtype(bool)}  # fmt: skip
 
 
 class Lists(Records):
@@ -252,6 +257,53 @@ class Lists(Records):
 
     # -- functions ---------------------------------------------------------------------------------
 
+    def joined_list(self, f: Any, xs: List, options: dict[str, Any]) -> Array:
+        """Return an array of all items: put side by side, or one after the other along an axis."""
+        ndim = xs.items.kind.ndim
+        is_stacked = f not in JOINS or f is np.stack or (f is np.vstack and ndim < 2)
+        if is_stacked and not (f is np.vstack and not ndim):
+            return self.array_of(xs, options)
+        axis = options.get("axis", Known(1 if f is np.hstack and ndim > 1 else 0))
+        if not ndim or not isinstance(axis, Known) or type(axis.x) is not int:
+            raise UnsupportedError("an array of a list like this in machine code")
+        return self._concatenated(xs, axis.x % ndim)
+
+    def _concatenated(self, xs: List, axis: int) -> Array:
+        """Return the array in which all arrays of a list follow each other along an axis."""
+        code, b, e, n = self.code, self.b, self.elementwise, self.length(xs)
+        code.exit_if(code.equal(n, code.whole(0)))
+        dtype, shape = xs.items.kind.dtype, list(self._item_at(xs, code.whole(0)).shape)
+        assert dtype is not None
+        size = code.variable(I64)
+        b.store(code.whole(0), size)
+        with code.counted(n) as i:
+            x = self._item_at(xs, i)
+            e.check_shape(*[[*s[:axis], *s[axis + 1 :]] for s in (x.shape, shape)])
+            b.store(b.add(b.load(size, typ=I64), x.shape[axis]), size)
+        shape[axis] = b.load(size, typ=I64)
+        made = e.made(dtype, shape, self.store_of_new())
+        self._each_piece(xs, made, axis, lambda x, piece: e.write(piece, x))
+        return made
+
+    def _each_piece(self, xs: List, whole: Array, axis: int, body: Callable) -> None:
+        """Run a body for each array of a list, and the piece of an array that belongs to it."""
+        code, b, start = self.code, self.b, self.code.variable(I64)
+        b.store(code.whole(0), start)
+        with code.counted(self.length(xs)) as i:
+            x, first = self._item_at(xs, i), b.load(start, typ=I64)
+            at = code.at(whole.address, b.mul(first, whole.strides[axis]))
+            body(x, Array(whole.dtype, at, x.shape, whole.strides, whole.group))
+            b.store(b.add(first, x.shape[axis]), start)
+
+    def on_concatenate_back(self, shadows: Any, g: Any, axis: Any) -> None:
+        """``concatenate_back(shadows, g, axis)``: cut the cotangent of joined arrays."""
+        e = self.elementwise
+        if not isinstance(shadows, List) or not shadows.items.kind.is_array:
+            raise UnsupportedError("the adjoint of such an array in machine code")
+        g = e.at_hand(g)
+        k = axis.x % len(g.shape)
+        self._each_piece(shadows, g, k, lambda x, piece: e.write(x, piece, operator.add))
+
     def array_of(self, xs: List, options: dict[str, Any]) -> Array:
         """Return the array of all items: of numbers, or of arrays of one shape."""
         code, b, e, kind = self.code, self.b, self.elementwise, xs.items.kind
@@ -260,8 +312,10 @@ class Lists(Records):
             raise UnsupportedError("an array of a list like this in machine code")
         if xs.items.inner is not None:
             return self._array_of_rows(xs, dtype)
-        own = kind.dtype if kind.is_array else _FLOATS.get(letter_of(kind))
+        own = kind.dtype if kind.is_array else _DTYPES.get(letter_of(kind))
         wanted = dtype.x if isinstance(dtype, Known) else None
+        if own == np.int64 and wanted is not None and np.dtype(wanted) == np.float64:
+            own = np.dtype(float)
         if not isinstance(dtype, Known) or (wanted is not None and np.dtype(wanted) != own):
             raise UnsupportedError("an array of another dtype in machine code")
         n = self.length(xs)
@@ -275,8 +329,11 @@ class Lists(Records):
                 e.check_shape(x.shape, first.shape)
                 e.write(self.elementwise.row(made, i), x)
             return made
-        if own is None or kind.classes == {int}:
+        is_other = may_be_single(kind) or (letter_of(kind) == "i" and not is_whole(kind))
+        if own is None or is_other:
             raise UnsupportedError("an array of such numbers in machine code")
+        if wanted is None and own != np.float64:
+            code.exit_if(code.equal(n, code.whole(0)))
         if has_tag(kind) and wanted is None:
             is_other = b.icmp_signed("<", self._highest_tag(xs), code.whole(
                 COMPLEX_TAG if kind.is_complex else TAGS[float]))  # fmt: skip
@@ -290,6 +347,8 @@ class Lists(Records):
         """Return the array of lists of one length."""
         code, e = self.code, self.elementwise
         n = self.length(xs)
+        if not isinstance(xs.items.inner, Items):
+            raise UnsupportedError("an array of dicts")
         code.exit_if(code.equal(n, code.whole(0)))
         first = self.array_of(self._item_at(xs, code.whole(0)), {"dtype": dtype})
         made = e.made(first.dtype, [n, *first.shape], self.store_of_new())
@@ -328,7 +387,12 @@ class Lists(Records):
         code, b, kind = self.code, self.b, xs.items.kind
         if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "dszc":
             return self._sum_of_arrays(xs)
-        if kind.is_array or xs.items.inner is not None or letter_of(kind) not in _FLOATS:
+        if (
+            kind.is_array
+            or xs.items.inner is not None
+            or letter_of(kind) not in "dzs"
+            or may_be_single(kind)
+        ):
             raise UnsupportedError("a sum of such items in machine code")
         letter = letter_of(kind)
         held = TYPES[letter]
@@ -336,7 +400,8 @@ class Lists(Records):
         b.store(constant(held, 0.0), place)
         with code.counted(self.length(xs)) as i:
             b.store(b.fadd(b.load(place, typ=held), self._item_at(xs, i).value), place)
-        made = Number(Kind(kind.classes | {int}), letter, b.load(place, typ=held))
+        value = self.scalars.converted(Number(kind, letter, b.load(place, typ=held)), _wide(letter))
+        made = Number(Kind(kind.classes | {int}), _wide(letter), value)
         # That of nothing is an integer.
         own = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, letter, None))
         is_empty = code.equal(self.length(xs), code.whole(0))
@@ -368,3 +433,8 @@ class Lists(Records):
             else:
                 at = code.at(g.address, self.b.mul(i, g.strides[0]))
                 self.set_item(shadows, i, e.read(g.dtype, at), np.add)
+
+
+def _wide(letter: str) -> str:
+    """Return how a number is held that may be an integer instead of one of single precision."""
+    return "d" if letter == "s" else letter
