@@ -203,8 +203,7 @@ class Expressions(SweepCalls):
         owner = self.expression(node.value)
         if node.attr in ("real", "imag"):
             return self._part_of_complex(owner, node)
-        if isinstance(owner, Tree):
-            owner = self.elementwise.at_hand(owner)
+        owner = self.base_of_view(owner)
         if not isinstance(owner, Array):
             raise UnsupportedError(f"attribute {node.attr} in machine code")
         if node.attr == "shape":
@@ -245,8 +244,7 @@ class Expressions(SweepCalls):
             return self.item(base, self.integer(node.slice))
         if isinstance(base, Record):
             return self.field(base, self.expression(node.slice))
-        if isinstance(base, Tree):
-            base = self.elementwise.at_hand(base)
+        base = self.base_of_view(base)
         if not isinstance(base, Array):
             raise UnsupportedError("an index in machine code")
         found = self.part(base, node)
@@ -269,7 +267,7 @@ class Expressions(SweepCalls):
         """``np.diag(x)`` of a matrix: a view."""
         if others or options:
             raise UnsupportedError("another diagonal in machine code")
-        return self.indexing.diagonal(self.elementwise.at_hand(x))
+        return self.indexing.diagonal(self.base_of_view(x))
 
     def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
         """Return a part of an array: an array, or the address of an element."""
@@ -338,7 +336,7 @@ class Expressions(SweepCalls):
         if f.x in TRIANGLES and not options:
             return self.triangle(f.x, *args)
         if f.x in _FLIPS and len(args) == 1 and not options:
-            a = self.elementwise.at_hand(args[0])
+            a = self.base_of_view(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
         if f.x in (np.transpose, np.swapaxes) and not options:
             return replace(self.permuted(f.x, *args), text=ast.unparse(node))
