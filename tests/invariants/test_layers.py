@@ -63,6 +63,9 @@ def imports(tree: ast.AST, package: str, late: bool = False) -> Iterator[Import]
         yield from imports(node, package, late or function)
 
 
+_ADDRESSES = ("scipy.linalg.cython_blas", "scipy.special.cython_special")
+
+
 def allowed(package: str, path: Path, source: str, found: Import) -> bool:
     if package == "autodiff" and found.top == "chainrules":
         return found.module == "chainrules"
@@ -82,7 +85,7 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
     if package == "autodiff" and found.module.startswith("scipy.linalg.blas"):
         # Products are added to arrays in one pass, which NumPy does not offer.
         return path.name == "blas_sums.py"
-    if package == "autodiff" and found.module == "scipy.linalg.cython_blas":
+    if package == "autodiff" and found.module in _ADDRESSES:
         # The addresses of these functions, for machine code.
         return "native" in path.parts
     if package == "autodiff" and (path.stem, found.top) in READ_LATE:

@@ -11,8 +11,9 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm import memory, special
 from autodiff.structured.native.llvm.code import (
+    EXCEPTIONS,
     I32,
     I64,
     MAY_WARN,
@@ -24,6 +25,7 @@ from autodiff.structured.native.llvm.code import (
     TYPES,
     Code,
     element_of,
+    exceptions,
 )
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import Tape
@@ -34,7 +36,6 @@ from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
     Array,
-    List,
     Number,
     has_tag,
     letter_of,
@@ -43,8 +44,6 @@ from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 from chainrules_core.interpreter.places import MADE_HERE
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
-# What is invalid, divisions by zero, and what overflows: FE_... of C.
-_EXCEPTIONS = {"x86_64": 1 | 4 | 8, "AMD64": 1 | 4 | 8, "aarch64": 1 | 2 | 4, "arm64": 1 | 2 | 4}
 _CLASSES = {tag: cls for cls, tag in TAGS.items()}
 _WHY = {
     STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
@@ -87,7 +86,7 @@ class Part:
                 continue
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or kind.is_scalar):
-                is_list = kind is not None and kind.is_list
+                is_list = kind is not None and kind.has_items
                 raise UnsupportedError(WITH_LIST if is_list else f"{x} handed to machine code")
             if kind.is_array:
                 element_of(kind.dtype)
@@ -104,7 +103,7 @@ class Part:
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
         for x in self.given:
             kind = self.kinds[x]
-            if kind.is_list:
+            if kind.has_items:
                 types.append(ctypes.c_int64)
                 continue
             types += (ctypes.py_object,) if kind.is_array else _C_TYPES[letter_of(kind)]
@@ -127,8 +126,9 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
     memory.begin(code, statements.state, statements.forward)
     for name in part.given:
         kind = part.kinds[name]
-        if kind.is_list:
-            value: Any = List(statements.names.lists[name], b.inttoptr(next(rest), PTR))
+        if kind.has_items:
+            address = b.inttoptr(next(rest), PTR)
+            value: Any = statements.held(statements.names.lists[name], address)
         elif kind.is_array:
             value = _array(code, next(rest), kind, statements.names, name)
         else:
@@ -140,7 +140,7 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
         else:
             statements.bound[name] = value
     if statements.forward:
-        code.call("feclearexcept", I32, [ir.Constant(I32, _exceptions())])
+        code.call("feclearexcept", I32, [ir.Constant(I32, exceptions())])
 
 
 def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
@@ -181,21 +181,17 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     words: list[Any] = []
     for name in part.results:
         x, kind = statements.read(name), part.kinds[name]
-        is_address = kind.is_list or kind.is_array
+        is_address = kind.has_items or kind.is_array
         words += statements.as_words(x if is_address else statements.scalars.number(x), kind)
     for k, word in enumerate(words):
         code.set_word(out, k, word)
     if statements.forward:
-        found = code.call("fetestexcept", I32, [ir.Constant(I32, _exceptions())])
+        found = code.call("fetestexcept", I32, [ir.Constant(I32, exceptions())])
         code.exit_if(b.icmp_signed("!=", found, ir.Constant(I32, 0)), MAY_WARN)
     else:
         left = code.word(statements.state, memory.USED)
         code.exit_if(b.icmp_signed("!=", left, code.whole(0)), NOT_READ)
     code.finish()
-
-
-def _exceptions() -> int:
-    return _EXCEPTIONS[platform.machine()]
 
 
 class Loop:
@@ -268,6 +264,9 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
     args = "".join(f"{x}, " for x in names)
     arrays = "".join(f"{x}, " for x, kind in zip(names, kinds, strict=True) if kind.is_array)
     first = "push" if is_forward else "tape"
+    if compiled.calls_special:
+        scope["ignores_errors"] = special.ignores_errors
+        lines.append("if not ignores_errors(): raise Aside('errors of scipy.special count')")
     lines += ["tape = Tape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
     lines += [f"status = f({', '.join(given)})", f"if status: failed(status, names, ({args}))"]
@@ -286,7 +285,7 @@ def _given(
 
     In the sweep the class of a number does not count.
     """
-    if kind.is_list:
+    if kind.has_items:
         return [], [x]
     if kind.dtype is not None:
         scope[f"dtype_{x}"] = kind.dtype
@@ -355,7 +354,7 @@ class _Results:
 
     def _add(self, kind: Kind) -> None:
         own = f"kind{len(self.fields)}"
-        if kind.is_list:
+        if kind.has_items:
             self.texts.append(self._word(ctypes.c_int64))
             return
         if kind.is_array:
@@ -414,7 +413,7 @@ def is_readable() -> bool:
     shape = ctypes.c_void_p.from_address(address + _SHAPE).value or 0
     strides = ctypes.c_void_p.from_address(address + _STRIDES).value or 0
     return (
-        platform.machine() in _EXCEPTIONS
+        platform.machine() in EXCEPTIONS
         and ctypes.sizeof(ctypes.c_void_p) == 8
         and ctypes.c_void_p.from_address(address + _DATA).value == x.ctypes.data
         and ctypes.c_int32.from_address(address + _NDIM).value == 3

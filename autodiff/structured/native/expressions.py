@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import operator
 from collections.abc import Callable
@@ -17,6 +18,7 @@ from autodiff.structured.form.known_functions import (
     DIAGONALS,
     function_of,
     length_of_slice,
+    most_items,
     start_of_slice,
 )
 from autodiff.structured.native.elementwise import Elementwise
@@ -31,27 +33,27 @@ from autodiff.structured.native.numbers.scalars import (
     STRONG,
     UNARY,
     Scalars,
-    tag_of,
 )
 from autodiff.structured.native.reductions import REDUCTIONS
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
     Array,
     Chosen,
+    Displayed,
     Known,
     List,
     Number,
+    Record,
     Repeated,
     Several,
     Tree,
     Turns,
-    has_tag,
     leaves,
-    letter_of,
 )
 from autodiff.structured.runtime_calls import (
     add_at,
     cholesky_back,
+    concatenate_back,
     convolve_back,
     cumprod_back,
     cumsum_back,
@@ -67,11 +69,13 @@ from autodiff.structured.runtime_calls import (
     norm_back,
     number,
     prod_back,
+    put_back,
     real_part,
     settled,
     spread,
     stack_back,
     sum_back,
+    taken_out,
     total,
     zeros_along,
 )
@@ -124,8 +128,7 @@ class Expressions(SweepCalls):
         """Read an expression."""
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
-            what = "options of a function" if isinstance(node, ast.Dict) else type(node).__name__
-            raise UnsupportedError(f"{what} in machine code")
+            raise UnsupportedError(f"{type(node).__name__} in machine code")
         return method(node)
 
     def number(self, node: ast.expr) -> Number:
@@ -168,6 +171,13 @@ class Expressions(SweepCalls):
         """Read a list as it is written."""
         return Several([self.expression(p) for p in node.elts])
 
+    def on_dict(self, node: ast.Dict) -> Displayed:
+        """Read a dict as it is written."""
+        keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
+        if None in keys:
+            raise UnsupportedError("a dict of other keys in machine code")
+        return Displayed(dict(zip(keys, map(self.expression, node.values), strict=True)))
+
     def on_binop(self, node: ast.BinOp) -> Any:
         """Read an operator."""
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
@@ -193,8 +203,7 @@ class Expressions(SweepCalls):
         owner = self.expression(node.value)
         if node.attr in ("real", "imag"):
             return self._part_of_complex(owner, node)
-        if isinstance(owner, Tree):
-            owner = self.elementwise.at_hand(owner)
+        owner = self.base_of_view(owner)
         if not isinstance(owner, Array):
             raise UnsupportedError(f"attribute {node.attr} in machine code")
         if node.attr == "shape":
@@ -230,33 +239,16 @@ class Expressions(SweepCalls):
                 return base.parts[k.x]
             if all(isinstance(p, Several) for p in base.parts):
                 return Chosen(base.parts, self.integer(node.slice))
-            return self._one_of(base.parts, k)
+            return self.one_of(base.parts, k)
         if isinstance(base, List):
             return self.item(base, self.integer(node.slice))
-        if isinstance(base, Tree):
-            base = self.elementwise.at_hand(base)
+        if isinstance(base, Record):
+            return self.field(base, self.expression(node.slice))
+        base = self.base_of_view(base)
         if not isinstance(base, Array):
             raise UnsupportedError("an index in machine code")
         found = self.part(base, node)
         return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
-
-    def _one_of(self, parts: list, k: Any) -> Number:
-        """Return one of some numbers that are displayed."""
-        numbers = [self.scalars.number(p) for p in parts]
-        if not all(isinstance(x, Number) for x in numbers) or not numbers:
-            raise UnsupportedError("an index of a tuple")
-        kind = Kind(frozenset[type]().union(*[x.kind.classes for x in numbers]))
-        letter, b, code = letter_of(kind), self.b, self.code
-        i = self.indexing.place(self.scalars.converted(k, "i"), code.whole(len(numbers)))
-        first, *others = numbers
-        made = Number(kind, letter, self.scalars.converted(first, letter))
-        made.tag = tag_of(code, first) if has_tag(kind) else None
-        for n, x in enumerate(others, 1):
-            is_it = code.equal(i, code.whole(n))
-            made.value = b.select(is_it, self.scalars.converted(x, letter), made.value)
-            if made.tag is not None:
-                made.tag = b.select(is_it, tag_of(code, x), made.tag)
-        return made
 
     def on_start(self, n: Any, *bounds: Any) -> Number:
         """``start_of_slice(n, start, stop, step)``."""
@@ -275,7 +267,7 @@ class Expressions(SweepCalls):
         """``np.diag(x)`` of a matrix: a view."""
         if others or options:
             raise UnsupportedError("another diagonal in machine code")
-        return self.indexing.diagonal(self.elementwise.at_hand(x))
+        return self.indexing.diagonal(self.base_of_view(x))
 
     def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
         """Return a part of an array: an array, or the address of an element."""
@@ -326,7 +318,7 @@ class Expressions(SweepCalls):
         if f.x in (add_at, last_written):
             return self._at_places(f.x, node)
         args = [self.expression(a) for a in node.args]
-        options = {str(k.arg): self.expression(k.value) for k in node.keywords}
+        options = self._options(node)
         own = _OWN.get(f.x)
         if own is not None:
             return own(self, *args, **options)
@@ -344,7 +336,7 @@ class Expressions(SweepCalls):
         if f.x in TRIANGLES and not options:
             return self.triangle(f.x, *args)
         if f.x in _FLIPS and len(args) == 1 and not options:
-            a = self.elementwise.at_hand(args[0])
+            a = self.base_of_view(args[0])
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
         if f.x in (np.transpose, np.swapaxes) and not options:
             return replace(self.permuted(f.x, *args), text=ast.unparse(node))
@@ -353,6 +345,11 @@ class Expressions(SweepCalls):
         if options:
             raise UnsupportedError("an argument by name in machine code")
         return self.call(f.x, args)
+
+    def _options(self, node: ast.Call) -> dict[str, Any]:
+        if any(k.arg is None for k in node.keywords):
+            raise UnsupportedError("options of a function in machine code")
+        return {str(k.arg): self.expression(k.value) for k in node.keywords}
 
     def _method(self, name: str, owner: Any, args: list[ast.expr]) -> Any:
         """Read a call of a method."""
@@ -364,16 +361,20 @@ class Expressions(SweepCalls):
             return self.append(owner, self.expression(args[0]))
         if isinstance(owner, List) and name == "pop" and not args:
             return self.taken_off(owner)
+        if isinstance(owner, List) and name == "insert":
+            return self.insert(owner, self.integer(args[0]), self.expression(args[1]))
         raise UnsupportedError(f"{name} in machine code")
 
     def _of_list(self, f: Any, xs: List, options: dict[str, Any]) -> Any:
         """Return what a function makes of a list."""
         if f is len:
             return self.whole(self.length(xs))
+        if f is most_items:
+            return self.whole(self.most_of(xs))
         if f is sum:
             return self.sum_of(xs)
-        if f in DISPLAYS or f is np.stack:
-            return self.array_of(xs, options)
+        if f in DISPLAYS or f in JOINS:
+            return self.joined_list(f, xs, options)
         raise UnsupportedError(f"{name_of(f)} of a list in machine code")
 
     def _length_of(self, x: Several | Array | Tree) -> Any:
@@ -462,7 +463,8 @@ _OWN: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, real_part: Expressions.on_real_part,
     number: Expressions.on_number, gather: Expressions.on_gather,
-    stack_back: Expressions.on_stack_back, sum_back: Expressions.on_sum_back,
+    stack_back: Expressions.on_stack_back,
+    concatenate_back: Expressions.on_concatenate_back, sum_back: Expressions.on_sum_back,
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
@@ -482,6 +484,8 @@ _OWN: dict[Any, Callable] = {
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
     np.linalg.slogdet: Expressions.log_of_determinant,
     **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
+    put_back: Expressions.on_put_back, taken_out: Expressions.on_taken_out,
+    collections.deque: Expressions.queue, operator.is_: Expressions.same,
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,
     np.roll: Expressions.rolled, np.arange: Expressions.counted_up,

@@ -1,13 +1,14 @@
-"""Lists that may grow, in machine code.
+"""Lists that may grow, and deques, in machine code.
 
-A list is the address of three words: where its items lie, how many there are, and for how many
-there is room. An item is a number (with its class, if it may be of several), the address, shape and
-strides of an array, or the address of a list. All of them lie in the store ``kept``.
+A list is the address of some words: where its items lie, how many there are, for how many there is
+room, for how many more before the first one, and how many a deque may have. All of them lie in the
+store ``kept``.
 """
 
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PTR, TYPES, constant, element_of
 from autodiff.structured.native.numbers.comparisons import joined_tags, tag_of
-from autodiff.structured.native.places import Places
+from autodiff.structured.native.records import Records, width_of_item
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
@@ -26,78 +27,30 @@ from autodiff.structured.native.values import (
     Known,
     List,
     Number,
-    Several,
-    Tree,
+    Queue,
     has_tag,
+    is_whole,
     letter_of,
-    width_of,
+    may_be_single,
 )
+from autodiff.structured.writing.rules.calls_without_rules import JOINS
 
-_DATA, _LENGTH, _ROOM = 0, 1, 2
+_DATA, _LENGTH, _ROOM, _BEFORE, _MOST = range(5)
 _FIRST_ROOM = 8
-_FLOATS = {"d": np.dtype(float), "z": np.dtype(complex)}
+_DTYPES = {"d": np.dtype(float), "z": np.dtype(complex), "s": np.dtype(np.float32),
+           "i": np.dtype(np.int64), "b": np.dtype(bool)}  # fmt: skip
 
 
-class Lists(Places):
+class Lists(Records):
     """Writes what is done with lists."""
-
-    state: Any
-
-    # -- values and items as words -----------------------------------------------------------------
-
-    def as_words(self, x: Number | Array | List, kind: Kind) -> list:
-        """Return a value as words: where it lies, and in which form, or a number with its class."""
-        if isinstance(x, List):
-            return [self.b.ptrtoint(x.address, I64)]
-        if isinstance(x, Array):
-            return [self.b.ptrtoint(x.address, I64), *x.shape, *x.strides]
-        words = self.code.as_words(self.scalars.converted(x, letter_of(kind)))
-        return [*words, tag_of(self.code, x)] if has_tag(kind) else words
-
-    def words_of(self, items: Items, x: Any) -> list:
-        """Return an item as words."""
-        b, kind = self.b, items.kind
-        if items.inner is not None:
-            x = self.made_list(items.inner, x.parts) if isinstance(x, Several) else x
-            if not isinstance(x, List):
-                raise UnsupportedError("a list of lists and others in machine code")
-            return self.as_words(x, kind)
-        if kind.is_array:
-            if isinstance(x, Tree):
-                x = self.elementwise.computed(x, memory.KEPT)
-            if not isinstance(x, Array) or x.dtype != kind.dtype or len(x.shape) != kind.ndim:
-                raise UnsupportedError("a list of arrays and others in machine code")
-            side_by_side = self.code.whole(x.dtype.itemsize)
-            apart = b.not_(self.code.equal(x.strides[-1], side_by_side))
-            self.code.exit_if(b.and_(apart, self.code.less(self.code.whole(1), x.shape[-1])))
-            return self.as_words(x, kind)
-        number = self.scalars.number(x)
-        letter = letter_of(kind)
-        is_whole = isinstance(number, Number) and number.letter in "ib"
-        if not isinstance(number, Number) or (letter in "ib" and not is_whole):
-            raise UnsupportedError("a list of several kinds of numbers in machine code")
-        if letter not in "ib" and is_whole and (int not in kind.classes or number.letter == "b"):
-            raise UnsupportedError("a list of several kinds of numbers in machine code")
-        return self.as_words(number, kind)
-
-    def of_words(self, items: Items, words: list) -> Any:
-        """Return an item that is given as words."""
-        b, kind = self.b, items.kind
-        if items.inner is not None:
-            return List(items.inner, b.inttoptr(words[0], PTR))
-        if kind.is_array:
-            n, dtype = kind.ndim, kind.dtype
-            assert dtype is not None
-            strides = [*words[1 + n : 2 * n], self.code.whole(dtype.itemsize)]
-            return Array(dtype, b.inttoptr(words[0], PTR), words[1 : 1 + n], strides, items.group)
-        letter = letter_of(kind)
-        value = self.code.of_words(letter, iter(words))
-        return Number(kind, letter, value, words[-1] if has_tag(kind) else None)
 
     def _place(self, xs: List, k: Any) -> Any:
         """Return where an item is."""
-        size = self.code.whole(8 * _width(xs.items))
+        size = self.code.whole(self._size_of_item(xs))
         return self.code.at(self.code.word(xs.address, _DATA, PTR), self.b.mul(k, size))
+
+    def _size_of_item(self, xs: List) -> int:
+        return 8 * width_of_item(xs.items)
 
     def _put_words(self, xs: List, k: Any, words: list) -> None:
         place = self._place(xs, k)
@@ -106,13 +59,13 @@ class Lists(Places):
 
     def _item_at(self, xs: List, k: Any) -> Any:
         place = self._place(xs, k)
-        words = [self.code.word(place, j) for j in range(_width(xs.items))]
+        words = [self.code.word(place, j) for j in range(width_of_item(xs.items))]
         return self.of_words(xs.items, words)
 
     # -- lists -------------------------------------------------------------------------------------
 
-    def made_list(self, items: Items, parts: list, times: Any = None) -> List:
-        """Return a list of these items, which may be repeated."""
+    def made_list(self, items: Items, parts: list, times: Any = None, most: Any = None) -> List:
+        """Return a list of these items, which may be repeated; a deque may have so many at most."""
         code, b = self.code, self.b
         count: Any = code.whole(len(parts))
         if times is not None:
@@ -120,10 +73,11 @@ class Lists(Places):
         least = code.whole(_FIRST_ROOM)
         room = b.select(code.less(count, least), least, count)
         words = [self.words_of(items, x) for x in parts]
-        size = b.mul(room, code.whole(8 * _width(items)))
+        size = b.mul(room, code.whole(8 * width_of_item(items)))
         data = memory.allocated(code, self.state, memory.KEPT, size)
-        made = List(items, memory.allocated(code, self.state, memory.KEPT, code.whole(24)))
-        for k, word in ((_DATA, b.ptrtoint(data, I64)), (_LENGTH, count), (_ROOM, room)):
+        made = List(items, memory.allocated(code, self.state, memory.KEPT, code.whole(40)))
+        none = code.whole(0)
+        for k, word in enumerate((b.ptrtoint(data, I64), count, room, none, most or none)):
             code.set_word(made.address, k, word)
         if times is None:
             for k, own in enumerate(words):
@@ -145,23 +99,141 @@ class Lists(Places):
                 b.store(self.made_list(items, part.parts).address, place)
         return List(items, b.load(place, typ=PTR))
 
+    def one_of(self, parts: list, k: Any) -> Number:
+        """Return one of some numbers that are displayed."""
+        numbers = [self.scalars.number(p) for p in parts]
+        if not all(isinstance(x, Number) for x in numbers) or not numbers:
+            raise UnsupportedError("an index of a tuple")
+        kind = Kind(frozenset[type]().union(*[x.kind.classes for x in numbers]))
+        letter, b, code = letter_of(kind), self.b, self.code
+        i = self.indexing.place(self.scalars.converted(k, "i"), code.whole(len(numbers)))
+        first, *others = numbers
+        made = Number(kind, letter, self.scalars.converted(first, letter))
+        made.tag = tag_of(code, first) if has_tag(kind) else None
+        for n, x in enumerate(others, 1):
+            is_it = code.equal(i, code.whole(n))
+            made.value = b.select(is_it, self.scalars.converted(x, letter), made.value)
+            if made.tag is not None:
+                made.tag = b.select(is_it, tag_of(code, x), made.tag)
+        return made
+
     def length(self, xs: List) -> Any:
         """Return how many items there are."""
         return self.code.word(xs.address, _LENGTH)
 
+    def most_of(self, xs: List) -> Any:
+        """Return how many items a deque may have."""
+        return self.code.word(xs.address, _MOST)
+
+    def queue(self, items: Any, most: Any = None) -> Queue:
+        """``deque((), maxlen)``."""
+        if most is None:
+            return Queue(None)
+        most = self.scalars.number(most).value
+        self.code.exit_if(self.code.less(most, self.code.whole(0)))
+        return Queue(most)
+
     def append(self, xs: List, x: Any) -> None:
         """Append an item."""
-        code, b = self.code, self.b
         words = self.words_of(xs.items, x)
         n = self.length(xs)
-        with code.branch(code.equal(n, code.word(xs.address, _ROOM))):
-            size = b.mul(n, code.whole(8 * _width(xs.items)))
-            larger = memory.allocated(code, self.state, memory.KEPT, b.mul(size, code.whole(2)))
-            code.call("memcpy", PTR, [larger, code.word(xs.address, _DATA, PTR), size])
-            code.set_word(xs.address, _DATA, larger)
-            code.set_word(xs.address, _ROOM, b.mul(n, code.whole(2)))
+        with self.code.branch(self.code.equal(n, self.code.word(xs.address, _ROOM))):
+            self._make_room(xs, is_before=False)
         self._put_words(xs, n, words)
-        code.set_word(xs.address, _LENGTH, b.add(n, code.whole(1)))
+        self.code.set_word(xs.address, _LENGTH, self.b.add(n, self.code.whole(1)))
+
+    def _make_room(self, xs: List, is_before: bool) -> None:
+        """Make room behind the last item, or before the first one.
+
+        What has room before its first item keeps as much there as behind the last one. So each item
+        is moved a few times at most, wherever others are put in and taken out.
+        """
+        code, b, width = self.code, self.b, self._size_of_item(xs)
+        n, before = self.length(xs), code.word(xs.address, _BEFORE)
+        room = b.add(before, code.word(xs.address, _ROOM))
+        least = b.add(b.add(n, n), code.whole(_FIRST_ROOM))
+        is_short = code.less(room, least)
+        larger = b.select(is_short, least, room)
+        start = b.sdiv(b.sub(larger, n), code.whole(2))
+        if not is_before:
+            start = b.select(code.equal(before, code.whole(0)), before, start)
+        old = code.word(xs.address, _DATA, PTR)
+        first = code.variable(PTR)
+        with code.branches(is_short) as (then, otherwise):
+            with then:
+                size = b.mul(larger, code.whole(width))
+                b.store(memory.allocated(code, self.state, memory.KEPT, size), first)
+            with otherwise:
+                b.store(code.at(old, b.mul(before, code.whole(-width))), first)
+        data = code.at(b.load(first, typ=PTR), b.mul(start, code.whole(width)))
+        code.call("memmove", PTR, [data, old, b.mul(n, code.whole(width))])
+        code.set_word(xs.address, _DATA, data)
+        code.set_word(xs.address, _ROOM, b.sub(larger, start))
+        code.set_word(xs.address, _BEFORE, start)
+
+    def _move_start(self, xs: List, by: int) -> None:
+        """Let a list start so many items later."""
+        code, b = self.code, self.b
+        data = code.at(code.word(xs.address, _DATA, PTR), code.whole(by * self._size_of_item(xs)))
+        code.set_word(xs.address, _DATA, data)
+        for k, change in ((_LENGTH, -by), (_ROOM, -by), (_BEFORE, by)):
+            code.set_word(xs.address, k, b.add(code.word(xs.address, k), code.whole(change)))
+
+    def _shift(self, xs: List, start: Any, count: Any, by: int) -> None:
+        """Move items so many places on."""
+        source = self._place(xs, start)
+        target = self.code.at(source, self.code.whole(by * self._size_of_item(xs)))
+        size = self.b.mul(count, self.code.whole(self._size_of_item(xs)))
+        self.code.call("memmove", PTR, [target, source, size])
+
+    def insert(self, xs: List, k: Any, x: Any) -> None:
+        """``xs.insert(k, x)``: beyond an end, at this end."""
+        code, b, zero = self.code, self.b, self.code.whole(0)
+        words = self.words_of(xs.items, x)
+        n = self.length(xs)
+        at = self._most(b.select(code.less(k, zero), b.add(k, n), k), zero)
+        at = self._least(at, n)
+        with code.branches(code.equal(at, zero)) as (then, otherwise):
+            with then:
+                with code.branch(code.equal(code.word(xs.address, _BEFORE), zero)):
+                    self._make_room(xs, is_before=True)
+                self._move_start(xs, -1)
+            with otherwise:
+                with code.branch(code.equal(n, code.word(xs.address, _ROOM))):
+                    self._make_room(xs, is_before=False)
+                self._shift(xs, at, b.sub(n, at), 1)
+                code.set_word(xs.address, _LENGTH, b.add(n, code.whole(1)))
+        self._put_words(xs, at, words)
+
+    def drop(self, xs: List, k: Any) -> None:
+        """``del xs[k]``."""
+        code, b, one = self.code, self.b, self.code.whole(1)
+        n = self.length(xs)
+        at = self.indexing.place(k, n)
+        with code.branches(code.equal(at, code.whole(0))) as (then, otherwise):
+            with then:
+                self._move_start(xs, 1)
+            with otherwise:
+                after = b.add(at, one)
+                self._shift(xs, after, b.sub(n, after), -1)
+                code.set_word(xs.address, _LENGTH, b.sub(n, one))
+
+    def on_put_back(self, xs: List, k: Any, x: Any) -> None:
+        """``put_back(xs, k, x)``: what ``del xs[k]`` has taken out."""
+        code, b = self.code, self.b
+        at, n = self.scalars.number(k).value, self.length(xs)
+        from_end = b.add(b.add(n, code.whole(1)), at)
+        self.insert(xs, b.select(code.less(at, code.whole(0)), from_end, at), x)
+
+    def on_taken_out(self, xs: List, k: Any) -> Any:
+        """``taken_out(xs, k)``: what ``xs.insert(k, x)`` has put in."""
+        code, b, zero = self.code, self.b, self.code.whole(0)
+        at, last = self.scalars.number(k).value, b.sub(self.length(xs), code.whole(1))
+        from_end = self._most(b.add(at, last), zero)
+        at = b.select(code.less(at, zero), from_end, self._least(at, last))
+        found = self.item(xs, at)
+        self.drop(xs, at)
+        return found
 
     def taken_off(self, xs: List) -> Any:
         """Take the last item off."""
@@ -180,13 +252,57 @@ class Lists(Places):
         """Write an item: `x`, or what a function makes of the number that was there and of `x`."""
         place = self.indexing.place(k, self.length(xs))
         if f is not None:
-            old = self._item_at(xs, place)
-            if not isinstance(old, Number):
-                raise UnsupportedError("an array in a list that is changed, in machine code")
-            x = self.scalars.function(f, [old, self.scalars.number(x)], xs.items.kind)
+            x = self.changed(xs.items, self._item_at(xs, place), f, x)
         self._put_words(xs, place, self.words_of(xs.items, x))
 
     # -- functions ---------------------------------------------------------------------------------
+
+    def joined_list(self, f: Any, xs: List, options: dict[str, Any]) -> Array:
+        """Return an array of all items: put side by side, or one after the other along an axis."""
+        ndim = xs.items.kind.ndim
+        is_stacked = f not in JOINS or f is np.stack or (f is np.vstack and ndim < 2)
+        if is_stacked and not (f is np.vstack and not ndim):
+            return self.array_of(xs, options)
+        axis = options.get("axis", Known(1 if f is np.hstack and ndim > 1 else 0))
+        if not ndim or not isinstance(axis, Known) or type(axis.x) is not int:
+            raise UnsupportedError("an array of a list like this in machine code")
+        return self._concatenated(xs, axis.x % ndim)
+
+    def _concatenated(self, xs: List, axis: int) -> Array:
+        """Return the array in which all arrays of a list follow each other along an axis."""
+        code, b, e, n = self.code, self.b, self.elementwise, self.length(xs)
+        code.exit_if(code.equal(n, code.whole(0)))
+        dtype, shape = xs.items.kind.dtype, list(self._item_at(xs, code.whole(0)).shape)
+        assert dtype is not None
+        size = code.variable(I64)
+        b.store(code.whole(0), size)
+        with code.counted(n) as i:
+            x = self._item_at(xs, i)
+            e.check_shape(*[[*s[:axis], *s[axis + 1 :]] for s in (x.shape, shape)])
+            b.store(b.add(b.load(size, typ=I64), x.shape[axis]), size)
+        shape[axis] = b.load(size, typ=I64)
+        made = e.made(dtype, shape, self.store_of_new())
+        self._each_piece(xs, made, axis, lambda x, piece: e.write(piece, x))
+        return made
+
+    def _each_piece(self, xs: List, whole: Array, axis: int, body: Callable) -> None:
+        """Run a body for each array of a list, and the piece of an array that belongs to it."""
+        code, b, start = self.code, self.b, self.code.variable(I64)
+        b.store(code.whole(0), start)
+        with code.counted(self.length(xs)) as i:
+            x, first = self._item_at(xs, i), b.load(start, typ=I64)
+            at = code.at(whole.address, b.mul(first, whole.strides[axis]))
+            body(x, Array(whole.dtype, at, x.shape, whole.strides, whole.group))
+            b.store(b.add(first, x.shape[axis]), start)
+
+    def on_concatenate_back(self, shadows: Any, g: Any, axis: Any) -> None:
+        """``concatenate_back(shadows, g, axis)``: cut the cotangent of joined arrays."""
+        e = self.elementwise
+        if not isinstance(shadows, List) or not shadows.items.kind.is_array:
+            raise UnsupportedError("the adjoint of such an array in machine code")
+        g = e.at_hand(g)
+        k = axis.x % len(g.shape)
+        self._each_piece(shadows, g, k, lambda x, piece: e.write(x, piece, operator.add))
 
     def array_of(self, xs: List, options: dict[str, Any]) -> Array:
         """Return the array of all items: of numbers, or of arrays of one shape."""
@@ -196,8 +312,10 @@ class Lists(Places):
             raise UnsupportedError("an array of a list like this in machine code")
         if xs.items.inner is not None:
             return self._array_of_rows(xs, dtype)
-        own = kind.dtype if kind.is_array else _FLOATS.get(letter_of(kind))
+        own = kind.dtype if kind.is_array else _DTYPES.get(letter_of(kind))
         wanted = dtype.x if isinstance(dtype, Known) else None
+        if own == np.int64 and wanted is not None and np.dtype(wanted) == np.float64:
+            own = np.dtype(float)
         if not isinstance(dtype, Known) or (wanted is not None and np.dtype(wanted) != own):
             raise UnsupportedError("an array of another dtype in machine code")
         n = self.length(xs)
@@ -211,8 +329,11 @@ class Lists(Places):
                 e.check_shape(x.shape, first.shape)
                 e.write(self.elementwise.row(made, i), x)
             return made
-        if own is None or kind.classes == {int}:
+        is_other = may_be_single(kind) or (letter_of(kind) == "i" and not is_whole(kind))
+        if own is None or is_other:
             raise UnsupportedError("an array of such numbers in machine code")
+        if wanted is None and own != np.float64:
+            code.exit_if(code.equal(n, code.whole(0)))
         if has_tag(kind) and wanted is None:
             is_other = b.icmp_signed("<", self._highest_tag(xs), code.whole(
                 COMPLEX_TAG if kind.is_complex else TAGS[float]))  # fmt: skip
@@ -226,6 +347,8 @@ class Lists(Places):
         """Return the array of lists of one length."""
         code, e = self.code, self.elementwise
         n = self.length(xs)
+        if not isinstance(xs.items.inner, Items):
+            raise UnsupportedError("an array of dicts")
         code.exit_if(code.equal(n, code.whole(0)))
         first = self.array_of(self._item_at(xs, code.whole(0)), {"dtype": dtype})
         made = e.made(first.dtype, [n, *first.shape], self.store_of_new())
@@ -264,7 +387,12 @@ class Lists(Places):
         code, b, kind = self.code, self.b, xs.items.kind
         if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "dszc":
             return self._sum_of_arrays(xs)
-        if kind.is_array or xs.items.inner is not None or letter_of(kind) not in _FLOATS:
+        if (
+            kind.is_array
+            or xs.items.inner is not None
+            or letter_of(kind) not in "dzs"
+            or may_be_single(kind)
+        ):
             raise UnsupportedError("a sum of such items in machine code")
         letter = letter_of(kind)
         held = TYPES[letter]
@@ -272,7 +400,8 @@ class Lists(Places):
         b.store(constant(held, 0.0), place)
         with code.counted(self.length(xs)) as i:
             b.store(b.fadd(b.load(place, typ=held), self._item_at(xs, i).value), place)
-        made = Number(Kind(kind.classes | {int}), letter, b.load(place, typ=held))
+        value = self.scalars.converted(Number(kind, letter, b.load(place, typ=held)), _wide(letter))
+        made = Number(Kind(kind.classes | {int}), _wide(letter), value)
         # That of nothing is an integer.
         own = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, letter, None))
         is_empty = code.equal(self.length(xs), code.whole(0))
@@ -306,8 +435,6 @@ class Lists(Places):
                 self.set_item(shadows, i, e.read(g.dtype, at), np.add)
 
 
-def _width(items: Items) -> int:
-    """Return how many words an item has."""
-    if items.inner is not None:
-        return 1
-    return width_of(items.kind) + has_tag(items.kind)
+def _wide(letter: str) -> str:
+    """Return how a number is held that may be an integer instead of one of single precision."""
+    return "d" if letter == "s" else letter

@@ -12,7 +12,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing
 from autodiff.structured.native.llvm import blas, memory
-from autodiff.structured.native.llvm.code import I32, I64, TYPES, Code
+from autodiff.structured.native.llvm.code import I32, I64, TYPES, Code, constant
 from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
 from autodiff.structured.runtime_calls import zeros_like
@@ -35,6 +35,7 @@ MAKERS: dict[Any, tuple[float | None, bool]] = {
 }  # fmt: skip
 """What a function fills an array with, and whether it takes shape and dtype of another one."""
 _SOLVED = {np.dtype(float): "d", np.dtype(complex): "z"}
+_MOST_OF_RANGE = 2.0**40
 TRIANGLES = frozenset({np.triu, np.tril})
 """Functions that keep one side of a diagonal."""
 
@@ -114,9 +115,13 @@ class Makers:
         made.shape, made.strides = numbers, self.elementwise.strides_of(made.dtype, numbers)[0]
         return made
 
+    def base_of_view(self, x: Any) -> Array:
+        """Return an array in memory that lasts as long as what is made: a view may be all of it."""
+        return self.elementwise.computed(x, self.store_of_new()) if isinstance(x, Tree) else x
+
     def permuted(self, f: Any, x: Any, *axes: Any) -> Array:
         """Return a view of an array with its axes in another order."""
-        x = self.elementwise.at_hand(x)
+        x = self.base_of_view(x)
         parts = [p for a in axes for p in (a.parts if isinstance(a, Several) else [a])]
         if not all(isinstance(p, Known) and type(p.x) is int for p in parts):
             raise UnsupportedError("axes that are not known")
@@ -130,10 +135,12 @@ class Makers:
         return Array(x.dtype, x.address, shape, strides, x.group)
 
     def counted_up(self, *bounds: Any) -> Array:
-        """Return the integers of a range."""
+        """Return the integers, or floats, of a range."""
         numbers = [self.scalars.number(x) for x in bounds]
-        if not all(isinstance(x, Number) and x.letter == "i" for x in numbers):
-            raise UnsupportedError("a range of what is no integer")
+        if not all(isinstance(x, Number) and x.letter in "id" and x.tag is None for x in numbers):
+            raise UnsupportedError("a range of what is no number")
+        if any(x.letter == "d" for x in numbers):
+            return self._floats_of_range([self.scalars.converted(x, "d") for x in numbers])
         e, code, b = self.elementwise, self.code, self.b
         zero, one = code.whole(0), code.whole(1)
         values = [x.value for x in numbers]
@@ -149,6 +156,26 @@ class Makers:
         with code.counted(n) as i:
             x = Number(Kind(frozenset([int])), "i", b.add(start, b.mul(i, step)))
             e.put(made.dtype, x, code.at(made.address, b.mul(i, made.strides[0])))
+        return made
+
+    def _floats_of_range(self, bounds: list) -> Array:
+        """Return the floats of a range: the second one says how far apart they are."""
+        e, code, b = self.elementwise, self.code, self.b
+        zero, one = (constant(TYPES["d"], x) for x in (0.0, 1.0))
+        start, stop = (bounds[0], bounds[1]) if bounds[1:] else (zero, bounds[0])
+        step = bounds[2] if bounds[2:] else one
+        count = code.call("ceil", TYPES["d"], [b.fdiv(b.fsub(stop, start), step)])
+        is_known = b.fcmp_ordered("<", count, constant(TYPES["d"], _MOST_OF_RANGE))
+        code.exit_if(b.not_(is_known))
+        n = b.fptosi(b.select(b.fcmp_ordered(">", count, zero), count, zero), I64)
+        second = b.fadd(start, step)
+        apart = b.fsub(second, start)
+        made = e.made(np.dtype(float), [n], self.store_of_new())
+        with code.counted(n) as i:
+            x = b.fadd(start, b.fmul(b.sitofp(i, TYPES["d"]), apart))
+            x = b.select(code.equal(i, code.whole(1)), second, x)
+            e.put(made.dtype, self.scalars.plain("d", x),
+                  code.at(made.address, b.mul(i, made.strides[0])))  # fmt: skip
         return made
 
     def _display(self, rows: Several) -> Array:

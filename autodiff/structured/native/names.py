@@ -21,7 +21,7 @@ from autodiff.structured.form.ir import (
     blocks_of,
 )
 from autodiff.structured.form.kinds import ANYTHING, Kind
-from autodiff.structured.native.values import Items
+from autodiff.structured.native.values import Fields, Items
 
 _SINGLE = frozenset([np.float32, np.complex64])
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
@@ -50,7 +50,7 @@ class Names:
     shapes : dict
         Name of a shape → how many axes there are.
     lists : dict
-        Name of a list → of what it is.
+        Name of a list or dict → of what it is.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Names:
         self.groups: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
-        self.lists: dict[str, Items] = {}
+        self.lists: dict[str, Items | Fields] = {}
         self._shadows: dict[int, object] = {}  # by the id of what stands for the memory
         for slot in program.slots:
             self._slot(slot)
@@ -74,7 +74,11 @@ class Names:
                     self.groups[old_name(op)] = object()
                     assert base.memory is not None
                 elif op.code == "set" and op.args[1].kind.has_memory:
-                    self._old_shadow(old_name(op), op.args[1])
+                    self._old_shadow(old_name(op), op.args[1].kind, op.args[1].memory)
+                elif op.code == "drop":
+                    held = op.args[0].memory.root()  # type: ignore[union-attr] # a list has one
+                    if held.of_items is not None:
+                        self._old_shadow(old_name(op), held.items or ANYTHING, held.of_items)
             for slot in block.writes:
                 self._slot(slot)
         self._flags(program.body)
@@ -138,26 +142,33 @@ class Names:
             self.kinds[shadow] = kind
         elif kind.is_scalar:
             self.kinds[shadow] = _cotangent(kind)
-        elif kind.is_list and not kind.is_queue and memory is not None and _is_typed(memory.root()):
+        elif kind.has_items and memory is not None and _is_typed(kind, memory.root()):
             self.kinds[shadow] = kind
-            self.lists[name] = self._items(memory.root(), is_shadow=False)
-            self.lists[shadow] = self._items(memory.root(), is_shadow=True)
+            self.lists[name] = self._contents(kind, memory.root(), is_shadow=False)
+            self.lists[shadow] = self._contents(kind, memory.root(), is_shadow=True)
 
-    def _old_shadow(self, name: str, v: Value) -> None:
+    def _old_shadow(self, name: str, kind: Kind, memory: Memory | None) -> None:
         """Note the shadow of an item that a list had in the place of another one."""
-        self._add(name, v.kind.general(), v.memory)
+        self._add(name, kind.general(), memory)
         for known in (self.groups, self.lists):
             if f"{name}_b" in known:
                 known[name] = known[f"{name}_b"]
 
+    def _contents(self, kind: Kind, of: Memory, is_shadow: bool) -> Items | Fields:
+        """Return of what a list or dict is."""
+        if not kind.is_dict:
+            return self._items(of, is_shadow)
+        each = [(key, self._items(field.root(), is_shadow)) for key, field in of.fields.items()]
+        return Fields(tuple(each))
+
     def _items(self, of: Memory, is_shadow: bool) -> Items:
-        """Return of what a list is."""
+        """Return of what a list is, or what a dict has under a key."""
         kind = of.items or ANYTHING
         inner = of.of_items.root() if of.of_items is not None else None
         if inner is None:
             return Items(_cotangent(kind) if is_shadow and kind.is_scalar else kind)
-        if kind.is_list:
-            return Items(kind, inner=self._items(inner, is_shadow))
+        if kind.has_items:
+            return Items(kind, inner=self._contents(kind, inner, is_shadow))
         group = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
         return Items(kind, group)
 
@@ -182,11 +193,17 @@ class Names:
         self.variables.add(name)
 
 
-def _is_typed(memory: Memory) -> bool:
-    """Whether the items of a list are known, and no dicts."""
-    while memory.of_items is not None and memory.items is not None and memory.items.is_list:
-        memory = memory.of_items.root()
-    return memory.items is not None and not (memory.items.is_dict or memory.items.is_table)
+def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bool:
+    """Whether it is known of what a list or dict is: it is no dict that grows, nor in itself."""
+    if kind.is_table or memory in around:
+        return False
+    for field in memory.fields.values() if kind.is_dict else [memory]:
+        held = field.root()
+        if held.items is not None and held.items.has_items:
+            inner: Memory = held.of_items.root()  # type: ignore[union-attr] # they have one
+            if not _is_typed(held.items, inner, (*around, memory)):
+                return False
+    return True
 
 
 def _expected_ones(program: Program) -> dict[str, set[int]]:
@@ -355,17 +372,11 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
             parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
             arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
             found |= {name for a in arrays for name in loaded(a)}
-        elif (
-            isinstance(node, ast.Call)
-            and isinstance(node.func, ast.Attribute)
-            and node.func.attr == "append"
-        ):
+        elif isinstance(node, ast.Call) and puts_into_list(node):
             found |= {name for a in node.args for name in loaded(a)}
         elif isinstance(node, ast.Assign):
             targets = {name for t in node.targets for name in stored(t)}
-            parts = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
-            owners = {x.id for x in parts if isinstance(x, ast.Name)}
-            if targets & variables or any(name in lists for name in targets | owners):
+            if targets & variables or any(name in lists for name in targets | owners(node)):
                 found |= targets | set(loaded(node.value))
             elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
                 views.append((targets, set(loaded(node.value))))
@@ -376,6 +387,21 @@ def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = 
                 found |= sources
         if len(found) == before:
             return found
+
+
+def puts_into_list(node: ast.expr) -> bool:
+    """Whether an expression puts an item into a list."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("append", "insert")
+    return isinstance(node.func, ast.Name) and node.func.id == "put_back"
+
+
+def owners(node: ast.Assign) -> set[str]:
+    """Return the names in what a statement writes into: one is of the array, list or dict."""
+    parts = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+    return {name for part in parts for name in loaded(part)}
 
 
 def is_pop(node: ast.expr) -> bool:

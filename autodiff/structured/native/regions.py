@@ -223,7 +223,7 @@ class Native:
 
 def _something(kind: Kind) -> Any:
     """Return a value of a kind; of arrays, one without axes of one element."""
-    if kind.is_list:
+    if kind.has_items:
         return 0
     if kind.is_array:
         return np.zeros((2,) * kind.ndim, kind.dtype)
@@ -266,7 +266,7 @@ def _outermost(nodes: list) -> Iterator[For | While]:
 def _has_lists(node: Any) -> bool:
     for block in blocks_of([node]):
         values = [v for op in block.ops for v in (op.out, *op.args) if v is not None]
-        if any(v.kind.is_list for v in (*values, *block.writes.values())):
+        if any(v.kind.has_items for v in (*values, *block.writes.values())):
             return True
     return False
 

@@ -19,6 +19,8 @@ from autodiff.structured.native.names import (
     is_check,
     is_pop,
     loaded,
+    owners,
+    puts_into_list,
     stored,
 )
 from autodiff.structured.native.numbers.scalars import BINARY
@@ -26,6 +28,7 @@ from autodiff.structured.native.values import (
     Array,
     List,
     Number,
+    Record,
     Several,
     Tree,
     Turns,
@@ -68,6 +71,7 @@ class Statements(Variables):
         """Read an assignment."""
         targets = {name for t in node.targets for name in stored(t)}
         lasts = targets & (self.names.variables | self.escaping)
+        lasts |= owners(node) & self.names.lists.keys()
         self.store = memory.KEPT if lasts else memory.SCRATCH
         if is_pop(node.value):
             self._popped(node.targets[0])
@@ -92,6 +96,9 @@ class Statements(Variables):
         base = self.expression(target.value)
         if isinstance(base, List):
             self.set_item(base, self.integer(target.slice), value, f)
+            return
+        if isinstance(base, Record):
+            self.set_field(base, self.expression(target.slice), value, f)
             return
         if not isinstance(base, Array):
             raise UnsupportedError("a write into what is no array")
@@ -149,7 +156,9 @@ class Statements(Variables):
             if isinstance(found, Collected):
                 self._collect(found, call.args)
                 return
+        self.store = memory.KEPT if puts_into_list(call) else memory.SCRATCH
         self.expression(call)
+        self.store = memory.SCRATCH
 
     def _collect(self, collected: Collected, args: list[ast.expr]) -> None:
         """Read what `blas_sums` has: ``o.append(...)``, or ``o.add_all()``."""
@@ -186,6 +195,14 @@ class Statements(Variables):
                 collected.append(base, part, x, y)
             with otherwise:
                 add_at_once()
+
+    def on_delete_statement(self, node: ast.Delete) -> None:
+        """Read what takes an item out of a list."""
+        for target in node.targets:
+            base = self.expression(target.value) if isinstance(target, ast.Subscript) else None
+            if not isinstance(base, List):
+                raise UnsupportedError("del of what is no item of a list")
+            self.drop(base, self.integer(target.slice))  # type: ignore[attr-defined] # it has one
 
     def on_pass_statement(self, node: ast.Pass) -> None:
         """Read nothing."""
@@ -230,7 +247,7 @@ class Statements(Variables):
         kind = self.names.kinds.get(name)
         if kind is None:
             raise UnsupportedError(f"{name} on the stack of machine code")
-        if isinstance(value, List):
+        if isinstance(value, (List, Record)):
             return self.as_words(value, kind)
         if kind.is_array:
             if isinstance(value, Tree):
@@ -270,7 +287,8 @@ class Statements(Variables):
             if kind is None:
                 raise UnsupportedError(f"{name} on the stack of machine code")
             if name in self.names.lists:
-                self.bound[name] = List(self.names.lists[name], self.b.inttoptr(next(words), PTR))
+                address = self.b.inttoptr(next(words), PTR)
+                self.bound[name] = self.held(self.names.lists[name], address)
                 continue
             if kind.is_array:
                 address = self.b.inttoptr(next(words), PTR)

@@ -167,7 +167,7 @@ class Several:
 
 @dataclass(frozen=True)
 class Items:
-    """Of what a list is.
+    """Of what a list is, or what a dict has under a key.
 
     Attributes
     ----------
@@ -175,21 +175,56 @@ class Items:
         What its items are.
     group : Any
         Arrays of different groups never share memory.
-    inner : Items, optional
-        Of what its items are, if they are lists.
+    inner : Items or Fields, optional
+        Of what its items are, if they are lists or dicts.
     """
 
     kind: Kind
     group: Any = None
-    inner: Items | None = None
+    inner: Items | Fields | None = None
+
+
+@dataclass(frozen=True)
+class Fields:
+    """Of what a dict is whose keys are known.
+
+    Attributes
+    ----------
+    items : tuple
+        Each key, and what is under it.
+    """
+
+    items: tuple[tuple[Any, Items], ...]
 
 
 @dataclass
 class List:
-    """A list that may grow, and where it is."""
+    """A list that may grow, or a deque, and where it is."""
 
     items: Items
     address: Any
+
+
+@dataclass
+class Record:
+    """A dict whose keys are known, and where it is."""
+
+    items: Fields
+    address: Any
+
+
+@dataclass
+class Displayed:
+    """A dict as it is written."""
+
+    parts: dict[Any, Any]
+
+
+@dataclass
+class Queue:
+    """A deque without items, and how many it may have."""
+
+    most: Any
 
 
 @dataclass

@@ -17,12 +17,11 @@ from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
-    Chosen,
     Fresh,
     Known,
     List,
     Number,
-    Repeated,
+    Record,
     Several,
     Tree,
     Turns,
@@ -39,7 +38,7 @@ class Place:
     def __init__(self, code: Code, kind: Kind) -> None:
         self.kind = kind
         self.tag: Any = None
-        if kind.is_list:
+        if kind.has_items:
             self.value = code.variable(PTR)
             return
         if kind.is_array:
@@ -112,8 +111,8 @@ class Variables(Expressions):
     def _variable(self, name: str) -> Any:
         place, b = self.place(name), self.b
         kind = place.kind
-        if kind.is_list:
-            return List(self.names.lists[name], b.load(place.value, typ=PTR))
+        if kind.has_items:
+            return self.held(self.names.lists[name], b.load(place.value, typ=PTR))
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
@@ -131,11 +130,8 @@ class Variables(Expressions):
         """Bind a name."""
         kind = self.names.kinds.get(name)
         is_own = kind is not None and (kind.is_array or kind.is_scalar)
-        if name in self.names.lists and isinstance(value, (Several, Repeated)):
-            times = value.times if isinstance(value, Repeated) else None
-            value = self.made_list(self.names.lists[name], value.parts, times)
-        if name in self.names.lists and isinstance(value, Chosen):
-            value = self.made_one_of(self.names.lists[name], value)
+        if name in self.names.lists:
+            value = self.made_of(self.names.lists[name], value)
         if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.computed(value, memory.KEPT)
         if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
@@ -175,8 +171,9 @@ class Variables(Expressions):
     def _set(self, name: str, value: Any) -> None:
         place, b = self.place(name), self.b
         kind = place.kind
-        if kind.is_list:
-            if not isinstance(value, List) or value.items != self.names.lists[name]:
+        if kind.has_items:
+            is_held = isinstance(value, (List, Record))
+            if not is_held or value.items != self.names.lists[name]:
                 raise UnsupportedError(f"{name} of another kind in machine code")
             b.store(value.address, place.value)
             return

@@ -99,28 +99,39 @@ class Vectors(Makers):
     # -- sorted places -----------------------------------------------------------------------------
 
     def sorted_places(self, x: Any, axis: Any = None, kind: Any = None) -> Array:
-        """Return the places of the elements of a vector in their order, by merging.
+        """Return the places of the elements along an axis in their order, by merging.
 
         NumPy's own order of equal elements is not known unless a stable one is asked for: then
         leave; and where there is a NaN.
         """
-        e, code, b = self.elementwise, self.code, self.b
+        e, code = self.elementwise, self.code
         x = e.at_hand(x)
-        if (
-            len(x.shape) != 1
-            or getattr(axis, "x", None) not in (None, 0, -1)
-            or x.dtype.kind == "c"
-        ):
+        ndim, k = len(x.shape), getattr(axis, "x", axis)
+        k = -1 if k is None and (ndim == 1 or axis is None) else k
+        if ndim > 2 or type(k) is not int or not -ndim <= k < ndim or x.dtype.kind == "c":
             raise UnsupportedError("a sort like this in machine code")
+        k %= ndim
+        is_stable = getattr(kind, "x", None) in _STABLE
+        made = e.made(_PLACES, x.shape, self.store_of_new())
+        other = e.made(_PLACES, [x.shape[k]], memory.SCRATCH)
+        if ndim == 1:
+            self._sort(x, made, other, is_stable)
+            return made
+        with code.counted(x.shape[1 - k]) as i:
+            row, places = (e.row(a if k else e.transposed(a), i) for a in (x, made))
+            self._sort(row, places, other, is_stable)
+        return made
+
+    def _sort(self, x: Array, made: Array, other: Array, is_stable: bool) -> None:
+        """Write the places of the elements of a vector in their order; `other` is as long."""
+        e, code, b = self.elementwise, self.code, self.b
         n, one, zero = x.shape[0], code.whole(1), code.whole(0)
-        made = e.made(_PLACES, [n], self.store_of_new())
-        other = e.made(_PLACES, [n], memory.SCRATCH)
 
         def value(k: Any) -> Number:
-            return e.read(x.dtype, code.at(x.address, b.mul(k, x.strides[0])))
+            return e.read(x.dtype, slot(x, k))
 
         def slot(a: Array, k: Any) -> Any:
-            return code.at(a.address, b.mul(k, code.whole(8)))
+            return code.at(a.address, b.mul(k, a.strides[0]))
 
         with code.counted(n) as k:
             code.exit_if(self.scalars.compared("!=", value(k), value(k)))
@@ -156,11 +167,10 @@ class Vectors(Makers):
             b.store(pair, width)
 
         code.endless(merge)
-        if getattr(kind, "x", None) not in _STABLE:
+        if not is_stable:
             with code.counted(self._most(b.sub(n, one), zero)) as k:
                 both = [value(b.load(slot(made, at), typ=I64)) for at in (k, b.add(k, one))]
                 code.exit_if(self.scalars.compared("==", *both))
-        return made
 
     def _least(self, x: Any, y: Any) -> Any:
         return self.b.select(self.code.less(x, y), x, y)

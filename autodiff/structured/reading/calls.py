@@ -322,8 +322,8 @@ class Calls(Sequences):
         return kind(self.taken_apart(made))
 
     def _given(self, v: Any) -> Any:
-        """Return an argument of a function of ours, in which integers are constants."""
-        if type(v) is Items and all(type(part) is int for part in v):
+        """Return an argument of a function of ours, in which numbers are constants."""
+        if type(v) is Items and all(type(part) in (int, float) for part in v):
             return Items(map(self.const, v))
         return v if type(v) in (Value, tuple, Items) else self.const(v)
 

@@ -19,6 +19,10 @@ LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
 _FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
               "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs")}  # fmt: skip
+name_of, _pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
+name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
+_pointer_of.restype = ctypes.c_void_p
+_pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 MOST = 2**31
 """BLAS takes fewer elements along an axis."""
 
@@ -30,11 +34,12 @@ def addresses(module: ir.Module) -> dict[str, int]:
         wanted = [f for f in functions if f in module.globals]
         table = importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__ if wanted else {}
         found |= {f: table[f] for f in wanted}
-    name_of, pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
-    name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    pointer_of.restype = ctypes.c_void_p
-    pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    return {f: pointer_of(capsule, name_of(capsule)) for f, capsule in found.items()}
+    return addresses_of(found)
+
+
+def addresses_of(capsules: dict[str, Any]) -> dict[str, int]:
+    """Return where the functions are that SciPy hands over in capsules."""
+    return {f: _pointer_of(capsule, name_of(capsule)) for f, capsule in capsules.items()}
 
 
 def is_along(code: Code, n: Any, step: Any, stride: Any, size: int) -> Any:

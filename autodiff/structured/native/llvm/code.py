@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import platform
 import re
 from collections.abc import Callable
 from contextlib import contextmanager
@@ -47,6 +48,8 @@ STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN, NOT_READ = 1, 2, 3, 4
 warn, or a sweep has not read all that was pushed."""
 
 
+# What is invalid, divisions by zero, and what overflows: FE_... of C.
+EXCEPTIONS = {"x86_64": 1 | 4 | 8, "AMD64": 1 | 4 | 8, "aarch64": 1 | 2 | 4, "arm64": 1 | 2 | 4}
 _FEW_TURNS = 16  # LLVM has no loop for what is left of so few
 
 
@@ -62,6 +65,11 @@ def has_fused() -> bool:
     """Whether the processor has products and sums in one instruction."""
     found = llvm.get_host_cpu_features()
     return bool(found.get("fma") or found.get("neon"))
+
+
+def exceptions() -> int:
+    """Return what the processor is asked for that NumPy may warn of."""
+    return EXCEPTIONS[platform.machine()]
 
 
 def is_pair(kind: Any) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from autodiff.structured.native.llvm import blas, memory
+from autodiff.structured.native.llvm import blas, memory, special
 from autodiff.structured.native.llvm.code import text_of
 
 _lock = threading.Lock()
@@ -23,12 +23,19 @@ class Compiled:
     ----------
     module : llvmlite.ir.Module
         The functions.
+
+    Attributes
+    ----------
+    calls_special : bool
+        Whether they call functions of `scipy.special`.
     """
 
     def __init__(self, module: ir.Module) -> None:
         with _lock:
             machine = _machine()
-            for name, address in blas.addresses(module).items():
+            found = special.addresses(module)
+            self.calls_special = bool(found)
+            for name, address in (blas.addresses(module) | found).items():
                 llvm.add_symbol(name, address)
             made = llvm.parse_assembly(text_of(module))
             made.verify()

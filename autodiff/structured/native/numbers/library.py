@@ -10,6 +10,7 @@ from llvmlite import ir
 
 from autodiff import vector_functions
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.llvm import special
 from autodiff.structured.native.llvm.bits import BY_BITS
 from autodiff.structured.native.llvm.code import TYPES, has_fused
 from autodiff.structured.native.numbers.inlining import Inlining
@@ -93,6 +94,13 @@ class Library(Inlining):
         else:
             found = code.call(name, TYPES["d"], doubles)
         return self.b.fptrunc(found, kind) if letter == "s" else found
+
+    def special(self, f: Any, args: list[Number], letter: str) -> Any:
+        """Call a ufunc of `scipy.special`, which takes floats of 64 bits."""
+        name = f.__name__
+        if letter != "d" or any(a.letter != "d" for a in args) or not special.has(name, len(args)):
+            raise UnsupportedError(f"{name} in machine code")
+        return special.called(self.code, name, [a.value for a in args])
 
     def _by_vectors(self, name: str, x: Any) -> Any:
         """Write a function as `vector_functions` has it, of which several are computed at once."""

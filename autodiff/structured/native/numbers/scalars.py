@@ -268,6 +268,8 @@ class Scalars(Integers, Comparisons):
             if letter in PARTS or any(map(is_complex, args)):
                 raise UnsupportedError(f"{f.__name__} of complex numbers in machine code")
             return self.library(f.__name__, [self.converted(a, letter) for a in args], letter)
+        if is_of_special(f) and isinstance(f, np.ufunc):
+            return self.special(f, args, letter)
         f = f.function if isinstance(f, Partial) else DIVISIONS.get(f, f)
         if inspect.isfunction(f):
             return self.converted(self.inlined(f, args, letter, depth + 1), letter)

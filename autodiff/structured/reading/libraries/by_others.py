@@ -11,96 +11,69 @@ from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
 from autodiff.structured.reading.libraries import (
+    by_order,
     numpy_functions as made,
+    order_functions,
     scipy_functions as of_scipy,
+)
+from autodiff.structured.reading.libraries.given_arguments import (
+    Found,
+    by_rank,
+    is_first,
+    is_float,
+    is_floats,
+    is_integer,
+    is_narrow,
+    known_option,
+    known_parts,
 )
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
-
-Found = tuple[Callable, list] | None
-"""The function that is read, and its arguments: values, or integers."""
-
-
-def _is_floats(v: Any) -> bool:
-    return type(v) is Value and v.kind.dtype == np.float64 and v.kind.ndim > 0
-
-
-def _is_float(v: Any) -> bool:
-    return type(v) is Value and v.kind.is_scalar and v.kind.classes <= {float, np.float64}
-
-
-def _is_narrow(v: Value) -> bool:
-    """Whether it has a dtype, and not that of floats or integers of 64 bits."""
-    dtype = v.kind.dtype
-    if dtype is None:
-        return not v.kind.classes <= {bool, int, float, np.float64, np.int64}
-    return dtype not in (np.float64, np.int64)
-
-
-def _is_integer(v: Any) -> bool:
-    return type(v) is Value and v.kind.is_integral and v.kind.classes.isdisjoint({bool, np.bool_})
-
-
-def _known(given: dict[str, Any], name: str, otherwise: Any = None) -> Any:
-    """Return an option if it is known; `UNKNOWN` otherwise."""
-    v = given.get(name, otherwise)
-    return known(v) if type(v) is Value else UNKNOWN if name in given else v
-
-
-def _is_first(v: Value, axis: Any) -> bool | None:
-    """Whether an axis is the first or, if not, the last one; None for others."""
-    ndim = v.kind.ndim
-    if type(axis) is not int or axis % ndim not in (0, ndim - 1) or not -ndim <= axis < ndim:
-        return None
-    return axis % ndim == 0
-
-
-def _by_rank(function: Callable, *ranks: int) -> Callable:
-    """Return what chooses a function for arrays of these ranks, without options."""
-
-    def chosen(args: list, given: dict[str, Any]) -> Found:
-        is_one = not given and all(map(_is_floats, args))
-        return (function, args) if is_one and ranks == tuple([v.kind.ndim for v in args]) else None
-
-    return chosen
 
 
 def _by_axes(function: Callable) -> Callable:
     """Return what chooses a function that is given the axes."""
 
     def chosen(args: list, given: dict[str, Any]) -> Found:
-        if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
+        if len(args) != 1 or not is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
             return None
-        options = _known(given, "axis"), _known(given, "keepdims", False)
+        options = known_option(given, "axis"), known_option(given, "keepdims", False)
         return None if UNKNOWN in options else (function, [*args, *options])
 
     return chosen
 
 
 def _differences(args: list, given: dict[str, Any]) -> Found:
-    if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= _OF_DIFF:
+    named = dict(zip(("a", "n", "axis"), args, strict=False)) | given
+    if len(named) < len(args) + len(given) or not named.keys() <= {"a", "n"} | _OF_DIFF:
         return None
-    (a,) = args
-    is_first = _is_first(a, _known(given, "axis", -1))
-    if is_first is None:
+    a: Any = named.get("a")
+    order = known_option(named, "n", 1)
+    if not is_floats(a) or order not in (1, 2):
+        return None
+    at_first = is_first(a, known_option(named, "axis", -1))
+    if at_first is None:
         return None
     ends = [given[name] for name in ("prepend", "append") if name in given]
+    if order == 2:
+        twice = made.diff_first_twice if at_first else made.diff_twice
+        return None if ends else (twice, [a])
     if not ends:
-        return made.diff_first if is_first else made.diff, args
+        return made.diff_first if at_first else made.diff, [a]
     is_behind = "prepend" in given
     if a.kind.ndim == 1:
         ends = list(map(_vector, ends))
-    elif a.kind.ndim == 2 and len(ends) == 1 and _is_float(ends[0]):
+    elif a.kind.ndim == 2 and len(ends) == 1 and is_float(ends[0]):
         of_rows = made.rows_behind_number if is_behind else made.rows_before_number
         of_columns = made.columns_behind_number if is_behind else made.columns_before_number
-        return of_columns if is_first else of_rows, [a, *ends]
-    elif a.kind.ndim > 2 or not all(_is_floats(v) and v.kind.ndim == 2 for v in ends):
+        return of_columns if at_first else of_rows, [a, *ends]
+    elif a.kind.ndim > 2 or not all(is_floats(v) and v.kind.ndim == 2 for v in ends):
         return None
     if None in ends:
         return None
     joined, behind, before = (
         (made.diff_joined, made.diff_behind, made.diff_before)
-        if is_first
+        if at_first
         else (made.rows_joined, made.rows_behind, made.rows_before)
     )
     return joined if len(ends) == 2 else behind if is_behind else before, [a, *ends]
@@ -111,21 +84,35 @@ def _vector(v: Any) -> Any:
     parts = v if isinstance(v, tuple) else (v,)
     if all(type(p) is Value and p.kind.is_scalar and not p.kind.is_complex for p in parts):
         return Items(parts)
-    return v if _is_floats(v) and v.kind.ndim == 1 else None
+    return v if is_floats(v) and v.kind.ndim == 1 else None
+
+
+def _running(args: list, given: dict[str, Any]) -> Found:
+    is_matrix = len(args) == 1 and not given and is_floats(args[0]) and args[0].kind.ndim > 1
+    return (made.running_sums, args) if is_matrix else None
+
+
+def _correlated(args: list, given: dict[str, Any]) -> Found:
+    are_vectors = len(args) >= 2 and all(is_floats(v) and v.kind.ndim == 1 for v in args[:2])
+    mode = dict(zip(("mode",), args[2:], strict=False)) | given
+    if not are_vectors or len(args) > 3 or not mode.keys() <= {"mode"}:
+        return None
+    name = known_option(mode, "mode", "valid")
+    return (made.correlated, [*args[:2], name]) if name in _MODES else None
 
 
 def _slopes(args: list, given: dict[str, Any]) -> Found:
-    if not args or not _is_floats(args[0]) or not all(map(_is_float, args[1:])) or len(args) > 2:
+    if not args or not is_floats(args[0]) or not all(map(is_float, args[1:])) or len(args) > 2:
         return None
     if not given:
         if args[0].kind.ndim == 2:
             return (made.gradients, args) if _GIVE_TUPLES else None
         return (made.gradient_first, args) if args[0].kind.ndim == 1 else None
-    is_first = _is_first(args[0], _known(given, "axis")) if given.keys() == {"axis"} else None
+    at_first = is_first(args[0], known_option(given, "axis")) if given.keys() == {"axis"} else None
     return (
         None
-        if is_first is None
-        else (made.gradient_first if is_first else made.gradient_last, args)
+        if at_first is None
+        else (made.gradient_first if at_first else made.gradient_last, args)
     )
 
 
@@ -134,21 +121,21 @@ def _turned(args: list, given: dict[str, Any]) -> Found:
     if not named.keys() <= {"a", "shift", "axis"} or len(named) < len(args) + len(given):
         return None
     a: Any = named.get("a")
-    shift, axis = named.get("shift"), _known(named, "axis")
-    if type(shift) is tuple and _is_floats(a) and a.kind.ndim == 2:
-        axes = _known_parts(named.get("axis"))
-        if len(shift) != 2 or not all(map(_is_integer, shift)) or axes not in ([0, 1], [1, 0]):
+    shift, axis = named.get("shift"), known_option(named, "axis")
+    if type(shift) is tuple and is_floats(a) and a.kind.ndim == 2:
+        axes = known_parts(named.get("axis"))
+        if len(shift) != 2 or not all(map(is_integer, shift)) or axes not in ([0, 1], [1, 0]):
             return None
         return made.rolled_both, [a, *(shift if axes == [0, 1] else shift[::-1])]
-    if not _is_floats(a) or not _is_integer(shift) or a.kind.ndim > 2:
+    if not is_floats(a) or not is_integer(shift) or a.kind.ndim > 2:
         return None
-    if a.kind.ndim == 1 and axis is None:
-        axis = 0
-    is_first = _is_first(a, axis)
+    if axis is None:
+        return (made.rolled_first if a.kind.ndim == 1 else made.rolled_flat), [a, shift]
+    at_first = is_first(a, axis)
     return (
         None
-        if is_first is None
-        else (made.rolled_first if is_first else made.rolled_last, [a, shift])
+        if at_first is None
+        else (made.rolled_first if at_first else made.rolled_last, [a, shift])
     )
 
 
@@ -157,32 +144,39 @@ def _bounded(args: list, given: dict[str, Any]) -> Found:
     if len(args) + len(named) != 3 or len(named) < len(given):
         return None
     a, low, high = *args, *named
-    if not (_is_floats(a) or _is_float(a)) or not all(type(v) is Value for v in (low, high)):
+    if not (is_floats(a) or is_float(a)) or not all(type(v) is Value for v in (low, high)):
         return None
     if (known(low) is None) == (known(high) is None):
         return None
     function, bound = (made.at_least, low) if known(high) is None else (made.at_most, high)
-    if not _is_floats(a) and _is_narrow(bound):  # `np.clip` takes a number as one of float64
+    if not is_floats(a) and is_narrow(bound):  # `np.clip` takes a number as one of float64
         return None
     return function, [a, bound]
 
 
 def _integral(args: list, given: dict[str, Any]) -> Found:
-    if not args or not _is_floats(args[0]) or len(args) + len(given) > 2:
+    if not args or not is_floats(args[0]) or len(args) > 2:
         return None
-    (by,) = (*args[1:], *given.values()) or (1.0,)
-    if by == 1.0 or (given.keys() == {"dx"} and _is_float(by)):
-        return made.trapezoid_by, [args[0], by]
-    is_place = _is_floats(by) and by.kind.ndim == 1 and given.keys() <= {"x"}
-    return (made.trapezoid, [args[0], by]) if is_place else None
+    y, at_first = args[0], is_first(args[0], known_option(given, "axis", -1))
+    steps = {name: v for name, v in given.items() if name != "axis"}
+    if at_first is None or len(args) + len(steps) > 2:
+        return None
+    is_matrix = at_first and y.kind.ndim == 2
+    if (at_first or "axis" in given) and y.kind.ndim > 2:
+        return None
+    (by,) = (*args[1:], *steps.values()) or (1.0,)
+    if by == 1.0 or (steps.keys() == {"dx"} and is_float(by)):
+        return made.trapezoid_first_by if is_matrix else made.trapezoid_by, [y, by]
+    is_place = is_floats(by) and by.kind.ndim == 1 and steps.keys() <= {"x"}
+    return (made.trapezoid_first if is_matrix else made.trapezoid, [y, by]) if is_place else None
 
 
 def _of_coefficients(args: list, given: dict[str, Any]) -> Found:
-    if given or len(args) != 2 or not _is_floats(args[0]) or args[0].kind.ndim != 1:
+    if given or len(args) != 2 or not is_floats(args[0]) or args[0].kind.ndim != 1:
         return None
-    if _is_float(args[1]):
+    if is_float(args[1]):
         return made.polynomial_at, args
-    return (made.polynomial, args) if _is_floats(args[1]) else None
+    return (made.polynomial, args) if is_floats(args[1]) else None
 
 
 def _padded(args: list, given: dict[str, Any]) -> Found:
@@ -190,8 +184,8 @@ def _padded(args: list, given: dict[str, Any]) -> Found:
     if not named.keys() <= {"array", "pad_width", "mode"} or len(named) < len(args) + len(given):
         return None
     a: Any = named.get("array")
-    mode = _known(named, "mode", "constant")
-    if not _is_floats(a) or a.kind.ndim > 2 or mode not in _PADDINGS:
+    mode = known_option(named, "mode", "constant")
+    if not is_floats(a) or a.kind.ndim > 2 or mode not in _PADDINGS:
         return None
     widths = _widths(named.get("pad_width"), a.kind.ndim)
     return None if widths is None else (_PADDINGS[mode][a.kind.ndim - 1], [a, *widths])
@@ -199,7 +193,7 @@ def _padded(args: list, given: dict[str, Any]) -> Found:
 
 def _widths(v: Any, ndim: int) -> list[int] | None:
     """Return the widths on both sides along each axis, if they are known."""
-    x = _known_parts(v)
+    x = known_parts(v)
     try:
         pairs = np.broadcast_to(np.array(x), (ndim, 2)).ravel()
     except ValueError:
@@ -207,53 +201,47 @@ def _widths(v: Any, ndim: int) -> list[int] | None:
     return pairs.tolist() if pairs.dtype.kind == "i" and (pairs >= 0).all() else None
 
 
-def _known_parts(v: Any) -> Any:
-    if isinstance(v, tuple):
-        return [_known_parts(part) for part in v]
-    return known(v) if type(v) is Value else None
-
-
 def _rounded(args: list, given: dict[str, Any]) -> Found:
     decimals = [*args[1:], *given.values()] if given.keys() <= {"decimals"} else [None]
     is_whole = all(type(v) is Value and known(v) == 0 for v in decimals) and len(decimals) < 2
-    return (made.nearest, args[:1]) if is_whole and args and _is_floats(args[0]) else None
+    return (made.nearest, args[:1]) if is_whole and args and is_floats(args[0]) else None
 
 
 def _with_diagonal(args: list, given: dict[str, Any]) -> Found:
-    if given or len(args) != 2 or not _is_floats(args[0]) or args[0].kind.ndim != 2:
+    if given or len(args) != 2 or not is_floats(args[0]) or args[0].kind.ndim != 2:
         return None
-    return (made.fill_diagonal, args) if _is_float(args[1]) or _is_integer(args[1]) else None
+    return (made.fill_diagonal, args) if is_float(args[1]) or is_integer(args[1]) else None
 
 
 def _split(args: list, given: dict[str, Any]) -> Found:
     named = dict(zip(("ary", "indices_or_sections", "axis"), args, strict=False)) | given
     a: Any = named.get("ary")
-    sections = _known(named, "indices_or_sections")
-    is_first = _is_first(a, _known(named, "axis", 0)) if _is_floats(a) else None
-    if is_first is None or type(sections) is not int or not 0 < sections <= _MOST_PARTS:
+    sections = known_option(named, "indices_or_sections")
+    at_first = is_first(a, known_option(named, "axis", 0)) if is_floats(a) else None
+    if at_first is None or type(sections) is not int or not 0 < sections <= _MOST_PARTS:
         return None
-    return made.split_first if is_first else made.split_last, [a, sections, Items(range(sections))]
+    return made.split_first if at_first else made.split_last, [a, sections, Items(range(sections))]
 
 
 def _without(args: list, given: dict[str, Any]) -> Found:
     named = dict(zip(("arr", "obj", "axis"), args, strict=False)) | given
     a: Any = named.get("arr")
     i = named.get("obj")
-    if not _is_floats(a) or not _is_integer(i):
+    if not is_floats(a) or not is_integer(i):
         return None
     # Without an axis, a matrix would become a vector.
-    axis = _known(named, "axis", 0 if a.kind.ndim == 1 else None)
-    return (made.without, [a, i]) if _is_first(a, axis) else None
+    axis = known_option(named, "axis", 0 if a.kind.ndim == 1 else None)
+    return (made.without, [a, i]) if is_first(a, axis) else None
 
 
 def _filled(args: list, given: dict[str, Any]) -> Found:
-    return (made.full, args) if len(args) == 2 and not given and _is_float(args[1]) else None
+    return (made.full, args) if len(args) == 2 and not given and is_float(args[1]) else None
 
 
 def _in_lists(args: list, given: dict[str, Any]) -> Found:
     (a,) = args
     functions = {1: made.listed, 2: made.listed_rows}
-    is_one = _is_floats(a) and a.kind.ndim in functions
+    is_one = is_floats(a) and a.kind.ndim in functions
     return (functions[a.kind.ndim], args) if is_one else None
 
 
@@ -267,13 +255,13 @@ def _spaced(args: list, given: dict[str, Any]) -> Found:
     if not named.keys() <= {"start", "stop", "num"} or len(named) < len(args) + len(given):
         return None
     ends, n = [named.get("start"), named.get("stop")], named.get("num", 50)
-    are_ends = all(_is_float(x) or _is_integer(x) for x in ends)
-    return (made.spaced, [*ends, n]) if are_ends and (n == 50 or _is_integer(n)) else None
+    are_ends = all(is_float(x) or is_integer(x) for x in ends)
+    return (made.spaced, [*ends, n]) if are_ends and (n == 50 or is_integer(n)) else None
 
 
 def _weighted(args: list, given: dict[str, Any]) -> Found:
     weights: Any = given.get("weights")
-    if len(args) != 1 or len(given) != 1 or not _is_floats(args[0]) or not _is_floats(weights):
+    if len(args) != 1 or len(given) != 1 or not is_floats(args[0]) or not is_floats(weights):
         return None
     are_vectors = args[0].kind.ndim == weights.kind.ndim == 1
     return (made.average, [args[0], weights]) if are_vectors else None
@@ -281,82 +269,83 @@ def _weighted(args: list, given: dict[str, Any]) -> Found:
 
 def _again(function: Callable) -> Callable:
     def chosen(args: list, given: dict[str, Any]) -> Found:
-        is_one = len(args) == 2 and not given and _is_floats(args[0]) and args[0].kind.ndim == 1
-        return (function, args) if is_one and _is_integer(args[1]) else None
+        is_one = len(args) == 2 and not given and is_floats(args[0]) and args[0].kind.ndim == 1
+        return (function, args) if is_one and is_integer(args[1]) else None
 
     return chosen
 
 
 def _products(args: list, given: dict[str, Any]) -> Found:
     functions = {1: made.kron_of_vectors, 2: made.kron}
-    ranks = {v.kind.ndim for v in args if _is_floats(v)}
-    if given or len(args) != 2 or len(ranks) > 1 or not all(map(_is_floats, args)):
+    ranks = {v.kind.ndim for v in args if is_floats(v)}
+    if given or len(args) != 2 or len(ranks) > 1 or not all(map(is_floats, args)):
         return None
     return (functions[ndim], args) if (ndim := ranks.pop()) in functions else None
 
 
 def _powers(args: list, given: dict[str, Any]) -> Found:
-    is_up = _known(given, "increasing", False)
+    is_up = known_option(given, "increasing", False)
     is_one = given.keys() <= {"increasing"} and len(args) == 2 and type(is_up) is bool
-    if not is_one or not _is_floats(args[0]) or not _is_integer(args[1]):
+    if not is_one or not is_floats(args[0]) or not is_integer(args[1]):
         return None
     return made.powers_up if is_up else made.powers_down, args
 
 
 def _taken(args: list, given: dict[str, Any]) -> Found:
-    if len(args) != 2 or not given.keys() <= {"axis"} or not _is_floats(args[0]):
+    if len(args) != 2 or not given.keys() <= {"axis"} or not is_floats(args[0]):
         return None
     a, indices = args
-    are_listed = type(indices) is Items and indices and all(map(_is_integer, indices))
+    are_listed = type(indices) is Items and indices and all(map(is_integer, indices))
     is_array = type(indices) is Value and indices.kind.is_array and indices.kind.letter in "iu"
-    is_element = _is_integer(indices) and a.kind.ndim == 1  # a row would be a view
+    is_element = is_integer(indices) and a.kind.ndim == 1  # a row would be a view
     if not (are_listed or is_array or is_element):
         return None
-    is_first = _is_first(a, _known(given, "axis", 0 if a.kind.ndim == 1 else None))
-    return None if is_first is None else (made.taken_first if is_first else made.taken_last, args)
+    at_first = is_first(a, known_option(given, "axis", 0 if a.kind.ndim == 1 else None))
+    return None if at_first is None else (made.taken_first if at_first else made.taken_last, args)
 
 
 def _columns(args: list, given: dict[str, Any]) -> Found:
     parts = args[0] if len(args) == 1 and isinstance(args[0], tuple) and not given else ()
-    are_columns = all(_is_floats(p) and p.kind.ndim < 3 for p in parts)
+    are_columns = all(is_floats(p) and p.kind.ndim < 3 for p in parts)
     return (made.columns, args) if parts and are_columns else None
 
 
 def _powered(args: list, given: dict[str, Any]) -> Found:
     function = _MATRIX_POWERS.get(known(args[1])) if len(args) == 2 and not given else None
-    if function is None or not _is_floats(args[0]) or args[0].kind.ndim != 2:
+    if function is None or not is_floats(args[0]) or args[0].kind.ndim != 2:
         return None
     return function, args[:1]
 
 
 def _normalized(function: Callable) -> Callable:
     def chosen(args: list, given: dict[str, Any]) -> Found:
-        is_one = len(args) == 1 and _is_floats(args[0]) and given.keys() <= {"axis"}
-        axis = _known(given, "axis")
+        is_one = len(args) == 1 and is_floats(args[0]) and given.keys() <= {"axis"}
+        axis = known_option(given, "axis")
         return (function, [args[0], axis]) if is_one and axis is not UNKNOWN else None
 
     return chosen
 
 
 def _log_of_sum(args: list, given: dict[str, Any]) -> Found:
-    if len(args) != 1 or not _is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
+    if len(args) != 1 or not is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
         return None
-    a, axis, keeps = args[0], _known(given, "axis"), _known(given, "keepdims", False)
+    a, axis, keeps = args[0], known_option(given, "axis"), known_option(given, "keepdims", False)
     if not keeps and (axis is None or (a.kind.ndim == 1 and axis in (0, -1))):
         return of_scipy.logsumexp, args
     if type(axis) is not int or type(keeps) is not bool or not -a.kind.ndim <= axis < a.kind.ndim:
         return None
     if keeps:
         return of_scipy.logsumexp_along, [a, axis]
-    is_first = _is_first(a, axis)
-    if is_first is None:
+    at_first = is_first(a, axis)
+    if at_first is None:
         return None
-    return of_scipy.logsumexp_first if is_first else of_scipy.logsumexp_last, [a, axis]
+    return of_scipy.logsumexp_first if at_first else of_scipy.logsumexp_last, [a, axis]
 
 
 _MATRIX_POWERS = {2: made.squared, 3: made.cubed}
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 _OF_DIFF = frozenset({"axis", "prepend", "append"})
+_MODES = ("valid", "same", "full")
 _MOST_PARTS = 16  # of an array: each has a variable
 _BOUNDS = (("a_min", "min"), ("a_max", "max"))
 _PADDINGS = {
@@ -371,10 +360,9 @@ _OTHERS: dict[Any, Callable] = {
     np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
     np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
     np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
-    np.cross: _by_rank(made.cross, 1, 1), np.trace: _by_rank(made.trace, 2),
-    np.ndarray.trace: _by_rank(made.trace, 2), np.diag: _by_rank(made.diag, 1),
-    np.meshgrid: _by_rank(made.meshgrid, 1, 1),
-    np.sort: _by_rank(made.in_order, 1), np.ndarray.sort: _by_rank(made.put_in_order, 1),
+    np.cross: by_rank(made.cross, 1, 1), np.trace: by_rank(made.trace, 2),
+    np.ndarray.trace: by_rank(made.trace, 2), np.diag: by_rank(made.diag, 1),
+    np.meshgrid: by_rank(made.meshgrid, 1, 1),
     np.ndarray.tolist: _in_lists,
     np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
     np.var: _by_axes(made.var), np.ndarray.var: _by_axes(made.var),
@@ -382,7 +370,8 @@ _OTHERS: dict[Any, Callable] = {
     np.average: _weighted, np.tile: _again(made.tiled), np.repeat: _again(made.repeated),
     np.ndarray.repeat: _again(made.repeated), np.kron: _products, np.vander: _powers,
     np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
-    np.linalg.matrix_power: _powered,
+    np.linalg.matrix_power: _powered, np.cumsum: _running, np.unwrap: by_rank(made.unwrapped, 1),
+    np.correlate: _correlated, **by_order.OTHERS,
 }  # fmt: skip
 
 _OF_SPECIAL: dict[str, Callable] = {
@@ -409,10 +398,14 @@ _WITHOUT_RULES = frozenset(
 READ = frozenset(_OTHERS)
 """Functions that may be read as made of others."""
 
-OF_VECTORS = frozenset(_OTHERS) - {np.full, np.clip, np.ndarray.clip, np.fill_diagonal}
+OF_VECTORS = frozenset(_OTHERS) - {
+    np.full, np.clip, np.ndarray.clip, np.fill_diagonal, np.quantile, np.percentile
+}  # fmt: skip
 """Functions that make vectors of lists of numbers."""
 
-FUNCTIONS = frozenset(filter(callable, [*vars(made).values(), *vars(of_scipy).values()])) - {Any}
+FUNCTIONS = frozenset(
+    f for m in (made, order_functions, of_scipy) for f in vars(m).values() if callable(f)
+) - {Any}
 """Functions that are read in the place of others."""
 
 

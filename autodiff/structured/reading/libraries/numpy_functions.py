@@ -21,6 +21,37 @@ def diff_first(a: Any) -> Any:
     return a[1:] - a[:-1]
 
 
+def diff_twice(a: Any) -> Any:
+    """Return the second differences along the last axis."""
+    return diff(diff(a))
+
+
+def diff_first_twice(a: Any) -> Any:
+    """Return the second differences along the first axis."""
+    return diff_first(diff_first(a))
+
+
+def running_sums(a: Any) -> Any:
+    """Return the sums of the elements of a matrix up to each, row by row."""
+    return np.cumsum(np.ravel(a))
+
+
+def unwrapped(p: Any) -> Any:
+    """Return angles without jumps; one of just half a turn has no derivative."""
+    d = p[1:] - p[:-1]
+    m = np.mod(d + np.pi, 2.0 * np.pi) - np.pi
+    assert not np.any((m == -np.pi) & (d > 0.0))
+    out = p.copy()
+    out[1:] = p[1:] + np.cumsum(np.where(np.abs(d) < np.pi, 0.0, m - d))
+    return out
+
+
+def correlated(a: Any, v: Any, mode: Any) -> Any:
+    """Return the products with a vector at each place of a longer one."""
+    assert len(v) <= len(a)
+    return np.convolve(a, v[::-1], mode)
+
+
 def split_first(a: Any, sections: Any, places: Any) -> Any:
     """Return as many equal parts along the first axis."""
     n = a.shape[0] // sections
@@ -195,6 +226,11 @@ def rolled_last(a: Any, shift: Any) -> Any:
     return np.concatenate((a[:, at:], a[:, :at]), axis=1)
 
 
+def rolled_flat(a: Any, shift: Any) -> Any:
+    """Return a matrix whose elements are turned as those of a vector."""
+    return np.reshape(rolled_first(np.ravel(a), shift), a.shape)
+
+
 def rolled_both(a: Any, down: Any, right: Any) -> Any:
     """Return a matrix whose columns and rows are turned."""
     return rolled_last(rolled_first(a, down), right)
@@ -237,6 +273,17 @@ def trapezoid_by(y: Any, h: Any) -> Any:
     return (h * (y[..., 1:] + y[..., :-1]) / 2.0).sum(-1)
 
 
+def trapezoid_first(y: Any, x: Any) -> Any:
+    """Return the integrals along the first axis of a matrix over places."""
+    d = x[1:] - x[:-1]
+    return (d[:, None] * (y[1:] + y[:-1]) / 2.0).sum(0)
+
+
+def trapezoid_first_by(y: Any, h: Any) -> Any:
+    """Return the integrals along the first axis by steps of one width."""
+    return (h * (y[1:] + y[:-1]) / 2.0).sum(0)
+
+
 def polynomial(p: Any, x: Any) -> Any:
     """Return the values of a polynomial."""
     y = np.zeros_like(x)
@@ -251,16 +298,6 @@ def polynomial_at(p: Any, x: Any) -> Any:
     for c in p:
         y = y * x + c
     return y
-
-
-def in_order(x: Any) -> Any:
-    """Return the elements of a vector in their order; equal ones stay in theirs."""
-    return x[np.argsort(x, kind="stable")]
-
-
-def put_in_order(x: Any) -> None:
-    """Write the elements of a vector in their order."""
-    x[:] = x[np.argsort(x, kind="stable")]
 
 
 def listed(x: Any) -> Any:

@@ -167,8 +167,25 @@ def powers_of_integers(a, b):
     return total
 
 
+def joined_pieces(a, b):
+    rows, pieces, columns, places = [], [], [], []
+    for t in range(5):
+        rows.append(np.outer(a[: t + 1], b[:3]))
+        pieces.append(a[t : 2 * t + 1] * b[t])
+        columns.append(np.outer(a[:4], b[: t + 1]))
+        places.append((t * 3) % 4)
+    total = np.sum(np.concatenate(rows) * np.vstack(rows) ** 2)
+    total += np.sum(np.concatenate(pieces) * np.hstack(pieces)[::-1])
+    u, v, w = np.hstack(columns), np.concatenate(columns, axis=1), np.concatenate(columns, axis=-1)
+    total += np.sum(u * v + w**2)
+    return total + np.sum(
+        a[np.array(places)] * b[:5] * np.array(places, dtype=float) * np.array(places)
+    )
+
+
 PROGRAMS = [
     rows_replaced,
+    joined_pieces,
     sums_of_few,
     arrays_of_rows,
     displayed_numbers,
@@ -222,7 +239,33 @@ def of_several_lengths(a, b):
     return np.sum(np.stack(xs))
 
 
-@pytest.mark.parametrize("f", [empty, of_too_few, of_several_lengths])
+def joined_of_other_widths(a, b):
+    rows = []
+    for t in range(3):
+        rows.append(np.outer(a[:2], b[: t + 1]))
+    return np.sum(np.concatenate(rows))
+
+
+def joined_of_none(a, b):
+    rows = []
+    for t in range(3):
+        if a[t] > 5.0:
+            rows.append(a[:2] * b[t])
+    return np.sum(np.concatenate(rows))
+
+
+def no_integers(a, b):
+    places = []
+    for t in range(3):
+        if a[t] > 5.0:
+            places.append(t)
+    return a[0] * b[0] * len(np.array(places))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [empty, of_too_few, of_several_lengths, joined_of_other_widths, joined_of_none, no_integers],
+)
 def test_what_raises_and_what_is_empty(f: Callable, traced: Callable) -> None:
     a, b = np.cos(np.arange(1.0, 8.0)), np.sin(np.arange(1.0, 8.0))
     try:
@@ -270,3 +313,22 @@ def test_a_list_is_made_beside_a_product_of_an_argument_with_itself(
             np.testing.assert_allclose(x, y, rtol=1e-12)
     assert made[0].native is not None, made[0].why
     assert not made[0].native.why
+
+
+def test_sums_of_single_precision(made: list[Structured], traced: Callable) -> None:
+    def f(a, b):
+        xs = []
+        for i in range(len(a)):
+            xs.append(a[i] * b[0] + b[1])
+        return sum(xs) * b[2] + np.sum(np.array(xs) * a)
+
+    a, b = (g(np.arange(1.0, 8.0)).astype(np.float32) for g in (np.cos, np.sin))
+    for _ in range(3):
+        for x, y in zip(gradient(f, a, b), traced(f, a, b), strict=True):
+            assert x.dtype == y.dtype
+            np.testing.assert_allclose(x, y, rtol=1e-5)
+    assert made[0].native is not None, made[0].why
+    assert not made[0].native.why
+    value, _ = value_and_gradient(f, a, b)
+    assert type(value) is np.float32
+    np.testing.assert_allclose(value, f(a, b), rtol=1e-6)

@@ -86,11 +86,26 @@ def special(m: Any, v: Any) -> Any:
     return s
 
 
+def views_of_what_has_no_name(m: Any, v: Any) -> Any:
+    """What the sweep reads is a view: it lasts as long as that."""
+    s = 0.0
+    for i in range(3):
+        w = np.ones(5) * (i + 1.0)
+        column, turned = (w[1:] + w[:-1])[:, None], (np.ones((4, 4)) * i + np.eye(4)).T
+        back, middle = np.flip(w[1:] * 2.0 + w[0]), np.diag(np.outer(w[1:], w[:-1]) * 1.0)
+        m = m * 0.98 + s * 0.01
+        t = np.sum(column * m[i] ** 2) + np.sum(turned * m[i] * np.swapaxes(turned + 1.0, 0, 1))
+        s = s + 0.1 * t + np.sum(back * v * middle * m[0])
+    return s
+
+
 M = np.cos(np.arange(48.0)).reshape(3, 4, 4)
 V = np.sin(np.arange(1.0, 5.0))
 
 
-@pytest.mark.parametrize("f", [products, shapes, orders, along_axes, errors, special])
+@pytest.mark.parametrize(
+    "f", [products, shapes, orders, along_axes, errors, special, views_of_what_has_no_name]
+)
 def test_gradients(f: Callable, check_machine_code: Callable) -> None:
     for m in (M, M[::-1]):
         check_machine_code(f, lambda m=m: (m, V), rtol=1e-11, atol=1e-12)
