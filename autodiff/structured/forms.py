@@ -16,16 +16,7 @@ import numpy as np
 from autodiff.closures.captured_values import is_empty, with_cells
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
-from autodiff.structured.form.ir import (
-    Applied,
-    Captured,
-    Fields,
-    Items,
-    Named,
-    Owned,
-    Record,
-    default_name,
-)
+from autodiff.structured.form.ir import Items, Named, Record
 from autodiff.structured.reading.scopes import is_plain_class, record_class
 from autodiff.structured.whole_lists import GivenList, numbers_within, whole_list
 from autodiff.trace.tracer import TRACERS
@@ -40,6 +31,61 @@ _MOST_PARTS = 50
 _DEEPEST = 5  # functions that have captured functions
 _NESTS = (tuple, list, dict)
 _ALONE = frozenset({*TRACERS, *KNOWN, *PLAIN, *_NESTS, np.ndarray})
+
+
+class Fields(Named):
+    """The attributes of an object that is an argument."""
+
+    def __init__(self, cls: type, attributes: dict[str, Any]) -> None:
+        super().__init__(attributes)
+        self.cls = cls
+
+
+class Captured(Named):
+    """What a function that is an argument has captured, by name, and its defaults.
+
+    Attributes
+    ----------
+    function : FunctionType
+        The function.
+    code : CodeType
+        Its code as it is written.
+    """
+
+    def __init__(
+        self, function: types.FunctionType, code: types.CodeType, held: dict[str, Any]
+    ) -> None:  # fmt: skip
+        super().__init__(held)
+        self.function = function
+        self.code = code
+
+
+def default_name(parameter: str) -> str:
+    """Return the name of a default among what a function holds: no variable has it."""
+    return f"{parameter}.default"
+
+
+class Owned(Named):
+    """The object that a method that is an argument belongs to, under the name of ``__self__``.
+
+    Attributes
+    ----------
+    function : FunctionType
+        The function in the class.
+    """
+
+    def __init__(self, function: types.FunctionType, owner: Any) -> None:
+        super().__init__({"__self__": owner})
+        self.function = function
+
+
+class Applied(Named):
+    """What `functools.partial` has made: the function under ``func``, and what it is given.
+
+    Arguments by place are under their numbers, those by name under their names behind `PREFIX`.
+    """
+
+    PREFIX = "named."
 
 
 class Taken:

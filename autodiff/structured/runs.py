@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.structured.form.ir import Named, is_nest, parts_of
 from autodiff.structured.forms import nest_of
 from autodiff.structured.runtime_calls import is_finite
-from autodiff.structured.whole_lists import GivenList, ListOutputs, check_apart, lists_in
+from autodiff.structured.whole_lists import Copies, GivenList, ListOutputs, check_apart, lists_in
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tracer import TRACERS
 from chainrules_core.interpreter.quiet import quiet
@@ -41,9 +41,10 @@ class Run:
         self.is_active_output = program.is_active_output
         self.lists: ListOutputs | None = None
         if program.list_classes:
-            self.copies = program.copies_of(self.outs, values)
-            changed = [[xs for xs, _ in states] for states in self.outs[program.first_changed :]]
-            outs = [*self.outs[: program.first_changed], *changed]
+            first = program.first_changed
+            states = dict(zip(program.changed_lists, self.outs[first:], strict=True))
+            self.copies = Copies(values, states)
+            outs = [*self.outs[:first], *[[xs for xs, _ in of_one] for of_one in states.values()]]
             self.lists = self._flattened(outs, self.copies.unchanged)
             check_apart(self.lists.flat, values)
             self.outs, self.is_active_output = self.lists.flat, self.lists.is_active

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import importlib.util
 import linecache
 import time
 import types
@@ -28,10 +26,9 @@ from autodiff.structured.runtime_calls import (
     UnequalError,
     is_finite,
 )
-from autodiff.structured.settings import Settings
+from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.whole_lists import (
     SCOPE as OF_LISTS,
-    Copies,
     GivenList,
     classes_of,
     kind_of_list,
@@ -54,18 +51,6 @@ from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3
 _NO_ERRORS = frozenset({"ignore", "warn"})  # what `np.geterr` says where NumPy raises none
-_LLVMLITE = (0, 45)
-
-
-@functools.cache
-def has_llvm() -> bool:
-    """Whether loops can become machine code: llvmlite is there, and not too old."""
-    if importlib.util.find_spec("llvmlite") is None:
-        return False
-    from importlib.metadata import version  # which takes 50 ms to import
-
-    first, second = version("llvmlite").split(".")[:2]
-    return (int(first), int(second)) >= _LLVMLITE
 
 
 class Structured:
@@ -389,12 +374,6 @@ class Structured:
     def reads_outside(self, lists: list[int]) -> bool:
         """Whether the function reads one of these lists, by their ids, from outside as well."""
         return not {id(x) for x in self.outside_lists}.isdisjoint(lists)
-
-    def copies_of(self, outs: list, values: tuple) -> Copies:
-        """Return what the lists that were given have become."""
-        return Copies(
-            values, dict(zip(self.changed_lists, outs[self.first_changed :], strict=True))
-        )
 
     def may_bind(self, objects: list, leaves: tuple) -> bool:
         """Whether no object of which attributes are bound is read in another way as well."""

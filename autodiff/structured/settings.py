@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import importlib.util
+
+_LLVMLITE = (0, 45)
+
 
 class Settings:
     """How calls are made.
@@ -26,3 +31,14 @@ class Settings:
     turns = 3000
     least = 0.0005
     native = 0.1
+
+
+@functools.cache
+def has_llvm() -> bool:
+    """Whether loops can become machine code: llvmlite is there, and not too old."""
+    if importlib.util.find_spec("llvmlite") is None:
+        return False
+    from importlib.metadata import version  # which takes 50 ms to import
+
+    first, second = version("llvmlite").split(".")[:2]
+    return (int(first), int(second)) >= _LLVMLITE

@@ -8,7 +8,6 @@ A block reads the slots it needs by operations `read`, and binds them anew at it
 
 from __future__ import annotations
 
-import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -386,61 +385,6 @@ class Named(dict):
     def kind(self) -> Kind:
         """Raise an error: it has none, since it is no value of the program."""
         raise UnsupportedError("a dict as a value")
-
-
-class Fields(Named):
-    """The attributes of an object that is an argument."""
-
-    def __init__(self, cls: type, attributes: dict[str, Any]) -> None:
-        super().__init__(attributes)
-        self.cls = cls
-
-
-class Captured(Named):
-    """What a function that is an argument has captured, by name, and its defaults.
-
-    Attributes
-    ----------
-    function : FunctionType
-        The function.
-    code : CodeType
-        Its code as it is written.
-    """
-
-    def __init__(
-        self, function: types.FunctionType, code: types.CodeType, held: dict[str, Any]
-    ) -> None:  # fmt: skip
-        super().__init__(held)
-        self.function = function
-        self.code = code
-
-
-def default_name(parameter: str) -> str:
-    """Return the name of a default among what a function holds: no variable has it."""
-    return f"{parameter}.default"
-
-
-class Owned(Named):
-    """The object that a method that is an argument belongs to, under the name of ``__self__``.
-
-    Attributes
-    ----------
-    function : FunctionType
-        The function in the class.
-    """
-
-    def __init__(self, function: types.FunctionType, owner: Any) -> None:
-        super().__init__({"__self__": owner})
-        self.function = function
-
-
-class Applied(Named):
-    """What `functools.partial` has made: the function under ``func``, and what it is given.
-
-    Arguments by place are under their numbers, those by name under their names behind `PREFIX`.
-    """
-
-    PREFIX = "named."
 
 
 def known(value: Value) -> Any:

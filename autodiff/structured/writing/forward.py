@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from autodiff.python_operators import PREFIXES, SIGNS
+from autodiff.python_operators import SIGNS
 from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.ir import (
     LIST_WRITES,
@@ -31,7 +30,7 @@ from autodiff.structured.writing.activity import (
     parameters_of,
 )
 from autodiff.structured.writing.changed_lists import change_list
-from autodiff.structured.writing.rules.calls_without_rules import is_display
+from autodiff.structured.writing.checked_results import is_checked
 from autodiff.structured.writing.writer import Pushed, Source, Writer
 from autodiff.trace.checks.conversions import EXACT
 
@@ -359,7 +358,7 @@ class ForwardWriter(Writer):
             return False
         if {value.name + "_b", value.name + "_shape"} & pushed:
             return False
-        if self._makes_shadow(op) or _is_checked(op) or is_rounded(op):
+        if self._makes_shadow(op) or is_checked(op) or is_rounded(op):
             return False
         if value in self.shapes.compared(op):
             return False
@@ -380,7 +379,7 @@ class ForwardWriter(Writer):
         self.shapes.compare(op)
         if is_rounded(op):  # an integer beyond may hold all digits of the number
             self.out.add(f"if not {-EXACT} < {value.name} < {EXACT}: raise Changed")
-        if not _is_checked(op):
+        if not is_checked(op):
             return
         if value.kind.is_array:
             dtype = self.constants.name(value.kind.dtype)
@@ -479,31 +478,8 @@ class ForwardWriter(Writer):
         return self.text(v) + (".shape" if part == "_shape" else part)
 
 
-def _is_whole_power(op: Op) -> bool:
-    """Whether a float is raised to a power that is an integer: the result is a float."""
-    x, exponent = op.args
-    return not (x.kind.is_integral or x.kind.is_complex) and exponent.kind.is_integral
-
-
 def _may_overlap(base: Value, value: Value) -> bool:
     """Whether a row or column is written that may share memory with what is written into it."""
     if value.memory is None or value.kind.ndim != 1:
         return False
     return value.memory.root() is base.memory.root()  # type: ignore[union-attr] # an array has one
-
-
-def _is_checked(op: Op) -> bool:
-    """Whether the kind of a result could depend on values, or on shapes."""
-    if op.code == "join" or op.data is CALLED:
-        return True
-    if op.code == "part":  # of what a call returns, or of a shape
-        return op.args[0].op.code == "call" and _is_checked(op.args[0].op)
-    if op.code != "call" or isinstance(op.f, np.ufunc):
-        return False
-    if op.f is operator.pow:
-        return all(not a.kind.is_array for a in op.args) and not _is_whole_power(op)
-    if op.f in (abs, min, max) and not any(a.kind.is_array for a in op.args):
-        return False
-    if getattr(op.f, "__module__", None) == "math" or is_display(op):
-        return False  # its class depends on those of the arguments alone
-    return op.f not in SIGNS and op.f not in PREFIXES
