@@ -406,6 +406,11 @@ def parts_of(x: tuple | Named) -> list:
     return list(x.values() if isinstance(x, Named) else x)
 
 
+def formed(x: tuple | Named, parts: list) -> Any:
+    """Return a tuple, list or dict like this one, of other parts."""
+    return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
+
+
 def flat(x: Any) -> list[Any]:
     """Return the parts of nested tuples, lists and dicts, one after the other."""
     return [y for part in parts_of(x) for y in flat(part)] if is_nest(x) else [x]

@@ -24,6 +24,7 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     blocks_of,
+    formed,
     lists_of,
     parts_of,
     without_tuples,
@@ -584,11 +585,6 @@ def _makes(op: Op, memory: Memory) -> bool:
     out = op.out
     has_one = out is not None and out.memory is not None and out.memory.root() is memory
     return has_one and op.code not in ("read", "view", "item")
-
-
-def formed(x: tuple | Named, parts: list) -> Any:
-    """Return a tuple, list or dict like this one, of other parts."""
-    return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
 
 
 def _has_name(x: Any) -> bool:

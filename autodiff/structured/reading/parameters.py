@@ -8,10 +8,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.find_source import carried_texts, definition_of_code
-from autodiff.structured.form.ir import Memory, lists_of, parts_of
+from autodiff.structured.form.ir import Memory, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.forms import Applied, Captured, Fields, Owned, default_name
-from autodiff.structured.reading.building import formed
 from autodiff.structured.reading.scopes import (
     LocalFunction,
     LocalObject,

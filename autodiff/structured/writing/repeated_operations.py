@@ -21,7 +21,10 @@ from autodiff.structured.form.ir import (
     Value,
     While,
     flat,
+    formed,
+    is_nest,
     known,
+    parts_of,
 )
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.form.known_functions import makes_new
@@ -127,6 +130,6 @@ def _reads(op: Op, memory: Any) -> bool:
 
 def _with(x: Any, kept: dict[Value, Value]) -> Any:
     """Return a nest of values in which later ones have given way."""
-    if isinstance(x, tuple):
-        return tuple([_with(part, kept) for part in x])
+    if is_nest(x):
+        return formed(x, [_with(part, kept) for part in parts_of(x)])
     return kept.get(x, x)
