@@ -28,6 +28,13 @@ def pytest_configure(config: pytest.Config) -> None:
     """Take interrupts, which a job in the background ignores: tests send them to themselves."""
     if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.default_int_handler)
+    if config.pluginmanager.hasplugin("hypothesispytest"):
+        from hypothesis import HealthCheck, settings
+
+        # How long an example takes depends on what else the machine does.
+        slow = [HealthCheck.too_slow]
+        settings.register_profile("any speed", deadline=None, suppress_health_check=slow)
+        settings.load_profile("any speed")
 
 
 # Of files and folders that take long, `make test` runs one test in so many: it is to end within ten

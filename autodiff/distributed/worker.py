@@ -107,6 +107,6 @@ def _sendable(error: Exception) -> Exception | None:
     """Return an error if it survives its way to another process."""
     try:
         again = pickle.loads(pickle.dumps(error))
-    except Exception:
+    except Exception:  # methods of the user's classes run here, and raise what they like
         return None
     return error if type(again) is type(error) else None

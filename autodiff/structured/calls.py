@@ -17,7 +17,7 @@ import inspect
 import time
 import types
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,11 +30,13 @@ from autodiff.intercept.source.library_code import is_library, is_of_library, is
 from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
+from autodiff.structured.form.ir import Items
 from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError, is_member
-from autodiff.structured.forms import KNOWN, PLAIN, Taken, key_of_form
+from autodiff.structured.forms import KNOWN, PLAIN, Taken, key_of_form, nest_of
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
+from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
@@ -138,7 +140,7 @@ def _called(
         return body(*args)
     if programs.keywords:
         body = functools.partial(_by_name, body, programs.keywords)
-    taken = Taken(programs.takes_objects_apart)
+    taken = Taken(programs.takes_objects_apart, programs.takes_lists_whole)
     form = tuple(map(taken.form_of, args))
     leaves = tuple(taken.leaves)
     tape = programs.tape_of(leaves)
@@ -191,6 +193,7 @@ class Programs:
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.takes_objects_apart = False  # since it binds attributes of objects that it is given
+        self.takes_lists_whole = False  # since it could not be read with a variable for each number
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -210,8 +213,8 @@ class Programs:
         """Return the one tape of the numbers and arrays, if a program could make the call."""
         found: Tape | None = None
         for a in leaves:
-            if type(a) in TRACERS:
-                tape = a._tape
+            tapes = (a._tape,) if type(a) in TRACERS else a.tapes if type(a) is GivenList else ()
+            for tape in tapes:
                 if tape is CONSTANT:
                     continue
                 if found is None:
@@ -245,6 +248,7 @@ class Programs:
             if not self.is_worth_it(leaves) or len(self.known) >= most:
                 return self.timed(body, args)
             program = self.known[key] = self.made(g, form, plain, active)
+            self.takes_lists_whole |= program is None and _has_short_lists(form)
         if program is None:
             if self.has_checkpoints:
                 raise DifferentiationError(
@@ -262,7 +266,7 @@ class Programs:
             return body(*args)
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
-        values += tuple(map(tape.kept, outside))
+        values += tuple([tape.kept(v) if type(v) is np.ndarray else v for v in outside])
         run = None
         try:
             run = Run(program, body, form, values)
@@ -273,7 +277,7 @@ class Programs:
         if run is None:  # not as the context of the function's own error
             return body(*args)
         if program.hides_decisions:
-            places = [leaves[i]._index for i in program.active]
+            places = [a._index for a, _ in variables_of(program, leaves)]
             tape.decisions[run] = UnnotedCall(places, run.traced_again)
         return _with_attributes(program, recorded(run, g, leaves, tape), objects)
 
@@ -309,6 +313,8 @@ class Programs:
                 found = max(found, a)
             elif type(a) is np.ndarray:
                 found = max([found, *a.shape])
+            elif type(a) is GivenList:
+                found = max(found, *map(len, a.own))
         return found
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
@@ -317,7 +323,7 @@ class Programs:
         kinds = key_of(values, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return None
-        if any(is_plain_class(type(v)) for v in values):
+        if any(type(v) is GivenList or is_plain_class(type(v)) for v in values):
             return None
         key = (key_of_form(form), kinds)
         if key not in self.known and len(self.known) < _MOST_KINDS:
@@ -342,6 +348,14 @@ class Programs:
         return None
 
 
+def _has_short_lists(form: Any) -> bool:
+    """Whether there are lists in a form that have a variable for each item."""
+    if type(form) is Items:
+        return True
+    parts = form.values() if isinstance(form, dict) else form
+    return isinstance(form, (tuple, dict)) and any(map(_has_short_lists, parts))
+
+
 def _depth_of(node: ast.AST) -> int:
     """Return how many loops stand one in another."""
     inner = max(map(_depth_of, ast.iter_child_nodes(node)), default=0)
@@ -351,8 +365,10 @@ def _depth_of(node: ast.AST) -> int:
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
     """Return the plain values of arguments, and which of them are differentiated."""
     active = [
-        type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program for a in leaves
-    ]
+        bool(a.variables) if type(a) is GivenList else
+        type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program
+        for a in leaves
+    ]  # fmt: skip
     return tuple(map(bare, leaves)), tuple([i for i, is_one in enumerate(active) if is_one])
 
 
@@ -370,6 +386,8 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             key.append(value)
         elif kind in PLAIN or (kind in _SINGLE and not is_active):
             key.append((kind, is_active))
+        elif kind is GivenList:
+            key.append(value.key)
         elif is_member(value):
             key.append(value)
         elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
@@ -379,10 +397,15 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
     return tuple(key)
 
 
-def can_run(program: Structured, args: tuple, outside: list[np.ndarray]) -> bool:
+def can_run(program: Structured, args: tuple, outside: list) -> bool:
     """Whether the arguments that are written into are the program's to copy."""
     for i in program.written:
         if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
+            return False
+    if program.changed_lists:
+        held = [x for x in (*args, *outside) if type(x) is GivenList]
+        own = [id(xs) for x in held for xs in x.own]
+        if len(set(own)) < len(own) or program.reads_outside(own):
             return False
     return not shares_what_it_writes(program, (*map(bare, args), *outside))
 
@@ -407,12 +430,21 @@ def _with_attributes(program: Structured, result: Any, objects: list) -> Any:
     return result
 
 
+def variables_of(program: Structured, args: tuple) -> list[tuple]:
+    """Return the numbers and arrays that are differentiated, each with its argument's position."""
+    found: list[tuple] = []
+    for i in program.active:
+        a = args[i]
+        found += [(x, i) for x in a.variables] if type(a) is GivenList else [(a, i)]
+    return found
+
+
 def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
     """Record a call, write into what the function has written into, and return its result."""
     program = run.program
-    active = [k for k, is_one in enumerate(program.is_active_output) if is_one]
-    positions = program.active
-    parents = tuple([args[i]._index for i in positions])
+    outs: list[Any] = list(run.outs)
+    active = [k for k, is_one in enumerate(run.is_active_output) if is_one]
+    variables = variables_of(program, args)
 
     def structured_pullback(y_bar: Any) -> list:
         y_bar = unthunk(y_bar)
@@ -420,33 +452,32 @@ def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
         for n, k in enumerate(active):
             bar = unthunk(y_bar[n] if len(active) > 1 else y_bar)
             bars[k] = None if isinstance(bar, AbstractZero) else bar
-        found = run.cotangents(bars)
-        return [ZeroTangent() if found[i] is None else found[i] for i in positions]
+        return [ZeroTangent() if x is None else x for x in run.cotangents(bars)]
 
-    outs: list[Any] = list(run.outs)
     if active:
         given = tuple([outs[k] for k in active])
         made = outputs(
             given if len(active) > 1 else given[0],
             tape,
             CallRule(calling, "structured", name_of(g)),
-            parents,
-            positions,
+            tuple([a._index for a, _ in variables]),
+            tuple([i for _, i in variables]),
             structured_pullback,
         )
         for k, x in zip(active, made if len(active) > 1 else (made,), strict=True):
             outs[k] = x
-    n = len(outs) - len(program.written)
-    for k, i in enumerate(program.written):
-        assign_item(args[i], ..., outs[n + k])
-    return _result(run.result, program.same, iter(outs[:n]), args)
+    outs = run.with_lists(outs)
+    for i, x in zip(program.written, outs[program.n_outputs :], strict=False):
+        assign_item(args[i], ..., x)
+    for x in args:
+        if type(x) is GivenList:
+            x.forget()
+    parts = [
+        _constant(y) if same is None else args[same]  # an argument that is returned is itself
+        for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
+    ]
+    return nest_of(program.returned, iter(parts), [])
 
 
-def _result(x: Any, same: Any, outs: Iterator, args: tuple) -> Any:
-    """Return the outputs in the nest of the result; an argument that is returned is itself."""
-    if type(x) is tuple:
-        return tuple([_result(p, s, outs, args) for p, s in zip(x, same, strict=True)])
-    y = next(outs)
-    if same is not None:
-        return args[same]
-    return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
+def _constant(x: Any) -> Any:
+    return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x

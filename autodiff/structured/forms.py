@@ -27,6 +27,7 @@ from autodiff.structured.form.ir import (
     default_name,
 )
 from autodiff.structured.reading.scopes import is_plain_class, record_class
+from autodiff.structured.whole_lists import GivenList, numbers_within, whole_list
 from autodiff.trace.tracer import TRACERS
 from chainrules_core import rrule
 
@@ -48,6 +49,8 @@ class Taken:
     ----------
     apart : bool
         Whether all objects of the user's are taken apart, also those without traced attributes.
+    whole : bool
+        Whether all lists of numbers are taken as a whole, also short ones.
 
     Attributes
     ----------
@@ -57,13 +60,17 @@ class Taken:
         The objects that are taken apart, each before what its attributes hold.
     """
 
-    def __init__(self, apart: bool = False) -> None:
+    def __init__(self, apart: bool = False, whole: bool = False) -> None:
         self.apart = apart
+        self.whole = whole
         self.leaves: list = []
         self.objects: list = []
 
     def form_of(self, x: Any, depth: int = 0) -> Any:
         """Return a nest with None for each leaf, which it collects."""
+        if type(x) in (list, tuple) and (found := self._whole(x)) is not None:
+            self.leaves.append(found)
+            return None
         if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
             form = self._form_of_object(x, depth)
             if form is None:
@@ -75,6 +82,11 @@ class Taken:
             self.leaves.append(x)
             return None
         return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})
+
+    def _whole(self, x: list | tuple) -> GivenList | None:
+        """Return a list of numbers as a whole, if it is taken so; short tuples are not."""
+        is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
+        return whole_list(x) if is_long or (self.whole and type(x) is list) else None
 
     def _form_of_object(self, x: Any, depth: int) -> Named | Record | None:
         """Return the form of a named tuple, a function, or an object that is taken apart."""

@@ -144,19 +144,23 @@ class RecordedRun:
         self.recording = recording
         self.program = program
         self.outs = outs
+        self.is_active_output = program.is_active_output
         self.run = run
         self.given = given
-        self.result = program.nest(outs[: program.n_outputs])
+
+    def with_lists(self, outs: list) -> list:
+        """Return the outputs: there are no lists among them."""
+        return outs
 
     def cotangents(self, bars: list[Any]) -> list:
-        """Pull cotangents of all outputs back to all arguments."""
+        """Pull cotangents of all outputs back to all variables."""
         sweep = Sweep(self.program)
         args = (self.run, tuple(bars), *self.given, *self.outs)
         found = self.recording.call(sweep, args, {})
         result: list[Any] = [None] * len(self.given)
         for i, bar in zip(sweep.positions, found, strict=True):
             result[i] = bar
-        return result
+        return [result[i] for i in self.program.active]
 
 
 def as_one_step(

@@ -7,7 +7,7 @@ import importlib.util
 import linecache
 import time
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,10 @@ import numpy as np
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
-from autodiff.structured.form.ir import blocks_of
-from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, is_member, kind_of
+from autodiff.structured.form.ir import Value, blocks_of
+from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.forms import KNOWN, nest_of
+from autodiff.structured.forms import KNOWN
 from autodiff.structured.reading.lowering import lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
@@ -29,6 +29,14 @@ from autodiff.structured.runtime_calls import (
     is_finite,
 )
 from autodiff.structured.settings import Settings
+from autodiff.structured.whole_lists import (
+    SCOPE as OF_LISTS,
+    Copies,
+    GivenList,
+    classes_of,
+    kind_of_list,
+    whole_list,
+)
 from autodiff.structured.writing.activity import (
     all_reach,
     check_conversions,
@@ -41,6 +49,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
+from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3
@@ -72,8 +81,8 @@ class Structured:
         Of each number or array that it returns, and of those that it writes into.
     hides_decisions : bool
         Whether a result, or an array that it writes into, may depend on comparisons alone.
-    same : Any
-        In the form of what is returned: which argument it is, or None.
+    same : list
+        Of each number, array or list that it returns: which argument it is, or None.
     called : set
         The functions that it calls, whose rules it was made of.
     source : str
@@ -92,7 +101,8 @@ class Structured:
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
         has_checkpoints: bool = False,
     ) -> None:  # fmt: skip
-        kinds, known = [], {}
+        kinds: list[Kind] = []
+        known, lists = {}, {}
         self.name = f.__qualname__
         self.n = len(args)
         self.active = active
@@ -102,15 +112,22 @@ class Structured:
                 kinds.append(kind_of(a, known=True))
                 known[i] = a
                 continue
-            kinds.append(kind_of(a))
+            if type(a) is GivenList:
+                lists[i] = a
+                kinds.append(kind_of_list(a.classes[0]))
+            else:
+                kinds.append(kind_of(a))
             self.positions.append(i)
-        lowered = lower(f, form, kinds, known)
+        if lists and has_checkpoints:
+            raise UnsupportedError("a list of numbers, and loops that keep few states")
+        lowered = lower(f, form, kinds, known, lists)
         guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
         self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
         self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
         program = self.program = lowered.program
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
+        self.outside_lists = lowered.outside_lists
         self.n_arguments = len(args)
         self.positions += range(len(args), len(args) + len(program.captured))
         self.called = _functions_in(program.body, lowered.made_of_others)
@@ -144,16 +161,24 @@ class Structured:
         parameters = program.parameters
         self.written = [self.positions[parameters.index(s)] for s in emitter.written_parameters]
         self.returned = program.returned
+        self.changed_lists = [self.positions[parameters.index(s)] for s in emitter.changed_lists]
         self.n_outputs = len(emitter.outputs)
+        self.first_changed = self.n_outputs + len(self.written)
         self.is_active_output = [is_active(v) for v in emitter.outputs]
-        self.is_active_output += [s.memory.root().is_active for s in emitter.written_parameters]  # type: ignore[union-attr]
+        changed: list[Any] = [*emitter.written_parameters, *emitter.changed_lists]
+        self.is_active_output += [s.memory.root().is_active for s in changed]
+        self.list_classes = {
+            k: classes_of(v.kind, v.memory)
+            for k, v in enumerate([*emitter.outputs, *changed])
+            if v.kind is not None and v.kind.is_list
+        }
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
         asks = compares(program) and not self.has_checkpoints
         self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
         if program.itself is not None and self.hides_decisions:  # the turns of a search are calls
             raise UnsupportedError("a function that calls itself, and may be a search")
-        self.same = self._same_as_argument(program.returned)
+        self.same = list(map(self._same_as_argument, emitter.outputs))
         self.code = self._compiled(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
@@ -164,13 +189,21 @@ class Structured:
             self.why = "it handles exceptions"
         if self.program.itself is not None:
             self.why = "it calls itself"
+        if any(s.kind is not None and s.kind.is_list for s in program.parameters):
+            self.why = "it is given a list"
         self.asides = 0
         self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
 
     def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
-        namespace = {**SCOPE, **loop_states.SCOPE, **scope, "broadcast": self.broadcasts.add}
+        namespace = {
+            **SCOPE,
+            **OF_LISTS,
+            **loop_states.SCOPE,
+            **scope,
+            "broadcast": self.broadcasts.add,
+        }
         if self.notes_steep:
             namespace.update(note_steep=self._note_steep, noted=self._noted)
         exec(compile(source, name, "exec"), namespace)
@@ -242,15 +275,15 @@ class Structured:
             self.ones[name] = self.ones.get(name, set()) - axes
         return any(found.values())
 
-    def _same_as_argument(self, returned: Any) -> Any:
+    def _same_as_argument(self, returned: Value) -> int | None:
         """Say which argument is returned; a view of one is not handled.
 
         The code checks that others are none.
         """
-        if type(returned) is tuple:
-            return tuple(map(self._same_as_argument, returned))
         kind = returned.kind
         if kind.is_known and kind.value is None:
+            return None
+        if kind.is_list:
             return None
         if not kind.is_array:
             if not kind.is_scalar:
@@ -258,7 +291,7 @@ class Structured:
             return None
         slot = self.emitter.argument_of(returned)
         if slot is None:
-            if kind.dtype.kind not in "fc":
+            if kind.letter not in ("f", "c"):
                 raise UnsupportedError("a result that holds integers")
             return None
         at = self.positions[self.program.parameters.index(slot)]
@@ -284,7 +317,7 @@ class Structured:
         self.compares_all = True
         self._write()
         try:
-            self._run_forward([args[i] for i in self.positions])
+            self._run_forward(self._values(args))
         finally:
             self.compares_all = False
             self._write()
@@ -308,10 +341,13 @@ class Structured:
         self._write()
         try:
             found = sweep()
+        except ArithmeticError:
+            found = None
         finally:
             self.notes_steep = False
             self._write()
-        self.is_never_finite = len(self.steep) == known or not all(map(is_finite, found))
+        is_found = found is not None and all(map(is_finite, found))
+        self.is_never_finite = len(self.steep) == known or not is_found
         return found
 
     def _note_steep(self, number: int, *factors: Any) -> None:
@@ -332,19 +368,33 @@ class Structured:
         self._write()
         return True
 
-    def outside(self, g: types.FunctionType) -> list[np.ndarray] | None:
-        """Return the arrays from outside; None if what was looked up is not what it was."""
+    def outside(self, g: types.FunctionType) -> list | None:
+        """Return arrays and lists from outside; None if what was looked up is not what it was."""
         for look_up, name, x in self.guards:
             if look_up(name, UNKNOWN) is not x:
                 return None
         for name, x in self.guards_of_cells:
             if looked_up(OWN_CELLS, name, g) is not x:
                 return None
-        arrays = [looked_up(d, name, g) for d, name, _ in self.program.captured]
-        for x, (_, _, kind) in zip(arrays, self.program.captured, strict=True):
-            if type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
+        found = [looked_up(d, name, g) for d, name, _ in self.program.captured]
+        for i, (x, (_, _, kind)) in enumerate(zip(found, self.program.captured, strict=True)):
+            if type(kind) is tuple:
+                found[i] = whole_list(x) if type(x) in (list, tuple) else None
+                if found[i] is None or found[i].key != kind:
+                    return None
+            elif type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
                 return None
-        return arrays
+        return found
+
+    def reads_outside(self, lists: list[int]) -> bool:
+        """Whether the function reads one of these lists, by their ids, from outside as well."""
+        return not {id(x) for x in self.outside_lists}.isdisjoint(lists)
+
+    def copies_of(self, outs: list, values: tuple) -> Copies:
+        """Return what the lists that were given have become."""
+        return Copies(
+            values, dict(zip(self.changed_lists, outs[self.first_changed :], strict=True))
+        )
 
     def may_bind(self, objects: list, leaves: tuple) -> bool:
         """Whether no object of which attributes are bound is read in another way as well."""
@@ -354,20 +404,25 @@ class Structured:
         found = list(map(id, (*objects, *leaves, *outside)))
         return all(found.count(id(x)) == 1 for x in objects)
 
-    def run(self, args: tuple) -> tuple[Any, list, tuple]:
-        """Return what the function returns, the written arrays, and the state for the sweep."""
+    def run(self, args: tuple) -> tuple[list, tuple]:
+        """Return what the function returns, what it has changed, and the state for the sweep."""
         is_due = self.spent >= Settings.native and not (is_repeatable() or self.notes_steep)
         if is_due:
             self._find_broadcasts(args)
-        values = [args[i] for i in self.positions]
+        values = self._values(args)
         start = time.perf_counter()
-        found, backward = self._run_machine_code(values) if is_due else (None, None)
-        if found is None:
-            found, backward = self._run_forward(values)
+        with uncollected:  # the tape may hold many objects, which are no garbage
+            found, backward = self._run_machine_code(values) if is_due else (None, None)
+            if found is None:
+                found, backward = self._run_forward(values)
         outs, frame, tape = found
         self.spent += time.perf_counter() - start
-        n = self.n_outputs
-        return self.nest(outs[:n]), list(outs[n:]), (backward, frame, tape, outs)
+        return list(outs), (backward, frame, tape, outs)
+
+    def _values(self, args: tuple) -> list:
+        """Return what the generated code is given."""
+        found = [args[i] for i in self.positions]
+        return [x.plain if type(x) is GivenList else x for x in found]
 
     def _run_machine_code(self, values: list[Any]) -> tuple[Any, Callable | None]:
         """Return what the forward function with machine code returns, and its sweep, or None.
@@ -413,10 +468,6 @@ class Structured:
                 else:
                     self.with_numpy_floats()
 
-    def nest(self, outs: Iterable) -> Any:
-        """Return numbers and arrays in the nest that the function returns."""
-        return nest_of(self.returned, iter(outs), [])
-
     def is_machine_code(self, args: tuple) -> bool:
         """Whether all loops are machine code, which is made now if need be."""
         if self.native is None and self.why is None:
@@ -437,7 +488,8 @@ class Structured:
         bars = [float(bar) if type(bar) is np.float64 else bar for bar in bars]
         start = time.perf_counter()
         try:
-            found = iter(backward(*left, bars))
+            with uncollected:
+                found = iter(backward(*left, bars))
             if left[1]:  # the tape
                 raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:

@@ -6,6 +6,7 @@ import cmath
 import collections
 import functools
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -42,9 +43,11 @@ class ChangedError(Exception):
 
 
 def is_finite(x: Any) -> bool:
-    """Whether a number or array has neither Inf nor NaN in it; nothing has none."""
+    """Whether a number, array or nest of such has neither Inf nor NaN in it; nothing has none."""
     if x is None:
         return True
+    if type(x) in (list, tuple):
+        return all(map(is_finite, x))
     if type(x) is np.ndarray:
         # The sum of the squares is finite if all elements are, unless these are very large.
         if x.dtype.kind == "f" and x.flags.c_contiguous and math.isfinite(np.vdot(x, x)):
@@ -309,6 +312,14 @@ def number(x: Any) -> Any:
     return total(x)
 
 
+def slope(of: Callable[[], Any]) -> Any:
+    """Return a partial derivative; NaN where Python divides by zero: it may be infinite."""
+    try:
+        return of()
+    except ZeroDivisionError:
+        return math.nan
+
+
 def real_part(x: Any) -> Any:
     """Return the real part of what a rule has returned for a real number or array."""
     x = unthunk(x)
@@ -377,6 +388,7 @@ SCOPE = {
     "fitted": fitted,
     "gather": gather,
     "settled": settled,
+    "slope": slope,
     "spread": spread,
     "whole": whole,
     "number": number,

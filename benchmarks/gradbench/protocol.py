@@ -102,7 +102,7 @@ def response_to(message: dict[str, Any]) -> dict[str, Any]:
         return response | evaluated(tasks[name], message["input"])
     except LookupError as error:
         return response | {"success": False, "error": str(error)}
-    except Exception:
+    except Exception:  # each message gets a response, whatever an eval raises
         return response | {"success": False, "error": traceback.format_exc()}
 
 

@@ -11,7 +11,7 @@ import inspect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from chainrules_core.interpreter.parsing import uncollected
+from chainrules_core.interpreter.collector import uncollected
 
 _EMPTY = inspect.Parameter.empty
 _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -20,7 +20,7 @@ _POSITIONAL = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_O
 def signature_of(f: Callable) -> inspect.Signature | None:
     """Return the signature of `f`, or None where Python cannot tell it."""
     try:
-        with uncollected():  # the signature of a function made in C is a text, which is parsed
+        with uncollected:  # the signature of a function made in C is a text, which is parsed
             return inspect.signature(f)
     except (ValueError, TypeError):
         return None

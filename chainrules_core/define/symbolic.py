@@ -193,7 +193,7 @@ def _called(
         run.note(result)
         after = [*[known[name] for name in scope], *[c.cell_contents for c in cells]]
         is_same = len(known) == len(scope) + 1 and all(map(_is, before, after))
-    except Exception:
+    except Exception:  # any code may fail on symbols: what it does is not clear then
         return run, UnclearError
     finally:
         run.is_over = True

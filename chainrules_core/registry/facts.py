@@ -344,7 +344,7 @@ def _gives_a_number(rule: Rule, args: tuple) -> bool:
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return rule.matches(classes) and can_be_perturbed(rule.f(*args))
-    except Exception:
+    except Exception:  # these were guesses, too
         return False
 
 

@@ -19,7 +19,7 @@ from unittest import mock
 
 from autodiff import full_tracebacks
 from chainrules_core import frule, rrule
-from chainrules_core.interpreter.parsing import uncollected
+from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.testing import RuleCheckError
 from tools.errors.sites import ROOT, Site, sites
 
@@ -123,7 +123,7 @@ def run(entry: Entry) -> Raised | None:
             try:
                 entry.program()
             except SystemError:  # of a parse that is not ours: see interpreter.parsing of the core
-                with uncollected():
+                with uncollected:
                     entry.program()
         except Exception as error:
             frames = [

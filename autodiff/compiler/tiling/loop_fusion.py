@@ -180,52 +180,44 @@ class Chain:
         self.shape = shape
         self.size = int(np.prod(shape))
         self._waits = _FEW_CALLS if by_machine else 0
-        self._recipe = (group, given, metas)
+        self._steps = [s for s in group if not metas[s.out].is_scalar]
         self.__name__ = "chain"
+        self._given = given
         self._numbers = [metas[i].shape != shape for i in given]
-        self._is_sum = [metas[i].is_scalar for i in results]
-        self.source = self._written(group, given, results, metas)
-        scope: dict[str, Any] = {"np": np}
-        for step in group:
-            name = getattr(step.f, "__name__", "f")
-            scope[name] = step.f
-        scope.update(self._constants)
-        exec(compile(self.source, "<chain of elementwise steps>", "exec"), scope)
-        self._run = scope["run"]
+        self._arrays = [i for i in given if metas[i].shape == shape]
+        self._order = results
+        self._outs = [i for i in results if not metas[i].is_scalar]
+        self._sums = {s.out: s for s in group if metas[s.out].is_scalar}
+        self._run, self.source = self._by_numpy(group)
         self._otherwise = self._run, self._count
         self._scratch: list[list[np.ndarray]] = []
 
-    def _written(self, group: list[Step], given: list[int], results: list[int], metas: list) -> str:
-        self._constants: dict[str, Any] = {}
-        names = {i: f"x{i}" for i in given}
+    def _by_numpy(self, group: list[Step]) -> tuple[Callable, str]:
+        """Return what calls NumPy's functions block by block, and its source."""
+        scope: dict[str, Any] = {"np": np}
+        scope |= {getattr(s.f, "__name__", "f"): s.f for s in group}
+        names = {i: f"x{i}" for i in self._given}
         last: dict[int, int] = {}
         for at, step in enumerate(group):
             for i in refs_of(step):
                 last[i] = at
         free: list[str] = []
-        self._count = 0
+        cut: list[str] = []
         lines: list[str] = []
+        self._count = 0
 
         def shown(x: Any) -> str:
             if type(x) is Ref:
                 return names[x.i]
+            name = f"k{len(scope)}"
             if type(x) is np.ndarray:
-                name = f"k{len(self._constants)}"
-                self._constants[f"{name}_"] = np.ascontiguousarray(x).reshape(-1)
-                heads.append(f"{name} = {name}_[a:b]")
+                scope[f"{name}_"] = np.ascontiguousarray(x).reshape(-1)
+                cut.append(name)
                 return name
             if type(x) in (int, float):
-                name = f"c{len(self._constants)}"
-                self._constants[name] = np.array(float(x))
+                scope[name] = np.array(float(x))
                 return name
             return repr(x)
-
-        heads: list[str] = []
-        arrays = [i for i in given if metas[i].shape == self.shape]
-        parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
-        heads += [f"x{i} = x{i}_[a:b]" for i in arrays]
-        outs = [i for i in results if not metas[i].is_scalar]
-        sums = [i for i in results if metas[i].is_scalar]
 
         def release(at: int, step: Step) -> None:
             """Give back the scratch memory of what a step reads last."""
@@ -235,15 +227,14 @@ class Chain:
 
         for at, step in enumerate(group):
             args = [shown(a) for a in step.args]
-            if step.out in sums:
-                lines.append(f"s{step.out}[i] = {_sum_of(step, args)}")
+            if step.out in self._sums:
+                lines.append(_sum_of(step, args))
                 names[step.out] = f"s{step.out}"
                 release(at, step)
                 continue
             release(at, step)
-            if step.out in outs:
+            if step.out in self._outs:
                 target = f"o{step.out}"
-                heads.append(f"{target} = {target}_[a:b]")
             elif free:
                 target = free.pop()
             else:
@@ -251,20 +242,31 @@ class Chain:
                 self._count += 1
             names[step.out] = target
             lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
-        parameters += [f"o{i}_" for i in outs] + [f"s{i}" for i in sums]
+        return self._framed(cut, lines, scope)
+
+    def _framed(
+        self, cut: list[str], lines: list[str], scope: dict[str, Any]
+    ) -> tuple[Callable, str]:
+        """Return a function that runs lines for each block, and its source.
+
+        Of each array the lines read the part that is the block, those named in `cut` among them.
+        """
+        arrays = [f"x{i}" for i in self._arrays] + [f"o{i}" for i in self._outs]
+        given = [f"x{i}" + ("_" if i in self._arrays else "") for i in self._given]
+        made = [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
         scratch = [f"t{n}" for n in range(self._count)]
-        self._outs, self._sums = outs, sums
-        self._order = results
-        lines_of_scratch = [f"{', '.join(scratch)}, = scratch"] if scratch else []
-        body = [
+        source = "\n    ".join([
+            f"def run({', '.join(['first', 'last', 'scratch', *given, *made])}):",
+            *[f"{t} = scratch[{n}]" for n, t in enumerate(scratch)],
             "for i in range(first, last):",
             f"    a = i * {BLOCK}",
             f"    b = min(a + {BLOCK}, {self.size})",
             *[f"    if b - a < {BLOCK}: {t} = {t}[:b - a]" for t in scratch],
-            *[f"    {line}" for line in [*heads, *lines]],
-        ]
-        given_names = ", ".join(["first", "last", "scratch", *parameters])
-        return "\n    ".join([f"def run({given_names}):", *lines_of_scratch, *body]) + "\n"
+            *[f"    {x} = {x}_[a:b]" for x in [*arrays, *cut]],
+            *[f"    {line}" for line in lines],
+        ]) + "\n"  # fmt: skip
+        exec(compile(source, "<chain of elementwise steps>", "exec"), scope)
+        return scope["run"], source
 
     def __call__(self, *given: Any) -> tuple:
         """Compute the results, on all cores."""
@@ -294,38 +296,24 @@ class Chain:
 
     def _widen(self) -> None:
         """Have the elementwise steps done by one loop of machine code, if that is faster."""
-        group, given, metas = self._recipe
-        steps = [s for s in group if not metas[s.out].is_scalar]
+        steps, sums = self._steps, self._sums.values()
         if not is_widened(steps):
             return
-        arrays = [i for i in given if metas[i].shape == self.shape]
-        numbers = [i for i in given if metas[i].shape != self.shape]
-        sums = [s for s in group if metas[s.out].is_scalar]
+        numbers = [i for i in self._given if i not in self._arrays]
         made = {s.out for s in steps}
         inner = dict.fromkeys(
             i for s in sums for i in refs_of(s) if i in made and i not in self._outs
         )
         wanted = [*self._outs, *inner]
-        loop, self.source = loop_of(steps, arrays, numbers, wanted)
-        names = {i: f"x{i}" for i in arrays} | {i: f"o{i}" for i in self._outs}
+        loop, self.source = loop_of(steps, self._arrays, numbers, wanted)
+        names = {i: f"x{i}" for i in self._given} | {i: f"o{i}" for i in self._outs}
         names |= {i: f"t{n}" for n, i in enumerate(inner)}
-        heads = [f"x{i} = x{i}_[a:b]" for i in arrays] + [f"o{i} = o{i}_[a:b]" for i in self._outs]
-        heads += [f"t{n} = scratch[{n}][:b - a]" for n in range(len(inner))]
-        call = ", ".join([names.get(i, f"x{i}") for i in [*arrays, *numbers, *wanted]])
+        call = ", ".join([names[i] for i in [*self._arrays, *numbers, *wanted]])
         lines = [f"if loop({call}): return i"]
-        for s in sums:
-            args = [names[i] for i in refs_of(s)]
-            lines.append(f"s{s.out}[i] = {_sum_of(s, args)}")
-        parameters = [f"x{i}" + ("_" if i in arrays else "") for i in given]
-        parameters += [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
-        body = [f"a = i * {BLOCK}", f"b = min(a + {BLOCK}, {self.size})", *heads, *lines]
-        text = "\n        ".join(["    for i in range(first, last):", *body])
-        scope: dict[str, Any] = {"np": np, "loop": loop}
-        source = f"def run(first, last, scratch, {', '.join(parameters)}):\n{text}\n"
-        exec(compile(source, "<chain as a loop>", "exec"), scope)
+        lines += [_sum_of(s, [names[i] for i in refs_of(s)]) for s in sums]
         self._otherwise = self._run, self._count
         self._scratch, self._count = [], len(inner)
-        self._run = scope["run"]
+        self._run, _ = self._framed([], lines, {"np": np, "loop": loop})
 
     def _part(self, first: int, last: int, arguments: tuple) -> None:
         try:
@@ -341,8 +329,9 @@ class Chain:
 
 
 def _sum_of(step: Step, args: list[str]) -> str:
-    """Return the sum of a block, or of the products of two, as source."""
-    return f"np.add.reduce({args[0]})" if step.f is np.sum else f"{args[0]}.dot({args[1]})"
+    """Return the sum of a block, or of the products of two, as a statement."""
+    text = f"np.add.reduce({args[0]})" if step.f is np.sum else f"{args[0]}.dot({args[1]})"
+    return f"s{step.out}[i] = {text}"
 
 
 _pool: Any = None

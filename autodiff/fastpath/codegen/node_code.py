@@ -7,7 +7,6 @@ arrays whose cotangents need neither a sum nor a projection. The base class hand
 
 from __future__ import annotations
 
-import ast
 import math
 import sys
 from collections.abc import Callable, Sequence
@@ -29,7 +28,7 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
 )
-from autodiff.python_operators import BINARY
+from autodiff.partial_source import Printer, UnclearError
 from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import BadInplaceError, ProjectTo
@@ -37,14 +36,12 @@ from chainrules_core.calling.frame import sorted_bars
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.scalar import has_nan
-from chainrules_core.define.symbolic import Symbol, parameter
 from chainrules_core.interpreter.places import MADE_HERE
 from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
 NUMBERS = frozenset({float, np.float64})
-_NAMES = ("y", "x0", "x1")
 
 SCOPE: dict[str, Any] = {
     "ARITHMETIC": ARITHMETIC,
@@ -76,7 +73,6 @@ SCOPE: dict[str, Any] = {
 }
 """What all written code reads."""
 
-_SIGNS = {o.name: o.sign for o in (BINARY[node] for node in (ast.Add, ast.Sub, ast.Mult, ast.Div))}
 
 STORE = """\
 before = values[j]
@@ -138,32 +134,34 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     function: Any = partial.function
     if not all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads):
         return function
-    constants: dict[str, Any] = {}
-    text = _arithmetic(partial.result, constants)
-    if text is None or not constants:
+    names = [f"v{i}" for i in range(len(kinds) + 1)]
+    printer = _ArrayPrinter(names.__getitem__)
+    try:
+        text = printer.expression(partial.result)
+    except UnclearError:
         return function
-    written = f"lambda {', '.join(_NAMES[: len(kinds) + 1])}: {text}"
-    return eval(compile(written, f"{MADE_HERE}an expression>", "eval"), constants)
+    if not printer.constants:
+        return function
+    written = f"lambda {', '.join(names)}: {text}"
+    return eval(compile(written, f"{MADE_HERE}an expression>", "eval"), printer.constants)
 
 
-def _arithmetic(x: Any, constants: dict[str, Any]) -> str | None:
-    """Write a partial derivative as source; None if it uses more than arithmetic."""
-    if type(x) is float or (type(x) is int and abs(x) < 2**53):
-        name = f"c{len(constants)}"
-        constants[name] = np.array(float(x))
+class _ArrayPrinter(Printer):
+    """Writes arithmetic of arrays, whose constants are 0-d arrays."""
+
+    operations = frozenset({"add", "sub", "mul", "truediv", "neg"})
+
+    def __init__(self, text: Callable[[int], str]) -> None:
+        super().__init__(text)
+        self.constants: dict[str, Any] = {}
+
+    def number(self, x: Any) -> str:
+        """Write the name of a float, or of an integer that is as good as one."""
+        if type(x) is not float and (type(x) is not int or abs(x) >= 2**53):
+            raise UnclearError
+        name = f"c{len(self.constants)}"
+        self.constants[name] = np.array(float(x))
         return name
-    if type(x) is not Symbol:
-        return None
-    if not x.operands:
-        places = [i for i in range(len(_NAMES)) if x.operation == parameter(i)]
-        return _NAMES[places[0]] if places else None
-    parts = [_arithmetic(part, constants) for part in x.operands]
-    if None in parts:
-        return None
-    if x.operation == "neg":
-        return f"(-{parts[0]})"
-    sign = _SIGNS.get(x.operation)
-    return None if sign is None else f"({parts[0]} {sign} {parts[1]})"
 
 
 # ------------------------------------------------------------------------------------ plans

@@ -115,6 +115,18 @@ class Memory:
         self.of_items.share(memory)
 
 
+def lists_of(memory: Memory | None) -> Iterator[Memory]:
+    """Yield what stands for a list, and for what is in it."""
+    while memory is not None:
+        yield memory
+        memory = memory.root().of_items
+
+
+def changes_list(memory: Memory | None) -> bool:
+    """Whether a list, or one in it, is changed."""
+    return any(part.root().is_changed for part in lists_of(memory))
+
+
 class Slot:
     """A variable: its name in the generated code, and the values bound to it."""
 
@@ -322,9 +334,11 @@ class Items(tuple):
     ----------
     has_name : bool
         Whether a variable of the user's holds the list: then a list that may grow is only a copy.
+    is_given : bool
+        Whether it is from outside of the function, or an argument.
     """
 
-    has_name = False
+    has_name = is_given = False
 
 
 class Record(tuple):
@@ -362,9 +376,11 @@ class Named(dict):
     ----------
     has_name : bool
         Whether a variable of the user's holds the dict: then one in memory is only a copy.
+    is_given : bool
+        Whether it is from outside of the function, or an argument.
     """
 
-    has_name = False
+    has_name = is_given = False
 
     @property
     def kind(self) -> Kind:
@@ -441,9 +457,19 @@ def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
             yield v
 
 
+def parts_of(x: tuple | Named) -> list:
+    """Return the parts of a tuple, list or dict that are known one by one."""
+    return list(x.values() if isinstance(x, Named) else x)
+
+
 def flat(x: Any) -> list[Any]:
-    """Return the parts of nested tuples, one after the other."""
-    return [y for part in x for y in flat(part)] if isinstance(x, tuple) else [x]
+    """Return the parts of nested tuples, lists and dicts, one after the other."""
+    return [y for part in parts_of(x) for y in flat(part)] if is_nest(x) else [x]
+
+
+def is_nest(x: Any) -> bool:
+    """Whether it is a tuple, list or dict that is known part by part."""
+    return isinstance(x, (tuple, Named))
 
 
 def blocks_of(body: list) -> Iterator[Block]:

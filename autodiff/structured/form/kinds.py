@@ -385,10 +385,13 @@ _LARGER = 8
 
 
 def _kind_of_some_size(f: Callable, kinds: list[Kind], options: dict[str, Kind]) -> Kind:
-    """Return the kind of what a function gives for samples that are large enough for it."""
+    """Return the kind of what a function gives for samples that it takes."""
     try:
         return _kind_of_calls(f, kinds, options, 2)
     except UnsupportedError:
+        is_number = all(kind.is_scalar for kind in kinds)
+        if is_number and getattr(f, "__module__", None) in ("math", "cmath"):
+            return _kind_of_calls(f, kinds, options, 0)  # math.acos(2.0) fails
         return _kind_of_calls(f, kinds, options, _LARGER)
 
 

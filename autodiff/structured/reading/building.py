@@ -24,6 +24,8 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     blocks_of,
+    lists_of,
+    parts_of,
     without_tuples,
 )
 from autodiff.structured.form.kinds import (
@@ -59,6 +61,7 @@ from autodiff.structured.reading.scopes import (
     content_of,
     is_the_same,
 )
+from autodiff.structured.whole_lists import kind_of_list
 
 _MOST_CALLS = 20_000
 _READ_ONCE = (".returned", ".chosen", ".result")  # hidden variables that hand a value on
@@ -107,6 +110,10 @@ class Builder:
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow
+        # Lists of numbers that are arguments, by position; those from outside, and their keys.
+        self.given_lists: dict[int, Any] = {}
+        self.outside_lists: list[Any] = []
+        self.outside_keys: dict[Slot, tuple] = {}
         # Of objects whose class was asked for an attribute; of lists that were named tuples.
         self.from_classes: list[tuple[Memory, str]] = []
         self.of_records: list[tuple[Memory, type]] = []
@@ -172,6 +179,7 @@ class Builder:
             if type(form) is not tuple:
                 is_users = not name.startswith(_READ_ONCE)
                 form.has_name = is_users or _has_name(value) or _has_name(was)
+                form.is_given = any(getattr(x, "is_given", False) for x in (value, was))
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             for part, x in zip(names, parts_of(value), strict=True):
@@ -235,7 +243,7 @@ class Builder:
         if form is not None:
             found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
             if type(found) is not tuple:
-                found.has_name = form.has_name
+                found.has_name, found.is_given = form.has_name, form.is_given
             return found
         if name in scope.functions:
             return scope.functions[name]
@@ -245,8 +253,8 @@ class Builder:
             raise UnboundError(name, loop)
         return self.read_slot(slot)
 
-    def captured(self, x: np.ndarray) -> Value:
-        """Return an array from outside: one more argument, which is not written into.
+    def captured(self, x: Any) -> Value:
+        """Return an array or `GivenList` from outside: one more argument, which nobody changes.
 
         It is looked up anew at each call, where it was found now.
         """
@@ -256,9 +264,14 @@ class Builder:
                 return self.read_slot(slot)
         slot = Slot(self.fresh("outside"))
         slot.writes = 1
-        slot.memory = Memory()
-        slot.holds(kind_of(x))
-        self.lasting_kinds[slot] = kind_of(x)
+        if type(x) is np.ndarray:
+            slot.memory, kind = Memory(), kind_of(x)
+        else:
+            slot.memory, kind = x.memory(), kind_of_list(x.classes[0])
+            self.outside_keys[slot] = x.key
+            self.lists += lists_of(slot.memory)
+        slot.holds(kind)
+        self.lasting_kinds[slot] = kind
         self.arrays.append((slot, where))
         self.program.slots.append(slot)
         return self.read_slot(slot)
@@ -571,11 +584,6 @@ def _makes(op: Op, memory: Memory) -> bool:
     out = op.out
     has_one = out is not None and out.memory is not None and out.memory.root() is memory
     return has_one and op.code not in ("read", "view", "item")
-
-
-def parts_of(x: tuple | Named) -> list:
-    """Return the parts of a tuple, list or dict that are known one by one."""
-    return list(x.values() if type(x) is Named else x)
 
 
 def formed(x: tuple | Named, parts: list) -> Any:

@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
-from autodiff.structured.form.ir import Columns, Instance, Items, Named, Record, Value, known
+from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     Kind,
@@ -31,7 +31,9 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.by_others import (
+from autodiff.structured.reading.containers.objects import class_of, is_object
+from autodiff.structured.reading.containers.sequences import Sequences, is_sequence
+from autodiff.structured.reading.libraries.by_others import (
     JOINED,
     OF_VECTORS,
     READ,
@@ -39,8 +41,7 @@ from autodiff.structured.reading.by_others import (
     is_ruled_by_library,
     made_of_others,
 )
-from autodiff.structured.reading.numpy_functions import outer_of
-from autodiff.structured.reading.objects import class_of, is_object
+from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -50,7 +51,6 @@ from autodiff.structured.reading.scopes import (
     is_plain_class,
     record_class,
 )
-from autodiff.structured.reading.sequences import Sequences, is_sequence
 from chainrules_core import rrule
 
 
@@ -348,6 +348,9 @@ class Calls(Sequences):
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
+        if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
+            answers = {hasattr(c, known(self.one(args[1]))) for c in classes}
+            return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
         if any(isinstance(a, Instance) for a in args):
             return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
@@ -366,15 +369,14 @@ class Calls(Sequences):
             answers = {
                 isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
             }
-        elif x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed):
-            raise UnsupportedError("the class of a list, which may be a tuple in a list")
         elif x.kind.is_known:
             answers = {isinstance(x.kind.value, asked)}
         else:
             answers = {issubclass(c, asked) for c in x.kind.classes}
-        if len(answers) != 1:
-            raise UnsupportedError("a question that depends on the class of a value")
-        return self.const(answers.pop())
+        if len(answers) == 1:
+            return self.const(answers.pop())
+        op = Op("length", [x, self.const(asked)], f=isinstance)
+        return self.made(op, Kind(frozenset([bool])))
 
     def _sum(self, items: tuple, start: Any = None) -> Value:
         total = self.const(0) if start is None else start
@@ -453,6 +455,15 @@ def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Val
     if "where" in named or _may_write(f, len(values), named):
         raise UnsupportedError("an argument out, where or overwrite")
     return out
+
+
+def _classes_of(x: Any) -> frozenset[type]:
+    """Return the classes that a number, array, list, tuple or dict may be of; empty for others."""
+    if type(x) is Value:
+        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.classes
+    classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
+    cls = classes.get(type(x))
+    return frozenset() if cls is None else frozenset([cls])
 
 
 def _is_one_by_one(x: Any) -> bool:

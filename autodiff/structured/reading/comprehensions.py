@@ -13,7 +13,7 @@ import numpy as np
 from autodiff.structured.form.ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
-from autodiff.structured.reading.lists import (
+from autodiff.structured.reading.containers.lists import (
     as_list,
     comprehended,
     decided_by,
@@ -21,13 +21,13 @@ from autodiff.structured.reading.lists import (
     own_names,
     written,
 )
-from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
-from autodiff.structured.reading.python_functions import (
+from autodiff.structured.reading.libraries.python_functions import (
     in_order,
     in_reverse_order,
     measured_by,
     put_back,
 )
+from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
 
 _REAL = frozenset([float, np.float64, np.float32])
 _INTS = frozenset([int, bool, np.int64, np.bool_])

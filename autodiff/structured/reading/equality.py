@@ -55,7 +55,8 @@ class Equality(Calls):
             test = self.same_object(a, b)
             if test is not NotImplemented:
                 return test
-            are_none = [known(v) is None for v in (a, b)] if all(map(_is_told, (a, b))) else []
+            told = [_is_told(v) for v in (a, b)]
+            are_none = [type(v) is Value and known(v) is None for v in (a, b)] if all(told) else []
             return self.const(all(are_none)) if any(are_none) else None
         if op is ast.In and type(b) is Value and b.kind.is_table:
             return self.has_key(b, self.one(a))
@@ -113,6 +114,6 @@ class Equality(Calls):
 
 
 def _is_told(v: Any) -> bool:
-    if isinstance(v, tuple):
-        return False
+    if isinstance(v, (tuple, Named)):
+        return True
     return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

@@ -35,15 +35,16 @@ from autodiff.structured.form.known_functions import (
     part_of_text,
 )
 from autodiff.structured.reading.building import is_constant, is_plain
+from autodiff.structured.reading.containers.lists import is_key
+from autodiff.structured.reading.containers.objects import is_object
+from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.equality import Equality
-from autodiff.structured.reading.lists import is_key
-from autodiff.structured.reading.objects import is_object
 from autodiff.structured.reading.scopes import (
     OBJECTS,
 )
-from autodiff.structured.reading.sequences import is_sequence
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
+_OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
@@ -194,9 +195,11 @@ class Expressions(Equality):
         if owner.kind.is_queue:
             return self.attribute_of_queue(owner, name)
         if owner.kind.is_list:
-            self.check_records(owner)
+            self.check_records(owner.memory)
         if name in PARTS and (owner.kind.is_scalar or owner.kind.is_array):
             return self._part_of_complex(owner, name)
+        if isinstance(known(owner), np.dtype) and name in _OF_DTYPES:
+            return self.const(getattr(known(owner), name))
         if owner.kind.is_known:
             return self._of_enumeration(owner.kind.value, name) or self.from_outside(
                 self.attribute_of(owner, name)

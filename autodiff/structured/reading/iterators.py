@@ -19,10 +19,10 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
-from autodiff.structured.reading.lists import VIEWS, own_names, written
-from autodiff.structured.reading.python_functions import columns_of, running, running_from
+from autodiff.structured.reading.containers.lists import VIEWS, own_names, written
+from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
+from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
 from autodiff.structured.reading.scopes import NO_VALUES, LocalFunction
-from autodiff.structured.reading.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.several_indices import SeveralIndices, memory_of_items
 
 _INT = frozenset([int])

@@ -11,19 +11,25 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.ir import (
     WRITES,
+    Instance,
+    Items,
     Named,
     Op,
     Program,
     Value,
     blocks_of,
+    changes_list,
     flat,
+    is_nest,
     known,
+    lists_of,
+    parts_of,
 )
 from autodiff.structured.form.kinds import (
     UNKNOWN,
@@ -37,7 +43,6 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading import by_others, python_functions
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -47,6 +52,7 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
+from autodiff.structured.reading.libraries import by_others, python_functions
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
 from autodiff.structured.reading.scopes import (
@@ -55,14 +61,18 @@ from autodiff.structured.reading.scopes import (
     Scope,
 )
 
+if TYPE_CHECKING:
+    from autodiff.structured.whole_lists import GivenList
+
 RETURNED = ".returned"
 _MOST_INLINED = 8
 _OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS
 
 
 def lower(
-    function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
-) -> Lowered:
+    function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any],
+    lists: dict[int, GivenList],
+) -> Lowered:  # fmt: skip
     """Read a function from its source, for arguments of these kinds.
 
     Parameters
@@ -75,6 +85,8 @@ def lower(
         Those of the numbers and arrays in it.
     known_args : dict
         Position → value of those that the program is made for.
+    lists : dict
+        Position → those that are lists of numbers.
 
     Raises
     ------
@@ -89,6 +101,7 @@ def lower(
     while True:
         reading = _Lowering(with_turns, parted, returns)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
+        reading.given_lists = lists
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
@@ -119,16 +132,17 @@ def lower(
 class Lowered:
     """A program, and what was looked up for it."""
 
-    __slots__ = ("guards", "made_of_others", "outside_objects", "program")
+    __slots__ = ("guards", "made_of_others", "outside_lists", "outside_objects", "program")
 
     def __init__(
         self, program: Program, guards: list[tuple[dict, Any, Any]], made_of_others: set[Any],
-        outside_objects: list[Any],
+        outside_objects: list[Any], outside_lists: list[Any],
     ) -> None:  # fmt: skip
         self.program = program
         self.guards = guards
         self.made_of_others = made_of_others
         self.outside_objects = outside_objects
+        self.outside_lists = outside_lists
 
 
 class _Lowering(Parameters):
@@ -139,6 +153,7 @@ class _Lowering(Parameters):
         self.calls_itself = False
         self.returns = returns  # what the function returns, where it calls itself
         self.given: tuple = ()  # the function, and for each argument its kind or value
+        self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
 
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
@@ -156,17 +171,25 @@ class _Lowering(Parameters):
         self.program.returned = self._statements_of(_statements(node))
         if self.bound_attributes:
             held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
+            if not all(type(x) in (Value, tuple) for x in held):
+                raise UnsupportedError("a list or dict as an attribute")
             self.program.returned = (self.program.returned, *held)
             self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
-        if not _can_be_returned(self.program.returned):
+        named = list(_named_in(self.program.returned))  # one may come twice
+        if not _can_be_returned(self.program.returned) or len(set(named)) < len(named):
             raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
         self.program.body = self.body
         for slot, where in self.arrays:
-            if slot.memory.root().is_written:  # type: ignore[union-attr] # an array has one
-                raise UnsupportedError("a write into an array from outside")
+            if slot.memory.root().is_written or changes_list(slot.memory):  # type: ignore[union-attr] # an array has one
+                raise UnsupportedError("a write into an array or list from outside")
             self.program.parameters.append(slot)
-            self.program.captured.append((*where, self.lasting_kinds[slot]))
+            kind: Any = self.outside_keys.get(slot, self.lasting_kinds[slot])
+            self.program.captured.append((*where, kind))
+        given = [slot for slot in self.program.parameters if changes_list(slot.memory)]
+        for x in (*flat(self.program.returned), *given):
+            for part in lists_of(x.memory):
+                self.check_records(part)
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
@@ -174,7 +197,9 @@ class _Lowering(Parameters):
         self.check_spared()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
             raise UnsupportedError("a function that calls itself, and reads or changes more")
-        return Lowered(self.program, self.guards, self.made_of_others, self.outside_objects)
+        return Lowered(
+            self.program, self.guards, self.made_of_others, self.outside_objects, self.outside_lists
+        )
 
     def _check_views(self) -> None:
         """Raise if what may or may not be a view is written into; note which results may be one."""
@@ -221,16 +246,19 @@ class _Lowering(Parameters):
             def default(name: str) -> Any:
                 return self.const(defaults[name])
 
-        is_itself = self.given[0] is function and self.given[2]
-        if (node in self.calling and not is_itself) or len(self.calling) >= _MOST_INLINED:
-            raise UnsupportedError("a function that calls itself")
         given = _given(node.args, args, names)
         given |= {name: default(name) for name in parameters if name in defaults.keys() - given}
         if given.keys() != set(parameters):
             raise UnsupportedError("a call that fails")
-        if is_itself:
-            return self._call_itself([given[name] for name in parameters])
+        values = [given[name] for name in parameters]
+        if self.given[0] is function and self.given[2] and self._are_as_given(values):
+            return self._call_itself(values)
+        # With values of other kinds, it may be read in itself.
+        inner = node, list(map(_kinds_of, values))
+        if inner in self.inlined or len(self.calling) >= _MOST_INLINED:
+            raise UnsupportedError("a function that calls itself")
         caller, self.scope = self.scope, scope
+        self.inlined.append(inner)
         self.calling.append(node)
         try:
             for name in parameters:
@@ -239,6 +267,7 @@ class _Lowering(Parameters):
         finally:
             self.scope = caller
             self.calling.pop()
+            self.inlined.pop()
 
     def is_generator(self, node: ast.expr) -> bool:
         """Whether a call is one of a generator function."""
@@ -291,6 +320,18 @@ class _Lowering(Parameters):
             self.scope = own
             self.takers.append(taker)
 
+    def _are_as_given(self, values: list[Any]) -> bool:
+        """Whether the arguments of a call are of the kinds that the function is read for."""
+        return all(
+            type(x) is Value
+            and (
+                x.kind.general() == kind and not x.kind.has_items
+                if type(kind) is Kind
+                else type(known(x)) is type(kind) and known(x) == kind
+            )
+            for x, kind in zip(values, self.given[1], strict=True)
+        )
+
     def _call_itself(self, args: list[Any]) -> Value:
         """Read a call of the function in itself, with arguments of the same kinds."""
         function, kinds, _ = self.given
@@ -299,17 +340,7 @@ class _Lowering(Parameters):
             raise CallsItselfError
         if self.program.itself is None:
             self.program.itself = Itself(function.__name__, self.returns)
-        values = []
-        for x, kind in zip(args, kinds, strict=True):
-            if type(x) is not Value:
-                raise UnsupportedError("a list, dict or function for a function that calls itself")
-            if type(kind) is not Kind:
-                if type(known(x)) is not type(kind) or known(x) != kind:
-                    raise UnsupportedError("a function that calls itself with another option")
-                continue
-            if x.kind.general() != kind:
-                raise UnsupportedError("a function that calls itself with other kinds of values")
-            values.append(x)
+        values = [x for x, kind in zip(args, kinds, strict=True) if type(kind) is Kind]
         made = self.made(Op("call", values, f=self.program.itself), self.returns)
         if self.returns.is_array:
             self.may_share += [(made, v) for v in values if v.kind.is_array]
@@ -370,6 +401,15 @@ class _Lowering(Parameters):
         self.bind(RETURNED, value)
 
 
+def _kinds_of(x: Any) -> Any:
+    """Return the kinds of what an argument is, with those of what is in it."""
+    if type(x) is Value:
+        return x.kind.general(), [part.root().contents() for part in lists_of(x.memory)]
+    if isinstance(x, (tuple, Named)):
+        return type(x), list(map(_kinds_of, parts_of(x)))
+    return type(x), id(x)
+
+
 def _kind_returned(program: Program) -> Kind:
     """Return the kind of what a function that calls itself returns."""
     x = program.returned
@@ -379,7 +419,23 @@ def _kind_returned(program: Program) -> Kind:
 
 
 def _can_be_returned(x: Any) -> bool:
-    return type(x) is Value or (type(x) is tuple and all(map(_can_be_returned, x)))
+    if type(x) is Value:
+        return True
+    if isinstance(x, Instance) or not is_nest(x) or (type(x) in _MUTABLE and x.is_given):
+        return False
+    return all(map(_can_be_returned, parts_of(x)))
+
+
+def _named_in(x: Any) -> Iterator[tuple]:
+    """Yield the parts of each list or dict in a result that a variable holds."""
+    if is_nest(x):
+        if type(x) in _MUTABLE and x.has_name:
+            yield tuple(map(id, parts_of(x)))
+        for part in parts_of(x):
+            yield from _named_in(part)
+
+
+_MUTABLE = (Items, Named)
 
 
 def _given(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:

@@ -8,9 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.find_source import carried_texts, definition_of_code
-from autodiff.structured.form.ir import Applied, Captured, Fields, Memory, Owned, default_name
+from autodiff.structured.form.ir import (
+    Applied,
+    Captured,
+    Fields,
+    Memory,
+    Owned,
+    default_name,
+    lists_of,
+    parts_of,
+)
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
-from autodiff.structured.reading.building import formed, parts_of
+from autodiff.structured.reading.building import formed
 from autodiff.structured.reading.scopes import (
     LocalFunction,
     LocalObject,
@@ -60,7 +69,7 @@ class Parameters(Statements):
             names = [f"{name}.{i}" for i in range(len(form))]
             own = self.scope.forms[name] = formed(form, names)
             if type(own) is not tuple:
-                own.has_name = True
+                own.has_name = own.is_given = True
             for place, part in zip(names, parts_of(form), strict=True):
                 self.parameter(place, part, leaves, known_args)
             return
@@ -76,6 +85,9 @@ class Parameters(Statements):
         slot.holds(kind)
         self.kinds[slot] = kind
         slot.memory = Memory() if kind.is_array else None
+        if i in self.given_lists:
+            slot.memory = self.given_lists[i].memory()
+            self.lists += lists_of(slot.memory)
         self.program.parameters.append(slot)
 
     def _given_function(

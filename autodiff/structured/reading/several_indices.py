@@ -12,9 +12,9 @@ import numpy as np
 
 from autodiff.structured.form.ir import Columns, Memory, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.reading.containers.lists import written
 from autodiff.structured.reading.expressions import Expressions
 from autodiff.structured.reading.jumps import breaks
-from autodiff.structured.reading.lists import written
 
 
 class SeveralIndices(Expressions):

@@ -37,19 +37,19 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.comprehensions import Comprehensions
-from autodiff.structured.reading.expressions import PARTS
-from autodiff.structured.reading.jumps import jumps
-from autodiff.structured.reading.lists import (
+from autodiff.structured.reading.containers.lists import (
     as_list,
     changes_dicts,
     grown_in,
     has_no_other_name,
     written,
 )
-from autodiff.structured.reading.objects import is_object
+from autodiff.structured.reading.containers.objects import is_object
+from autodiff.structured.reading.containers.sequences import is_of_columns, parts_appended
+from autodiff.structured.reading.containers.tables import grows_by_keys
+from autodiff.structured.reading.expressions import PARTS
+from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.sequences import is_of_columns, parts_appended
-from autodiff.structured.reading.tables import grows_by_keys
 
 
 class Statements(Comprehensions):

@@ -16,7 +16,9 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     blocks_of,
+    changes_list,
     flat,
+    lists_of,
     tests_of,
     without_tuples,
 )
@@ -121,8 +123,20 @@ def mark_active(program: Program, variables: set[int]) -> None:
         else:
             slot.is_active = True
     blocks = list(blocks_of(program.body))
-    while sum(map(_mark_block, blocks)):  # each of them is looked at in every round
+    while sum(map(_mark_block, blocks)) + _mark_given(program):  # all are looked at in every round
         pass
+
+
+def _mark_given(program: Program) -> bool:
+    """Mark the lists that are given, and those in them, if one of these depends on variables."""
+    changed = False
+    for slot in program.parameters:
+        held = [part.root() for part in lists_of(slot.memory)]
+        if any(part.is_active for part in held) and not all(part.is_active for part in held):
+            changed = True
+            for part in held:
+                part.is_active = True
+    return changed
 
 
 def parts_made(op: Op, block: Block) -> list[Value]:
@@ -293,6 +307,7 @@ def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bo
     The marks are left as they are with all variables.
     """
     written = written_parameters(program)
+    written += [s for s in program.parameters if changes_list(s.memory)]
     try:
         for i in variables:
             _unmark(program)
@@ -312,8 +327,8 @@ def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bo
 def _unmark(program: Program) -> None:
     for slot in program.slots:
         slot.is_active = False
-        if slot.memory is not None:
-            slot.memory.root().is_active = False
+        for part in lists_of(slot.memory):
+            part.root().is_active = False
     for block in blocks_of(program.body):
         for op in block.ops:
             if op.out is not None:

@@ -37,8 +37,8 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import is_active, leaves_alone
-from autodiff.structured.writing.block_sweep import BlockSweep
 from autodiff.structured.writing.forward import ForwardWriter
+from autodiff.structured.writing.sweep.block_sweep import BlockSweep
 from autodiff.structured.writing.writer import Pushed, Source
 
 
@@ -81,7 +81,9 @@ class Emitter(ForwardWriter):
         for v in self.outputs:
             if is_active(v):
                 source.add(f"seed{n} = seeds[{n}]")
-                if v.kind.is_array:
+                if v.kind.is_list:
+                    pass
+                elif v.kind.is_array:
                     source.add(f"if seed{n} is None: seed{n} = zeros_like(outs[{n}])")
                 else:
                     source.add(f"if seed{n} is None: seed{n} = 0.0")
@@ -91,6 +93,11 @@ class Emitter(ForwardWriter):
             if self.has_shadow(slot):
                 name = self._initial_shadow(slot)
                 source.add(f"if seeds[{n}] is not None: {name} += seeds[{n}]")
+            n += 1
+        for slot in self.changed_lists:
+            if self.has_shadow(slot):
+                # Also to lists that are no more in it.
+                source.add(f"if seeds[{n}] is not None: add_in({slot}_b_first, seeds[{n}])")
             n += 1
         first = len(source.lines)
         self._backward_nodes(self.program.body)
@@ -142,6 +149,8 @@ class Emitter(ForwardWriter):
         for slot in self.program.parameters:
             if slot in self.late and not self._begins_with_cotangent(slot):
                 source.add(f"{slot.name}_b = {self._zeros(slot)}")
+                if slot in self.changed_lists:
+                    source.add(f"{slot.name}_b_first = lists_in({slot.name}_b)")
         source.add_all([f"{name}_m = memoryview({name})" for name in sorted(self.viewed)])
         for name, made in sorted(self.memories.items()):
             source.add(f"{name}_v = {self.blas(made)}({name})")

@@ -21,6 +21,7 @@ from autodiff.structured.form.ir import (
     Value,
     While,
     blocks_of,
+    lists_of,
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import (
@@ -60,6 +61,7 @@ class ForwardWriter(Writer):
         where = "is_outermost() and " if self._hides_views_of_calls() else ""
         for a, b in self._what_may_be_shared():
             body.add(f"if {where}may_share({a}, {b}): raise Changed")
+        written += [f"{s.name}_first" for s in self.changed_lists]
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
         shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]
@@ -123,17 +125,25 @@ class ForwardWriter(Writer):
                 continue
             if slot in self.written_parameters:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
+            if slot in self.changed_lists:
+                source.add(f"{slot.name} = copied_lists({slot.name})")
+                source.add(f"{slot.name}_first = states_in({slot.name})")
             if not slot.is_stable:
                 source.add(f"{slot.name}_in = {slot.name}")
             if self.has_shadow(slot) and slot not in self.late:
                 source.add(f"{slot.name}_b = {self._zeros(slot)}")
                 if not slot.is_stable:
                     source.add(f"{slot.name}_b_in = {slot.name}_b")
+                if slot in self.changed_lists:
+                    source.add(f"{slot.name}_b_first = lists_in({slot.name}_b)")
             source.add_all(self._new_views(slot))
         return source.lines
 
     def _returned(self, v: Value) -> str:
         text = self.in_its_class(v)
+        if v.kind.is_list:
+            inner = list(lists_of(v.memory))[-1].root()
+            return f"copied_lists({text})" if inner.is_restored else text
         if v.memory is not None and (v.memory.root().is_restored or self._may_be_a_view(v)):
             return f"copied({text})"
         return text

@@ -9,8 +9,20 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.partial_source import Constants
 from autodiff.python_operators import PREFIXES, SIGNS
-from autodiff.structured.form.ir import Block, For, If, Op, Program, Slot, Value, While, flat
+from autodiff.structured.form.ir import (
+    Block,
+    For,
+    If,
+    Op,
+    Program,
+    Slot,
+    Value,
+    While,
+    changes_list,
+    flat,
+)
 from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
 from autodiff.structured.writing.activity import written_parameters
@@ -18,7 +30,6 @@ from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.layouts import layouts
 from autodiff.structured.writing.loop_views import LoopViews
 from autodiff.structured.writing.plain_floats import PlainFloats
-from autodiff.structured.writing.rules.partial_source import Constants
 from autodiff.structured.writing.shapes import Shapes
 
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
@@ -80,6 +91,9 @@ class Writer:
         self.needs_math = False  # some are
         self.constants = Constants()
         self.written_parameters = written_parameters(program)
+        self.changed_lists = [
+            s for s in program.parameters if s.kind and s.kind.is_list and changes_list(s.memory)
+        ]
         self.order = Order(program.body)
         self.current: Any = None  # the operation whose sweep is written
         # For each block: name in the backward function → what the forward function pushes.
@@ -240,6 +254,8 @@ class Writer:
         for slot in self.program.parameters:
             if self.has_shadow(slot) and slot not in self.late:
                 names[self._initial_shadow(slot)] = None
+                if slot in self.changed_lists:
+                    names[f"{slot.name}_b_first"] = None
             elif slot.memory is not None and self.has_variable(slot):
                 names[self._initial(slot)] = None
         return list(names)
@@ -283,7 +299,9 @@ class Writer:
         return ["_m"] if slot.is_stable or not self.has_shadow(slot) else ["_m", "_b_m"]
 
     def _zeros(self, x: Value | Slot) -> str:
-        """Return a new shadow of an array as it is written."""
+        """Return a new shadow of an array or list as it is written."""
+        if x.kind is not None and x.kind.is_list:
+            return f"zeros_in({x})"
         axes = self.layouts.get(x.memory.root())  # type: ignore[union-attr] # an array has one
         if axes is None or x.kind is None or x.kind.ndim != len(axes):
             return f"zeros_like({x})"

@@ -24,7 +24,7 @@ import sys
 import threading
 import types
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -99,24 +99,33 @@ class UnnotedCall:
         Traces the call on a tape of its own; it returns the `Linearised` of this run.
     """
 
-    __slots__ = ("found", "is_mask", "places", "trace")
+    __slots__ = ("_further", "found", "is_mask", "places", "trace")
 
     def __init__(self, places: list[Any], trace: Callable[[], Any]) -> None:
         self.places = places
         self.trace = trace
         self.is_mask = False
-        self.found: list[Decision] | None = None
+        self.found: list[Decision] = []
+        self._further: Iterator[Decision] | None = None
 
-    def searches(self) -> list[Decision]:
-        """Return the searches in the call; their places are those of the arguments they ask for."""
-        if self.found is None:
-            traced = self.trace()
-            self.found = [s for d in traced.tape.decisions.values() for s in d.searches()]
-            leaves = [range(start, end) for start, end in _bounds(traced)]
-            for search in self.found:
-                asks = [_depends(search, of_argument, traced) for of_argument in leaves]
-                search.places = list(itertools.compress(self.places, asks))
-        return self.found
+    def searches(self) -> Iterator[Decision]:
+        """Yield the searches in the call; their places are those of the arguments they ask for."""
+        yield from self.found
+        if self._further is None:
+            self._further = self._searches()
+        for search in self._further:
+            self.found.append(search)
+            yield search
+
+    def _searches(self) -> Iterator[Decision]:
+        """Trace the call, and yield the searches in it."""
+        traced = self.trace()
+        leaves = [range(start, end) for start, end in _bounds(traced)]
+        for search in [s for d in traced.tape.decisions.values() for s in d.searches()]:
+            reached = _reached(search, traced)
+            asks = [_is_among(reached, of_argument, traced) for of_argument in leaves]
+            search.places = list(itertools.compress(self.places, asks))
+            yield search
 
 
 class _Last(threading.local):
@@ -288,17 +297,26 @@ _INT = np.dtype(int)
 
 def _depends(search: Decision | UnnotedCall, leaves: range, traced: Any) -> bool:
     """Whether the values compared in a search depend on one of these leaves."""
-    places = search.places
-    if any(place in leaves for place in places):
+    if any(place in leaves for place in search.places):
         return True
-    nodes = traced.nodes
+    return _is_among(_reached(search, traced), leaves, traced)
+
+
+def _reached(search: Decision | UnnotedCall, traced: Any) -> set[int] | None:
+    """Return the leaves that the values compared in a search depend on; None if it is unknown."""
+    nodes, places = traced.nodes, search.places
     try:
         seeds = {place: _one(nodes[place]) for place in places if place >= traced.leaves}
         with np.errstate(all="ignore"):
             bars = sweep(nodes, traced.leaves, seeds, nested=traced.tape.nested)
-    except Exception:  # unknown: the nodes of a large tape are dropped in its sweep
-        return traced.leaves == len(leaves)
-    return any(bars[leaf] is not None for leaf in leaves)
+    except Exception:  # the nodes of a large tape are dropped in its sweep
+        return None
+    return {i for i in range(traced.leaves) if bars[i] is not None or i in places}
+
+
+def _is_among(reached: set[int] | None, leaves: range, traced: Any) -> bool:
+    """Whether one of these leaves is reached; if it is unknown, all leaves together are."""
+    return traced.leaves == len(leaves) if reached is None else not reached.isdisjoint(leaves)
 
 
 def _one(node: Any) -> Any:

@@ -141,7 +141,7 @@ def _changes_in_place(x: Any, entries: np.ndarray, call: Callable) -> str:
     probe = with_new(x, entries.copy())
     try:
         return change_in_place(probe, functools.partial(call, probe))
-    except Exception:
+    except Exception:  # the call itself follows, and raises the same again
         return ""
 
 

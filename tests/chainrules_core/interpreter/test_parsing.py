@@ -10,7 +10,8 @@ import zlib
 import pytest
 
 from chainrules_core.calling.signatures import parameter_names
-from chainrules_core.interpreter.parsing import tree_of, uncollected
+from chainrules_core.interpreter.collector import uncollected
+from chainrules_core.interpreter.parsing import tree_of
 
 
 @contextlib.contextmanager
@@ -63,7 +64,7 @@ def test_the_collector_is_as_it_was():
 def test_the_collector_is_as_it_was_after_parses_that_overlap():
     """One begins while the other runs, and ends behind it; both in either order."""
     for first, second in ((0, 1), (1, 0)):
-        both = [uncollected(), uncollected()]
+        both = [uncollected, uncollected]
         both[0].__enter__()
         both[1].__enter__()
         both[first].__exit__(None, None, None)

@@ -9,7 +9,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.runtime import Structured
-from tests.autodiff.structured.test_layouts import OTHER, _arguments
+from tests.autodiff.structured.writing.test_layouts import OTHER, _arguments
 
 
 def made_in_turns(q, w, m):

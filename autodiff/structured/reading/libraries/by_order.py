@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.ir import Items
-from autodiff.structured.reading import order_functions as made
-from autodiff.structured.reading.given_arguments import (
+from autodiff.structured.reading.libraries import order_functions as made
+from autodiff.structured.reading.libraries.given_arguments import (
     Found,
     is_first,
     is_floats,

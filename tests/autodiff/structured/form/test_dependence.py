@@ -27,7 +27,7 @@ def lowered(source: str) -> Any:
     scope: dict[str, Any] = {"np": np}
     exec(compile(source, name, "exec"), scope)
     kinds = [kind_of(np.ones((N, N))), kind_of(3)]
-    return lower(scope["f"], (None, None), kinds, {}).program
+    return lower(scope["f"], (None, None), kinds, {}, {}).program
 
 
 def runs_of(nodes: list, env: dict) -> Iterator[tuple[Op, dict]]:

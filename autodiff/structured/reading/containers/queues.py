@@ -15,7 +15,7 @@ from typing import Any
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.tables import Tables
+from autodiff.structured.reading.containers.tables import Tables
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
@@ -97,7 +97,7 @@ class Queues(Tables):
             return self.const(None)
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and not node.keywords
         if method is None or not is_plain or len(node.args) not in method[1]:
-            self.check_records(xs)
+            self.check_records(xs.memory)
             raise UnsupportedError(f"method {name} of a list")
         made = method[0](self, xs, *node.args)
         return self.const(None) if made is None else made

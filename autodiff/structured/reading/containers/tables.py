@@ -13,7 +13,7 @@ from typing import Any
 
 from autodiff.structured.form.ir import Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import LIST, TABLE, Kind, UnsupportedError, join
-from autodiff.structured.reading.objects_in_memory import ObjectsInMemory
+from autodiff.structured.reading.containers.objects_in_memory import ObjectsInMemory
 
 _BOOL = Kind(frozenset([bool]))
 _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None}

@@ -19,7 +19,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
-from autodiff.structured.form.ir import Instance, Items, Named, Record, Value
+from autodiff.structured.form.ir import Instance, Items, Named, Record, Value, parts_of
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     BindsAttributeError,
@@ -27,7 +27,7 @@ from autodiff.structured.form.kinds import (
     MadeInLoopError,
     UnsupportedError,
 )
-from autodiff.structured.reading.building import Builder, is_constant, parts_of
+from autodiff.structured.reading.building import Builder, is_constant
 from autodiff.structured.reading.scopes import (
     OBJECTS,
     Attributes,
@@ -43,6 +43,7 @@ from autodiff.structured.reading.scopes import (
     is_plain_class,
     record_class,
 )
+from autodiff.structured.whole_lists import whole_list
 
 
 class Objects(Builder):
@@ -74,6 +75,13 @@ class Objects(Builder):
         if is_plain_class(type(found)):
             return self.outside_object(found)
         cls = type(found)
+        if cls in (list, dict):
+            self.outside_lists.append(found)
+        if cls in (list, tuple) and len(found) > _MOST_VARIABLES:
+            whole = whole_list(found)
+            if whole is not None and not whole.variables and not whole.tapes:
+                self.outside_lists += whole.own
+                return self.captured(whole)
         if not (cls in (list, dict) or (isinstance(found, tuple) and not is_constant(found))):
             return self.const(found)
         record = record_class(cls)
@@ -84,12 +92,14 @@ class Objects(Builder):
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
         if cls is dict:
-            return Named(parts)
+            named = Named(parts)
+            named.is_given = True
+            return named
         if record is not None:
             return record(parts.values())
         made = Items(parts.values()) if cls is list else tuple(parts.values())
         if type(made) is Items:
-            made.has_name = True
+            made.has_name = made.is_given = True
         return made
 
     def _part_from_outside(self, contents: Contents, key: Any) -> Any:
@@ -382,6 +392,7 @@ def own_attributes(scope: Scope) -> tuple[str, ...]:
 
 _POST_INIT = "__post_init__"
 _BY_FACTORY = dataclasses._HAS_DEFAULT_FACTORY  # type: ignore[attr-defined] # the default of such fields
+_MOST_VARIABLES = 50  # of lists of numbers that have one for each
 _MOST_PARTS = 1024  # of lists, tuples and dicts from outside
 
 

@@ -26,12 +26,17 @@ from autodiff.structured.writing.activity import (
     is_left_alone,
     parts_made,
 )
-from autodiff.structured.writing.call_sweep import is_by_partials, is_product, sweep_call, term_of
-from autodiff.structured.writing.held_sums import HeldSums
-from autodiff.structured.writing.recorded_sweep import sweep_several
 from autodiff.structured.writing.rules.bound_rules import hands_on, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import is_made_of_parts
-from autodiff.structured.writing.signs import (
+from autodiff.structured.writing.sweep.call_sweep import (
+    is_by_partials,
+    is_product,
+    sweep_call,
+    term_of,
+)
+from autodiff.structured.writing.sweep.held_sums import HeldSums
+from autodiff.structured.writing.sweep.recorded_sweep import sweep_several
+from autodiff.structured.writing.sweep.signs import (
     added,
     changed,
     is_operand,
@@ -39,7 +44,7 @@ from autodiff.structured.writing.signs import (
     total,
     without_sign,
 )
-from autodiff.structured.writing.strided_parts import strided_part
+from autodiff.structured.writing.sweep.strided_parts import strided_part
 
 _LONGEST = 160  # characters of an expression that is not bound to a name
 
@@ -64,7 +69,10 @@ class BlockSweep:
         e = self.e
         for v in [v for v in e.seeded if v.op in self.block.ops]:
             for seed in e.seeded.pop(v):
-                self.add_to(v, seed, lasts=True)
+                if v.kind.is_list:  # which is as long here as it is returned
+                    self.out.add(f"if {seed} is not None: add_in({e.shadow(v)}, {seed})")
+                else:
+                    self.add_to(v, seed, lasts=True)
         taken: dict[Slot, list[str]] = {}  # variables that are bound here: earlier ones get anew
         for slot, v in self.block.writes.items():
             if e.has_variable(slot):

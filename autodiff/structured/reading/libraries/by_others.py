@@ -10,13 +10,13 @@ import numpy as np
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
-from autodiff.structured.reading import (
+from autodiff.structured.reading.libraries import (
     by_order,
     numpy_functions as made,
     order_functions,
     scipy_functions as of_scipy,
 )
-from autodiff.structured.reading.given_arguments import (
+from autodiff.structured.reading.libraries.given_arguments import (
     Found,
     by_rank,
     is_first,

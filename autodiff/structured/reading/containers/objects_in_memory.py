@@ -12,10 +12,10 @@ import operator
 import types
 from typing import Any
 
-from autodiff.structured.form.ir import Instance, Named, Op, Record, Value
+from autodiff.structured.form.ir import Instance, Memory, Named, Op, Record, Value
 from autodiff.structured.form.kinds import InMemoryError, Kind, ManyKindsError, UnsupportedError
-from autodiff.structured.reading.lists import Lists
-from autodiff.structured.reading.objects import (
+from autodiff.structured.reading.containers.lists import Lists
+from autodiff.structured.reading.containers.objects import (
     class_of,
     decides_alone,
     is_object,
@@ -103,10 +103,10 @@ class ObjectsInMemory(Lists):
         if any(name in memory.root().fields for memory, name in self.from_classes):
             raise UnsupportedError("an attribute that some objects have, and others do not")
 
-    def check_records(self, xs: Value) -> None:
-        """Raise if a list that is asked for an attribute may be a named tuple."""
+    def check_records(self, xs: Memory | None) -> None:
+        """Raise if a list that is asked for an attribute, or seen outside, may be a named tuple."""
         for memory, cls in self.of_records:
-            if memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
+            if xs is not None and memory.root() is xs.root():
                 raise InMemoryError(cls)
 
     def same_object(self, a: Any, b: Any) -> Any:

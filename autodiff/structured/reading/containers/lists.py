@@ -28,7 +28,7 @@ from autodiff.structured.form.kinds import (
     kind_of,
     samples,
 )
-from autodiff.structured.reading.objects import Objects
+from autodiff.structured.reading.containers.objects import Objects
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
@@ -94,6 +94,7 @@ class Lists(Objects):
         if isinstance(x, tuple) and type(x) is not Items:
             x = Items(x)
             x.has_name = True
+            return self.fixed(self.list_from(x))
         return self.list_from(x) if type(x) is Items else self.one(x)
 
     def check_copies(self) -> None:

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.autodiff.structured.test_objects_in_memory import Body, Point, State, X
+from tests.autodiff.structured.reading.containers.test_objects_in_memory import (
+    Body,
+    Point,
+    State,
+    X,
+)
 from tests.helpers import check_gradient
 
 

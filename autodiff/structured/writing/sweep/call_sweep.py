@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.partial_source import partial_source
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
-from autodiff.structured.writing.recorded_sweep import gather, recorded, rule_that_records
 from autodiff.structured.writing.rules import contractions
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
 from autodiff.structured.writing.rules.calls_without_rules import (
@@ -28,17 +28,16 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     reduced,
     summed_axes,
 )
-from autodiff.structured.writing.rules.partial_source import partial_source
-from autodiff.structured.writing.signs import negative, product, without_sign
-from autodiff.structured.writing.slopes import (
-    by_math,
-    computed_before,
+from autodiff.structured.writing.sweep.recorded_sweep import gather, recorded, rule_that_records
+from autodiff.structured.writing.sweep.signs import negative, product, without_sign
+from autodiff.structured.writing.sweep.slopes import (
     is_quotient,
     is_real,
     slope_of_power,
     terms_of_quotient,
+    writer_of_calls,
 )
-from autodiff.structured.writing.strided_parts import strided_part
+from autodiff.structured.writing.sweep.strided_parts import strided_part
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
@@ -304,10 +303,9 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
             term = f"{e.blas('inner_with_part')}({part}, {x})"
             return negative(term) if is_negative else term, 0, ""
     d = None if e.for_machine else slope_of_power(op, bound, j, text)
-    d = d or partial_source(partial, text, rule.n + 1, e.constants)
+    d = d or partial_source(partial, text, rule.n + 1, e.constants, writer_of_calls(s, read))
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
-    d = by_math(s, computed_before(s, d, read), read)
     if d == "0":
         return "", 0, ""
     if d in ("1", "-1"):
@@ -316,16 +314,18 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
+    arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     conjugate = f"({d}).conjugate()" if s.is_complex and not is_real(out, read, texts, d) else d
     if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
         product_of = constant_product if is_constant else strong_product
         name = e.constants.name(product_of)
+        if not (ndim or arrays):
+            conjugate = f"slope(lambda: {conjugate})"
         if e.notes_steep:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
-    arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     if (
         is_number
         and v is bound.args[-1]

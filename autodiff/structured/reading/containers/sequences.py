@@ -7,8 +7,8 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.lists import as_list, is_key
-from autodiff.structured.reading.queues import Queues
+from autodiff.structured.reading.containers.lists import as_list, is_key
+from autodiff.structured.reading.containers.queues import Queues
 
 
 class Sequences(Queues):

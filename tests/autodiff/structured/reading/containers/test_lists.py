@@ -193,7 +193,7 @@ def is_returned(x: Any, n: int) -> Any:
     return out
 
 
-TRACED = (grows_while_it_is_gone_over, of_several_kinds, is_returned)
+TRACED = (grows_while_it_is_gone_over, of_several_kinds)
 X = np.array([0.2, 0.45, 0.9, 1.3, 0.7])
 
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.partial_source import partial_source
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.known_functions import is_own_rule
 from autodiff.structured.writing.rules.bound_rules import Bound
-from autodiff.structured.writing.rules.partial_source import partial_source
-from autodiff.structured.writing.signs import negative, without_sign
+from autodiff.structured.writing.sweep.signs import negative, without_sign
 
-_FUNCTION = re.compile(r"\b(\w+_)\(")
 _MATH: dict[Any, Callable] = {
     np.cos: math.cos, np.sin: math.sin, np.exp: math.exp, np.log: math.log, np.sqrt: math.sqrt,
     np.cosh: math.cosh, np.sinh: math.sinh, np.tan: math.tan, np.hypot: math.hypot,
@@ -24,46 +23,41 @@ _MATH: dict[Any, Callable] = {
 """Ufunc → the function of Python's that computes the same of a float, in a tenth of the time."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
-_CALL = re.compile(r"\b(\w+_)\((\w+)\)")
 
 
-def by_math(s: Any, d: str, read: list) -> str:
-    """Return a slope of floats in which Python's functions stand for NumPy's."""
-    e = s.e
-    if e.for_machine or not e.has_math or s.is_complex:
-        return d
-    kinds = [a.kind for a in read if isinstance(a, Value)]
-    if any(kind.is_array or not kind.classes <= {float, np.float64} for kind in kinds):
-        return d
+def writer_of_calls(s: Any, read: list) -> Callable[[Any, list[str]], str | None]:
+    """Return what writes the calls in a slope that need not be made, or not of NumPy's functions.
 
-    def named(found: re.Match[str]) -> str:
-        f = _MATH.get(e.constants.scope.get(found[1]))
-        e.needs_math |= f is not None
-        return found[0] if f is None else f"{e.constants.name(f)}("
-
-    return _FUNCTION.sub(named, d)
-
-
-def computed_before(s: Any, d: str, read: list) -> str:
-    """Return a slope in which calls that the block has made are their results.
-
-    So the cosine that is the slope of a sine is computed once, if the function needs it, too.
+    A call that the block has made is its result: so the cosine that is the slope of a sine is
+    computed once, if the function needs it, too. Of floats Python's functions stand for NumPy's.
     """
     e = s.e
-    if e.for_machine or not _CALL.search(d):
-        return d
-    values = {e.need(a): a for a in read if isinstance(a, Value)}
+    kinds = [a.kind for a in read if isinstance(a, Value)]
+    has_math = e.has_math and not (e.for_machine or s.is_complex)
+    has_math &= all(not k.is_array and k.classes <= {float, np.float64} for k in kinds)
 
-    def result(found: re.Match[str]) -> str:
-        f, a = e.constants.scope.get(found[1]), values.get(found[2])
-        for op in s.block.ops if f is not None and a is not None else ():
-            is_same = op.code == "call" and _MATH.get(op.f, op.f) is _MATH.get(f, f)
-            is_one = is_same and op.args == [a] and not op.options
-            if is_one and not any(_is_written(v) for v in (a, op.out)):
-                return e.need(op.out)
-        return found[0]
+    def call(f: Any, args: list[str]) -> str | None:
+        if not e.for_machine and len(args) == 1 and args[0].isidentifier():
+            values = {e.need(a): a for a in read if isinstance(a, Value)}
+            found = _computed_before(s, f, values.get(args[0]))
+            if found is not None:
+                return found
+        if not has_math or f not in _MATH:
+            return None
+        e.needs_math = True
+        return f"{e.constants.name(_MATH[f])}({', '.join(args)})"
 
-    return _CALL.sub(result, d)
+    return call
+
+
+def _computed_before(s: Any, f: Any, a: Value | None) -> str | None:
+    """Return the result of a call that the block has made; None if it has not, or if it changes."""
+    for op in s.block.ops if a is not None else ():
+        is_same = op.code == "call" and _MATH.get(op.f, op.f) is _MATH.get(f, f)
+        is_one = is_same and op.args == [a] and not op.options
+        if is_one and not any(_is_written(v) for v in (a, op.out)):
+            return s.e.need(op.out)
+    return None
 
 
 def _is_written(v: Any) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from autodiff.structured.form.ir import Memory
-from autodiff.structured.writing.signs import added, total
+from autodiff.structured.writing.sweep.signs import added, total
 
 _LONGEST = 160  # characters of a sum
 

@@ -1,0 +1,1 @@
+"""Reading objects, tuples, lists, queues and dicts."""
