@@ -21,9 +21,8 @@ pytest.importorskip("llvmlite")
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, kind_of, kind_of_result
-from autodiff.structured.native import calling
 from autodiff.structured.native.elementwise import Elementwise
-from autodiff.structured.native.llvm.code import I32, PTR, TYPES, Code
+from autodiff.structured.native.llvm.code import I32, PTR, TYPES, Code, exceptions
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
 from autodiff.structured.native.numbers.scalars import Scalars
@@ -61,7 +60,7 @@ class Machine:
         module = ir.Module("test")
         define_functions(module)
         self.code = Code(module, "f", [PTR, PTR])
-        flags = [ir.Constant(I32, calling._exceptions())]
+        flags = [ir.Constant(I32, exceptions())]
         self.code.call("feclearexcept", I32, flags)
         (self._arrays if is_vector else self._numbers)(f, list(map(kind_of, given)))
         found = self.code.call("fetestexcept", I32, flags)
