@@ -240,7 +240,7 @@ def find_nodes(
             near = (np.abs(found - expected) <= AGREE * size) | ~np.isfinite(expected)
             moved = np.abs(found - before)
             masses = mass(nodes, y)
-            whole = np.sum(masses, axis=0)
+            whole = np.sum(np.where(np.isfinite(masses), masses, 0.0), axis=0)
             near = near & ((density is None) | (np.abs(whole - before_mass) <= SETTLED * whole))
             change = AGREE / 10 if h == STEPS[-1] else SETTLED
             if good or np.all(near & (moved <= change * size)):

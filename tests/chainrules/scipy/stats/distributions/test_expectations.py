@@ -187,3 +187,13 @@ def test_a_derivative_that_is_infinite_at_a_limit():
     slope = autodiff.gradient(lambda b: stats.beta.expect(args=(1.0, b)), 1.0)
     assert slope == pytest.approx(-0.25)
     assert autodiff.gradient(lambda c: stats.rdist.entropy(c), 2.0) == pytest.approx(0, abs=1e-9)
+
+
+@pytest.mark.parametrize("dist", [stats.levy, stats.levy_l])
+def test_a_density_that_is_nan_beside_a_limit(dist):
+    """It is 0 times Inf there, and the rest of the integral counts."""
+
+    def f(loc, scale):
+        return dist.expect(lambda x: np.exp(-((x - 0.2) ** 2) / 8), loc=loc, scale=scale)
+
+    np.testing.assert_allclose(autodiff.gradient(f, 0.3, 1.7), central(f, 0.3, 1.7), atol=1e-7)
