@@ -18,12 +18,7 @@ import numpy as np
 from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
-from autodiff.structured.form.kinds import (
-    UNKNOWN,
-    Kind,
-    UnsupportedError,
-    kind_of_result,
-)
+from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
@@ -31,7 +26,7 @@ from autodiff.structured.form.known_functions import (
     method_of_array,
     method_of_number,
 )
-from autodiff.structured.reading.containers.objects import class_of, is_object
+from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
 from autodiff.structured.reading.containers.sequences import Sequences, is_sequence
 from autodiff.structured.reading.libraries.by_others import (
     JOINED,
@@ -45,10 +40,10 @@ from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
+    OWNERS,
     LocalFunction,
     LocalPartial,
     Method,
-    is_plain_class,
     record_class,
 )
 from chainrules_core import rrule
@@ -109,13 +104,16 @@ class Calls(Sequences):
             if type(f) in NO_VALUES or is_object(f):
                 return self._of_object(f, node)
             f = known(self.one(f))
-        if (
-            isinstance(f, type)
-            and rrule.entry(f) is None
-            and (is_plain_class(f) or record_class(f))
-        ):
-            wanted = _number_wanted(f, node)
-            return self.instance(f, self._displayed(node.args, wanted), self._named(node))
+        is_record = isinstance(f, type) and record_class(f) is not None
+        if (is_class(f) or is_record) and rrule.entry(f) is None:
+            args = self._displayed(node.args, _number_wanted(f, node))
+            return self.instance(f, args, self._named(node))
+        return self._of_known(f, own, node)
+
+    def _of_known(self, f: Any, own: list[Value], node: ast.Call) -> Any:
+        """Read a call of a function that is known, or a method of a number or array."""
+        if f is super:
+            return self.above(node)
         if f in _TAKERS:
             node = self._taking(f, node)
             if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
@@ -165,7 +163,7 @@ class Calls(Sequences):
         """Read a call of a method of what is no number or array; NotImplemented for others."""
         if type(owner) is Named:
             return self._of_dict(owner, node)
-        if type(owner) in OBJECTS:
+        if type(owner) in OWNERS:
             return self._of_object(self.attribute(owner, name), node)
         if isinstance(owner, Record):
             return self._of_record(owner, node)
@@ -177,6 +175,8 @@ class Calls(Sequences):
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
+        if type(owner) is Value and is_class(known(owner)):
+            return self._of_object(self.of_class_itself(known(owner), name), node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
 

@@ -25,13 +25,23 @@ class Equality(Calls):
         return self._compared(self.expression(node.left), node.ops, node.comparators)
 
     def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
-        b = self.expression(others[0])
+        if isinstance(others[0], ast.Set) and isinstance(ops[0], (ast.In, ast.NotIn)):
+            b = self._parts_of_set(a, others[0])
+        else:
+            b = self.expression(others[0])
         first = self._comparison(ops[0], a, b)
         if len(ops) == 1:
             return first
         if not first.kind.is_scalar:
             raise UnsupportedError("a chain of comparisons of arrays")
         return self.choose(first, lambda: self._compared(b, ops[1:], others[1:]), lambda: first)
+
+    def _parts_of_set(self, x: Any, node: ast.Set) -> tuple:
+        """Read a set that is displayed to look for something in it, as a tuple."""
+        parts = self.expression(ast.copy_location(ast.Tuple(node.elts, ast.Load()), node))
+        if not all(map(_may_be_in_a_set, (x, *parts))):
+            raise UnsupportedError("a set of what is no number, text or tuple")
+        return tuple(parts)
 
     def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
         found = self._test_of_parts(_POSITIVE.get(type(op), type(op)), a, b)
@@ -62,6 +72,8 @@ class Equality(Calls):
             return self.has_key(b, self.one(a))
         if op is ast.In and type(b) is Named:
             b = tuple(map(self.const, b))
+        if op is ast.In and type(b) is Value and _is_of_integers_or_texts(known(b)):
+            b = tuple(map(self.const, known(b)))
         return self._is_among(a, b) if op is ast.In and type(b) in (tuple, Items) else None
 
     def _negated(self, x: Value) -> Value:
@@ -111,6 +123,16 @@ class Equality(Calls):
         if a.kind.is_known and b.kind.is_known:
             return self.const(known(a) is known(b))
         return self.made(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
+
+
+def _may_be_in_a_set(x: Any) -> bool:
+    if type(x) is tuple:
+        return all(map(_may_be_in_a_set, x))
+    return type(x) is Value and (x.kind.is_scalar or x.kind.is_text)
+
+
+def _is_of_integers_or_texts(x: Any) -> bool:
+    return type(x) is tuple and all(type(part) in (int, str) for part in x)
 
 
 def _is_told(v: Any) -> bool:

@@ -35,13 +35,11 @@ from autodiff.structured.form.known_functions import (
     part_of_text,
 )
 from autodiff.structured.reading.building import is_constant, is_plain
+from autodiff.structured.reading.containers.classes import is_class, is_object
 from autodiff.structured.reading.containers.lists import is_key
-from autodiff.structured.reading.containers.objects import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.equality import Equality
-from autodiff.structured.reading.scopes import (
-    OBJECTS,
-)
+from autodiff.structured.reading.scopes import OWNERS
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
@@ -183,7 +181,7 @@ class Expressions(Equality):
 
     def attribute_of_any(self, owner: Any, name: str) -> Any:
         """Read an attribute of what has been read."""
-        if type(owner) in OBJECTS:
+        if type(owner) in OWNERS:
             return self.attribute(owner, name)
         if isinstance(owner, Record):
             return self.of_record(owner, name)
@@ -201,7 +199,7 @@ class Expressions(Equality):
         if isinstance(known(owner), np.dtype) and name in _OF_DTYPES:
             return self.const(getattr(known(owner), name))
         if owner.kind.is_known:
-            return self._of_enumeration(owner.kind.value, name) or self.from_outside(
+            return self._of_class_or_member(owner.kind.value, name) or self.from_outside(
                 self.attribute_of(owner, name)
             )
         if not owner.kind.is_array:
@@ -217,8 +215,10 @@ class Expressions(Equality):
         kind = kind_of(getattr(samples(owner.kind)[0], name))
         return self.made(Op("form", [owner], data=name), kind)
 
-    def _of_enumeration(self, x: Any, name: str) -> Any:
-        """Read a member of an enumeration, or its value or name; None of what is no such."""
+    def _of_class_or_member(self, x: Any, name: str) -> Any:
+        """Read an attribute of a class, or of a member of an enumeration; None of others."""
+        if is_class(x):
+            return self.of_class_itself(x, name)
         if isinstance(x, enum.EnumType):
             member = x.__members__.get(name)
             return self.const(member) if is_member(member) else None

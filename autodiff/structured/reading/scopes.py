@@ -148,7 +148,7 @@ class Method:
     """A function of a class, and the object that it is called of."""
 
     function: types.FunctionType
-    owner: LocalObject | OutsideObject | Record
+    owner: Any  # an object, or a value that is a class
 
     @property
     def kind(self) -> Kind:
@@ -156,9 +156,25 @@ class Method:
         raise UnsupportedError("a method as a value")
 
 
+@dataclass(frozen=True, eq=False)
+class Above:
+    """What ``super()`` is: an object, and the classes in which its attributes are looked up."""
+
+    owner: Any
+    classes: tuple[type, ...]
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("super() as a value")
+
+
 OBJECTS = (LocalObject, OutsideObject)
 
-NO_VALUES = (LocalFunction, LocalPartial, LocalObject, OutsideObject, Method)
+OWNERS = (*OBJECTS, Above)
+"""Objects, and ``super()``: what has attributes."""
+
+NO_VALUES = (LocalFunction, LocalPartial, LocalObject, OutsideObject, Method, Above)
 """What a name can stand for while a function is read, and no value of the program is."""
 
 

@@ -37,6 +37,7 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.comprehensions import Comprehensions
+from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import (
     as_list,
     changes_dicts,
@@ -44,7 +45,6 @@ from autodiff.structured.reading.containers.lists import (
     has_no_other_name,
     written,
 )
-from autodiff.structured.reading.containers.objects import is_object
 from autodiff.structured.reading.containers.sequences import is_of_columns, parts_appended
 from autodiff.structured.reading.containers.tables import grows_by_keys
 from autodiff.structured.reading.expressions import PARTS

@@ -27,11 +27,17 @@ from autodiff.structured.form.kinds import (
     MadeInLoopError,
     UnsupportedError,
 )
-from autodiff.structured.reading.building import Builder, is_constant
+from autodiff.structured.reading.building import is_constant
+from autodiff.structured.reading.containers.classes import (
+    Classes,
+    check_place,
+    class_of,
+    decides_alone,
+    is_object,
+)
 from autodiff.structured.reading.scopes import (
-    OBJECTS,
+    Above,
     Attributes,
-    BasesOf,
     ClassOf,
     Contents,
     LocalObject,
@@ -39,14 +45,13 @@ from autodiff.structured.reading.scopes import (
     OutsideObject,
     OwnAttributes,
     Scope,
-    Watched,
     is_plain_class,
     record_class,
 )
 from autodiff.structured.whole_lists import whole_list
 
 
-class Objects(Builder):
+class Objects(Classes):
     """Reads objects and their attributes."""
 
     def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
@@ -55,10 +60,6 @@ class Objects(Builder):
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:
         """Read a list that is displayed."""
-        raise NotImplementedError
-
-    def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
-        """Read a function in the place of its call."""
         raise NotImplementedError
 
     def read_outside(self, name: str) -> Any:
@@ -115,9 +116,11 @@ class Objects(Builder):
 
     # -- attributes --------------------------------------------------------------------------------
 
-    def attribute(self, owner: LocalObject | OutsideObject, name: str) -> Any:
+    def attribute(self, owner: LocalObject | OutsideObject | Above, name: str) -> Any:
         """Read an attribute of an object; a method belongs to it."""
-        found = self._of_class(owner.cls, name)
+        if isinstance(owner, Above):
+            return self.attribute_above(owner, name)
+        found = self.of_class(owner.cls, name)
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
         if decides_alone(found):
@@ -129,8 +132,8 @@ class Objects(Builder):
             owner.of_class.add(name)
         else:
             value = vars(owner.x).get(name, UNKNOWN)
-            self._watch(ClassOf, owner.x, "", owner.cls)
-            self._watch(OwnAttributes, owner.x, name, value)
+            self.watch(ClassOf, owner.x, "", owner.cls)
+            self.watch(OwnAttributes, owner.x, name, value)
             if value is not UNKNOWN:
                 return self.from_outside(value)
         return self.bound_to(owner, found, name)
@@ -151,7 +154,7 @@ class Objects(Builder):
 
     def _of_instance(self, owner: Instance, cls: type, name: str) -> Any:
         """Read an attribute of an object that nobody changes."""
-        found = self._of_class(cls, name)
+        found = self.of_class(cls, name)
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
         if decides_alone(found):
@@ -162,7 +165,7 @@ class Objects(Builder):
 
     def has_method(self, x: Any, name: str) -> bool:
         """Whether the class of an object has a method."""
-        return self._of_class(class_of(x), name) is not UNKNOWN
+        return self.of_class(class_of(x), name) is not UNKNOWN
 
     def operator_of(self, name: str, a: Any, b: Any) -> Any:
         """Read an operator that the class of an operand has as a method; else NotImplemented."""
@@ -172,19 +175,19 @@ class Objects(Builder):
         is_number = type(a) is Value and not a.kind.is_object
         if is_number and not a.kind.classes <= _PYTHONS_NUMBERS:
             cls = class_of(both[0])
-            if any(self._of_class(cls, part) is not UNKNOWN for part in _LIKE_ARRAYS):
+            if any(self.of_class(cls, part) is not UNKNOWN for part in _LIKE_ARRAYS):
                 raise UnsupportedError("an operator of a number of NumPy and what is like an array")
         for owner, other, method in ((a, b, f"__{name}__"), (b, a, f"__r{name}__")):
             if not any(owner is x for x in both):
                 continue
-            found = self._of_class(class_of(owner), method)
+            found = self.of_class(class_of(owner), method)
             if type(found) is types.FunctionType:
                 return self.inline(found, [owner, *([] if other is None else [other])], {})
         return NotImplemented
 
     def _of_record_class(self, cls: type, name: str) -> Any:
         """Return what the class of a named tuple has under a name, but for those of tuples."""
-        return self._of_first(cls.__mro__[:-2], name)
+        return self.of_first(cls.__mro__[:-2], name)
 
     def new_record(
         self, record: type[Record], args: list[Any], named: dict[str, Any]
@@ -203,43 +206,14 @@ class Objects(Builder):
 
     def method(self, owner: Any, name: str) -> Any:
         """Read a method that Python itself calls: it is looked up in the class alone."""
-        return self.bound_to(owner, self._of_class(class_of(owner), name), name)
-
-    def bound_to(self, owner: Any, found: Any, name: str) -> Any:
-        """Return what an object gets of its class: a method belongs to it."""
-        if type(found) is types.FunctionType:
-            return Method(found, owner)
-        if type(found) is staticmethod:
-            return self.const(found.__func__)
-        if found is UNKNOWN or hasattr(type(found), "__get__"):
-            raise UnsupportedError(f"attribute {name}")
-        return self.const(found)
-
-    def _of_class(self, cls: type, name: str) -> Any:
-        """Return what a class has under a name, or `UNKNOWN`; it is compared at each call."""
-        if name.startswith("__") and not name.endswith("__"):
-            raise UnsupportedError("an attribute whose name depends on the class")
-        self._watch(BasesOf, cls, "", cls.__mro__)
-        return self._of_first(cls.__mro__[:-1], name)
-
-    def _of_first(self, classes: tuple[type, ...], name: str) -> Any:
-        """Return what the first of some classes that has it has under a name, or `UNKNOWN`."""
-        for base in classes:
-            found = vars(base).get(name, UNKNOWN)
-            self._watch(OwnAttributes, base, name, found)
-            if found is not UNKNOWN:
-                return found
-        return UNKNOWN
-
-    def _watch(self, kind: type[Watched], owner: Any, name: str, found: Any) -> None:
-        """Note once what was looked up of an object or class: it is compared at each call."""
-        key = kind, id(owner), name  # both are alive while the function is read
-        if type(found) is np.ndarray or key not in self.watched:
-            self.watched.add(key)
-            self.guards.append((kind(owner), name, found))
+        return self.bound_to(owner, self.of_class(class_of(owner), name), name)
 
     def set_attribute(self, target: ast.Attribute, owner: Any, value: Any) -> None:
         """Bind an attribute of an object that the function has made, or is given."""
+        setter = self.setter_of(owner, target.attr)
+        if setter is not None:
+            self.inline(setter, [owner, value], {})
+            return
         found = self.check_set(owner, target.attr)
         if type(owner) is Value:
             self.set_item(owner, self.const(target.attr), value)
@@ -267,7 +241,7 @@ class Objects(Builder):
             raise BindsAttributeError("assignment to an attribute of what is from outside")
         if type(owner) is LocalObject:
             check_place(owner)
-        found = self._of_class(cls, name)
+        found = self.of_class(cls, name)
         params = getattr(cls, "__dataclass_params__", None)
         if (params is not None and params.frozen) or decides_alone(found):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
@@ -297,7 +271,7 @@ class Objects(Builder):
             raise MadeInLoopError(cls)
         function = self.scope.function
         owner = LocalObject(cls, Scope(function, self.scope.depth, blocks=self.depth))
-        init = self._of_class(cls, "__init__")
+        init = self.of_class(cls, "__init__")
         if type(init) is types.FunctionType and _sets_fields(init, cls):
             self._fill_fields(owner, init, args, named)
         elif type(init) is types.FunctionType:
@@ -364,26 +338,6 @@ def _instances(cls: type, names: tuple[str, ...]) -> type[Instance]:
     return made[names]
 
 
-def is_object(x: Any) -> bool:
-    """Whether it is an object of one of the user's classes."""
-    if type(x) is Value:
-        return x.kind.is_object and not issubclass(class_of(x), tuple)
-    return type(x) in OBJECTS or isinstance(x, Instance)
-
-
-def class_of(x: Any) -> type:
-    """Return the class of an object."""
-    if type(x) is Value:
-        return x.kind.owner()  # type: ignore[misc, return-value] # the function that is read has it
-    return x.user_class() if isinstance(x, Record) else x.cls
-
-
-def check_place(x: LocalObject) -> None:
-    """Raise if an object is used by what had it before its attributes were in memory."""
-    if x.scope.has_moved:
-        raise UnsupportedError("an object that somebody has before it is complete")
-
-
 def own_attributes(scope: Scope) -> tuple[str, ...]:
     """Return the names of the attributes that an object has."""
     parts = {part for form in scope.forms.values() for part in parts_of(form)}
@@ -416,11 +370,6 @@ def _arguments(
     if given.keys() != set(names):
         raise UnsupportedError("a call that fails")
     return {name: given[name] for name in names}
-
-
-def decides_alone(x: Any) -> bool:
-    """Whether what a class has under a name goes before what its objects have."""
-    return hasattr(type(x), "__set__") or hasattr(type(x), "__delete__")
 
 
 def _has(scope: Scope, name: str) -> bool:

@@ -14,13 +14,9 @@ from typing import Any
 
 from autodiff.structured.form.ir import Instance, Memory, Named, Op, Record, Value
 from autodiff.structured.form.kinds import InMemoryError, Kind, ManyKindsError, UnsupportedError
+from autodiff.structured.reading.containers.classes import class_of, decides_alone, is_object
 from autodiff.structured.reading.containers.lists import Lists
-from autodiff.structured.reading.containers.objects import (
-    class_of,
-    decides_alone,
-    is_object,
-    own_attributes,
-)
+from autodiff.structured.reading.containers.objects import own_attributes
 from autodiff.structured.reading.scopes import LocalObject, record_class
 
 _BOOL = Kind(frozenset([bool]))
@@ -71,7 +67,7 @@ class ObjectsInMemory(Lists):
 
     def attribute_in_memory(self, owner: Value, name: str) -> Any:
         """Read an attribute of an object."""
-        found = self._of_class(class_of(owner), name)
+        found = self.of_class(class_of(owner), name)
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
         if decides_alone(found):

@@ -1,4 +1,4 @@
-"""Functions of Python's as loops over lists: they are read in the place of their calls."""
+"""Functions of Python's, most as loops over lists: they are read in the place of their calls."""
 
 from __future__ import annotations
 
@@ -70,6 +70,11 @@ def columns_of(rows: Any, strict: Any) -> Any:
     return [tuple([row[j] for row in rows]) for j in range(n)]
 
 
-FUNCTIONS = frozenset(
-    {in_order, in_reverse_order, measured_by, put_back, running, running_from, columns_of}
-)
+def init_of_object(self: Any) -> None:
+    """Do what the method ``__init__`` of `object` does."""
+
+
+FUNCTIONS = frozenset({
+    in_order, in_reverse_order, measured_by, put_back, running, running_from, columns_of,
+    init_of_object,
+})  # fmt: skip

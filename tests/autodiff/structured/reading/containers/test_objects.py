@@ -252,24 +252,6 @@ class Asks:
         return 3.0
 
 
-class Checked:
-    def __init__(self, k: Any) -> None:
-        self.k = k
-
-    @property
-    def k(self) -> Any:
-        return self._k
-
-    @k.setter
-    def k(self, value: Any) -> None:
-        self._k = value * 2.0
-
-
-class Child(Spring):
-    def force(self, y: Any) -> Any:
-        return super().force(y) * 2.0
-
-
 @dataclass
 class WithInit:
     k: Any
@@ -333,21 +315,6 @@ def own_getattr(x: Any) -> Any:
     total = 0.0
     for v in x:
         total += a.k * v
-    return total
-
-
-def setter(x: Any) -> Any:
-    a = Checked(x[0])
-    for v in x:
-        a.k = a.k * v
-    return a.k
-
-
-def inherited(x: Any) -> Any:
-    a = Child(x[0])
-    total = 0.0
-    for v in x:
-        total += a.force(v)
     return total
 
 
@@ -424,7 +391,7 @@ def not_one_field_each(x: Any) -> Any:
 
 
 NOT_READ = [
-    own_setattr, slots, own_getattr, setter, inherited, init_variable,
+    own_setattr, slots, own_getattr, init_variable,
     by_its_dict, hidden_in_a_loop, method_hidden_in_a_loop,
     object_hidden_in_a_branch, bound_anew_by_the_operand, name_bound_anew_by_the_operand,
     changed_in_place_by_a_setter, not_one_field_each,
