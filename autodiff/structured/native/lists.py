@@ -387,12 +387,8 @@ class Lists(Records):
         code, b, kind = self.code, self.b, xs.items.kind
         if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "dszc":
             return self._sum_of_arrays(xs)
-        if (
-            kind.is_array
-            or xs.items.inner is not None
-            or letter_of(kind) not in "dzs"
-            or may_be_single(kind)
-        ):
+        is_other = kind.is_array or xs.items.inner is not None
+        if is_other or letter_of(kind) not in "dzs":
             raise UnsupportedError("a sum of such items in machine code")
         letter = letter_of(kind)
         held = TYPES[letter]

@@ -75,7 +75,7 @@ def one_without_form(a, b):
     s = 0.0
     for i in range(len(a)):
         s += a[i] * b[i]
-    y = a * np.median(b * s)
+    y = a * np.nanmedian(b * s)
     for i in range(len(a)):
         s += y[i] * b[i]
     return s
