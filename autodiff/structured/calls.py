@@ -43,6 +43,7 @@ from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
 from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
+from chainrules_core.interpreter.noticed import within
 from chainrules_core.rule import Rule, name_of
 
 if TYPE_CHECKING:
@@ -338,7 +339,8 @@ class Programs:
         from autodiff.structured.runtime import Structured
 
         try:
-            return Structured(g, form, values, active, self.has_checkpoints)
+            with within(None):  # what calls with samples raise is handled here
+                return Structured(g, form, values, active, self.has_checkpoints)
         except BindsAttributeError as error:
             self.why, self.takes_objects_apart = str(error), True
         except UnsupportedError as error:

@@ -47,6 +47,7 @@ from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
 from chainrules_core.interpreter.collector import uncollected
+from chainrules_core.interpreter.noticed import within
 from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3
@@ -210,11 +211,13 @@ class Structured:
 
         self.why = "it could not be compiled"  # once is enough
         try:
-            emitter = Emitter(
-                self.program, frozenset(self.broadcasts), frozenset(self.steep), for_machine=True
-            )
-            emitter.emit()
-            native = Native(emitter, self.ones, self._has_new_ones)
+            with within(None):  # what calls with samples raise is handled here
+                emitter = Emitter(
+                    self.program, frozenset(self.broadcasts), frozenset(self.steep),
+                    for_machine=True,
+                )  # fmt: skip
+                emitter.emit()
+                native = Native(emitter, self.ones, self._has_new_ones)
         except UnsupportedError as error:
             self.why = str(error)
             return
