@@ -121,7 +121,7 @@ def innermost() -> noticing | None:
 
 
 class within:  # noqa: N801 - it reads like a function
-    """A ``with`` block whose errors are noted in a block, as that of the starting thread; or nowhere."""
+    """A ``with`` block whose errors are noted in that of another thread, or nowhere (None)."""
 
     __slots__ = ("_before", "_block")
 
