@@ -236,8 +236,8 @@ class Programs:
         if not self.known and not self.is_worth_it(leaves):
             return self.timed(body, args)
         plain, active = plain_and_active(leaves)
-        if any(map(is_tracer, [a._value for a in leaves if type(a) in TRACERS])):
-            return body(*args)  # a nested level
+        if any(map(_is_nested, leaves)):
+            return body(*args)
         kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return body(*args)
@@ -324,7 +324,7 @@ class Programs:
         kinds = key_of(values, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return None
-        if any(type(v) is GivenList or is_plain_class(type(v)) for v in values):
+        if any(is_plain_class(type(v)) for v in values):
             return None
         key = (key_of_form(form), kinds)
         if key not in self.known and len(self.known) < _MOST_KINDS:
@@ -348,6 +348,13 @@ class Programs:
         except Exception as error:  # a mistake of the reader's: the function is traced as ever
             self.why = f"{type(error).__name__} while it was read: {error}"
         return None
+
+
+def _is_nested(a: Any) -> bool:
+    """Whether an argument is traced on several levels."""
+    if type(a) is GivenList:
+        return a.is_nested
+    return type(a) in TRACERS and is_tracer(a._value)
 
 
 def _has_short_lists(form: Any) -> bool:

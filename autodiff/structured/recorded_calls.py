@@ -22,6 +22,7 @@ from autodiff.structured.calls import (
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError
+from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
@@ -190,6 +191,8 @@ def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> b
     outside = program.outside(g)
     if program.hides_decisions or program.bound or outside is None:
         return False
+    if program.list_classes or any(type(x) is GivenList for x in (*leaves, *outside)):
+        return False  # the numbers of a list would be as many inputs, or outputs, of the step
     try:
         return program.is_machine_code((*map(bare, leaves), *outside))
     except Exception:  # the function's own: it is raised where the call is made

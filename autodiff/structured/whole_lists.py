@@ -19,7 +19,7 @@ from autodiff.structured.form.ir import Memory
 from autodiff.structured.form.kinds import FIXED, LIST, SCALARS, Kind, UnsupportedError
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import TRACERS, Tracer
+from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
 
 _DEEPEST = 5  # lists in lists
 _SEQUENCES = {list, tuple}
@@ -41,6 +41,8 @@ class GivenList:
         The numbers in it that are differentiated, as they are traced.
     tapes : list
         The tapes that traced numbers in it are on.
+    is_nested : bool
+        Whether a number is traced on several levels.
     size : int
         How many numbers there are.
     key : tuple
@@ -49,17 +51,9 @@ class GivenList:
     """
 
     __slots__ = (
-        "_places",
-        "_rows",
-        "classes",
-        "key",
-        "levels",
-        "own",
-        "plain",
-        "size",
-        "tapes",
-        "variables",
-    )
+        "_places", "_rows", "classes", "is_nested", "key", "levels", "own", "plain", "size",
+        "tapes", "variables",
+    )  # fmt: skip
 
     def __init__(self, levels: list[list], items: list) -> None:
         own = [xs for level in levels for xs in level]
@@ -69,7 +63,8 @@ class GivenList:
         kinds = set(map(type, items))
         traced = kinds & TRACERS
         numbers = [x for x in items if type(x) in TRACERS] if traced else []
-        classes = (kinds - traced) | {type(x._value) for x in numbers}
+        classes = (kinds - traced) | {type(bare(x)) for x in numbers}
+        self.is_nested = any(is_tracer(x._value) for x in numbers)
         self.tapes = list(
             {id(x._tape): x._tape for x in numbers if x._tape is not CONSTANT}.values()
         )
@@ -85,7 +80,7 @@ class GivenList:
         self.variables = [self._rows[i][j] for i, j in self._places]
         if numbers:
             for xs in self._rows:
-                xs[:] = [x._value if type(x) in TRACERS else x for x in xs]
+                xs[:] = list(map(bare, xs))
         for xs, row in zip(levels[-1], self._rows, strict=True):
             made[id(xs)] = row
         for level in reversed(levels[:-1]):
@@ -188,7 +183,7 @@ def whole_list(x: Any) -> GivenList | None:
     if not numbers <= _NUMBERS:
         return None
     if len(numbers) < len(kinds) and not all(
-        type(x._value) in _NUMBERS for x in items if type(x) in TRACERS
+        type(bare(x)) in _NUMBERS for x in items if type(x) in TRACERS
     ):
         return None
     return GivenList(levels, items)

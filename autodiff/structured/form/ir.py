@@ -335,9 +335,12 @@ class Items(tuple):
         Whether a variable of the user's holds the list: then a list that may grow is only a copy.
     is_given : bool
         Whether it is from outside of the function, or an argument.
+    origin : object
+        What two names for one have in common; None if it has no name, or may be several.
     """
 
     has_name = is_given = False
+    origin: Any = None
 
 
 class Record(tuple):
@@ -377,9 +380,12 @@ class Named(dict):
         Whether a variable of the user's holds the dict: then one in memory is only a copy.
     is_given : bool
         Whether it is from outside of the function, or an argument.
+    origin : object
+        What two names for one have in common; None if it has no name, or may be several.
     """
 
     has_name = is_given = False
+    origin: Any = None
 
     @property
     def kind(self) -> Kind:

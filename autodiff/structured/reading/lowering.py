@@ -175,8 +175,9 @@ class _Lowering(Parameters):
                 raise UnsupportedError("a list or dict as an attribute")
             self.program.returned = (self.program.returned, *held)
             self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
-        named = list(_named_in(self.program.returned))  # one may come twice
-        if not _can_be_returned(self.program.returned) or len(set(named)) < len(named):
+        named = list(_named_in(self.program.returned))
+        may_come_twice = len(named) > 1 and (None in named or len(set(named)) < len(named))
+        if not _can_be_returned(self.program.returned) or may_come_twice:
             raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
         self.program.body = self.body
@@ -190,6 +191,8 @@ class _Lowering(Parameters):
         for x in (*flat(self.program.returned), *given):
             for part in lists_of(x.memory):
                 self.check_records(part)
+                if part.root().is_copy:
+                    raise UnsupportedError("a list that is seen outside, and has another name")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
@@ -426,11 +429,11 @@ def _can_be_returned(x: Any) -> bool:
     return all(map(_can_be_returned, parts_of(x)))
 
 
-def _named_in(x: Any) -> Iterator[tuple]:
-    """Yield the parts of each list or dict in a result that a variable holds."""
+def _named_in(x: Any) -> Iterator[Any]:
+    """Yield the origin of each list or dict in a result that a variable holds."""
     if is_nest(x):
         if type(x) in _MUTABLE and x.has_name:
-            yield tuple(map(id, parts_of(x)))
+            yield x.origin
         for part in parts_of(x):
             yield from _named_in(part)
 

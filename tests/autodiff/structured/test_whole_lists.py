@@ -13,6 +13,7 @@ import pytest
 import autodiff
 from autodiff.structured import calls
 from autodiff.structured.whole_lists import whole_list
+from tests.helpers import define
 
 rng = np.random.default_rng(3)
 TABLE = [math.sin(i) for i in range(100)]
@@ -400,3 +401,86 @@ def test_what_is_taken_as_a_whole() -> None:
     assert rows is not None
     assert rows.size == 4
     assert rows.key == ((list, list), frozenset([float, int]), False)
+
+
+def test_compiled_functions_of_long_lists_run_as_they_are_written() -> None:
+    a, b = matrix(40, 40), matrix(40, 40)
+    loss = changed(product)
+    expected = autodiff.gradient(loss, a, b)
+    compiled = autodiff.compile(lambda a, b: autodiff.gradient(loss, a, b))
+    for _ in range(3):
+        np.testing.assert_allclose(flat(list(compiled(a, b))), flat(list(expected)), rtol=1e-9)
+    assert "its loops run from their source" in str(compiled.report())
+
+
+ALIASES = """
+def of_two_names(a):
+    def made(t):
+        own = [0.5, t]
+        for i in range(3):
+            t = t * own[1]
+        return own, own, t
+    p, q, t = made(a)
+    p[0] = 3.0 * a
+    return q[0] * t
+
+def put_in_and_returned(a):
+    def made(xs, t):
+        own = [t, 1.0]
+        xs[0] = own
+        for i in range(3):
+            t = t * own[0]
+        return own
+    rows = [[a, 2.0], [1.0, a]]
+    own = made(rows, a)
+    own[0] = 5.0 * a
+    return rows[0][0]
+
+def put_in_twice(a):
+    def made(xs, t):
+        own = [t, 1.0]
+        xs.append(own)
+        xs.append(own)
+        for i in range(3):
+            t = t * own[0]
+        return t
+    rows = [[a, 2.0]]
+    t = made(rows, a)
+    rows[1][0] = 5.0 * a
+    return rows[2][0] * t
+
+def row_of_an_argument(a):
+    def found(rows, t):
+        for i in range(3):
+            t = t * rows[0][0]
+        return rows[i % 2]
+    rows = [[a, 1.0], [a, 2.0]]
+    row = found(rows, a)
+    row[0] = 3.0 * a
+    return rows[0][0] * 2
+
+def chosen(a):
+    def made(t):
+        own, other = [t, 2.0], [1.0, t]
+        one = own
+        if t > 0.0:
+            one = other
+        for i in range(3):
+            t = t * own[0]
+        return other, one, t
+    p, q, t = made(a)
+    p[0] = 3.0 * a
+    return q[0] * t
+"""
+DERIVATIVES = {
+    "of_two_names": lambda a: 3 * 5 * a**4, "put_in_and_returned": lambda a: 5.0,
+    "row_of_an_argument": lambda a: 6.0,
+    "put_in_twice": lambda a: 5 * 5 * a**4, "chosen": lambda a: 3 * 5 * a**4,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DERIVATIVES)
+def test_a_list_that_has_two_names_outside(name: str) -> None:
+    f = define(ALIASES, "lists_with_two_names.py")[name]
+    for _ in range(3):
+        assert autodiff.gradient(f, 1.3) == pytest.approx(DERIVATIVES[name](1.3))

@@ -92,9 +92,7 @@ class Lists(Objects):
         if type(x) is Named:
             return self.dict_from(x)
         if isinstance(x, tuple) and type(x) is not Items:
-            x = Items(x)
-            x.has_name = True
-            return self.fixed(self.list_from(x))
+            return self.fixed(self.list_from(Items(x)))
         return self.list_from(x) if type(x) is Items else self.one(x)
 
     def check_copies(self) -> None:
