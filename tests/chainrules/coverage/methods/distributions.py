@@ -83,10 +83,8 @@ def reals(name):
 def continuous(name, distribution):
     """The sample calls of a continuous distribution."""
     given = reals(name)
+    x = LOC + SCALE * distribution.ppf(np.array([0.21, 0.43, 0.83]), *SHAPES.get(name, ()))
     q = np.array([0.21, 0.43, 0.83])
-    x = LOC + SCALE * distribution.ppf(q, *SHAPES.get(name, ()))
-    if name == "kstwo":  # where SciPy has formulas: between these its density is a difference
-        x = LOC + SCALE * np.array([0.08, 0.55, 0.7])
 
     def by_points(f, x, *parameters):
         *shapes, loc, scale = parameters
