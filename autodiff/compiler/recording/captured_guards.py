@@ -142,6 +142,11 @@ def dependencies(
     search = _Search()
     if _function_of(f) is None:  # an object: what it holds may change
         search.enter_constant(f, "the function")
+    own = _function_of(f)
+    while own is not None and is_foreign(own):
+        own = _function_of(getattr(own, "__wrapped__", None))
+    if own is not None:  # nobody looks it up, but it may have other defaults, or other code
+        search.found.append(Dependency(None, None, own, own.__name__))
     for x in (f, *given):
         search.enter(x)
     search.run()

@@ -344,7 +344,7 @@ class Items(tuple):
 
 
 class Record(tuple):
-    """A named tuple; each of the user's classes has a class of its own here.
+    """A named tuple; each of the user's classes has a class of its own here. Nobody changes it.
 
     Attributes
     ----------
@@ -353,6 +353,8 @@ class Record(tuple):
     """
 
     user_class: Callable[[], Any]
+    has_name = is_given = False
+    origin: Any = None
 
 
 class Instance(Record):

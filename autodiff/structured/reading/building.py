@@ -181,8 +181,8 @@ class Builder:
                 is_users = not name.startswith(_READ_ONCE)
                 form.has_name = is_users or _has_name(value) or _has_name(was)
                 form.is_given = any(getattr(x, "is_given", False) for x in (value, was))
-                if self.depth == scope.blocks:
-                    form.origin = getattr(value, "origin", None) or object()
+                is_one = self.depth == scope.blocks
+                form.origin = (getattr(value, "origin", None) or object()) if is_one else None
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             for part, x in zip(names, parts_of(value), strict=True):
