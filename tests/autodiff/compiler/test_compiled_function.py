@@ -217,24 +217,6 @@ def test_variants_are_bounded_and_the_least_recently_used_is_dropped():
     assert compiled(1) == 2.0
 
 
-def test_other_defaults_and_other_code():
-    def f(x, w=2.0, *, k=1.0):
-        return x * w * k
-
-    def with_more(x, w=2.0, *, k=1.0):
-        return x * w * k + 1.0
-
-    compiled, slope = autodiff.compile(f), autodiff.compile(autodiff.grad(f))
-    for _ in range(3):
-        assert (compiled(3.0), slope(3.0)) == (6.0, 2.0)
-    f.__defaults__ = (5.0,)
-    assert (compiled(3.0), slope(3.0)) == (15.0, 5.0)
-    f.__kwdefaults__["k"] = 7.0
-    assert (compiled(3.0), slope(3.0)) == (105.0, 35.0)
-    f.__code__ = with_more.__code__
-    assert (compiled(3.0), slope(3.0)) == (106.0, 35.0)
-
-
 def test_keyword_arguments_and_defaults():
     def f(x, scale=2.0, *, shift=0.0):
         return x * scale + shift

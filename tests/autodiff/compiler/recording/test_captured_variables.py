@@ -10,7 +10,7 @@ import sys
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient
+from autodiff import compile, grad, gradient
 
 X = np.array([0.3, -0.2, 0.9])
 RATE = 1.0
@@ -323,3 +323,21 @@ def test_an_array_of_elements_is_made_for_an_option():
     for _ in range(3):
         np.testing.assert_allclose(compiled(x), gradient(f, x), rtol=1e-12)
     assert compiled.eager_because is None
+
+
+def test_other_defaults_and_other_code():
+    def f(x, w=2.0, *, k=1.0):
+        return x * w * k
+
+    def with_more(x, w=2.0, *, k=1.0):
+        return x * w * k + 1.0
+
+    compiled, slope = compile(f), compile(grad(f))
+    for _ in range(3):
+        assert (compiled(3.0), slope(3.0)) == (6.0, 2.0)
+    f.__defaults__ = (5.0,)
+    assert (compiled(3.0), slope(3.0)) == (15.0, 5.0)
+    f.__kwdefaults__["k"] = 7.0
+    assert (compiled(3.0), slope(3.0)) == (105.0, 35.0)
+    f.__code__ = with_more.__code__
+    assert (compiled(3.0), slope(3.0)) == (106.0, 35.0)
