@@ -36,12 +36,12 @@ from autodiff.structured.forms import KNOWN, PLAIN, Taken, key_of_form, nest_of
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
-from autodiff.structured.whole_lists import GivenList
+from autodiff.structured.whole_lists import GivenList, as_constant
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
-from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
+from autodiff.trace.tracer import TRACERS, bare, is_tracer
 from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.rule import Rule, name_of
@@ -482,11 +482,7 @@ def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
         if type(x) is GivenList:
             x.forget()
     parts = [
-        _constant(y) if same is None else args[same]  # an argument that is returned is itself
+        as_constant(y) if same is None else args[same]  # an argument that is returned is itself
         for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
     ]
     return nest_of(program.returned, iter(parts), [])
-
-
-def _constant(x: Any) -> Any:
-    return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x

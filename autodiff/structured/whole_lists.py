@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
+from autodiff.dispatch.call import is_differentiable
 from autodiff.structured.form.ir import Memory
 from autodiff.structured.form.kinds import FIXED, LIST, SCALARS, Kind, UnsupportedError
 from autodiff.structured.runtime_calls import ChangedError
@@ -43,23 +44,20 @@ class GivenList:
         The tapes that traced numbers in it are on.
     is_nested : bool
         Whether a number is traced on several levels.
-    size : int
-        How many numbers there are.
     key : tuple
         What a program is made for: lists or tuples, from the outermost to the innermost; of which
         classes the numbers are; and whether some are differentiated.
     """
 
     __slots__ = (
-        "_places", "_rows", "classes", "is_nested", "key", "levels", "own", "plain", "size",
-        "tapes", "variables",
+        "_places", "_rows", "classes", "is_nested", "key", "levels", "own", "plain", "tapes",
+        "variables",
     )  # fmt: skip
 
     def __init__(self, levels: list[list], items: list) -> None:
         own = [xs for level in levels for xs in level]
         self.own = own
         self.levels = [k for k, level in enumerate(levels) for _ in level]
-        self.size = len(items)
         kinds = set(map(type, items))
         traced = kinds & TRACERS
         numbers = [x for x in items if type(x) in TRACERS] if traced else []
@@ -306,7 +304,7 @@ class ListOutputs:
             seen.update(map(id, self.rows[k]))
             for x in [x for xs in self.rows[k] for x in xs if type(x) not in _SEQUENCES]:
                 self.flat.append(x)
-                self.is_active.append(is_active[k] and _is_inexact(x))
+                self.is_active.append(is_active[k] and is_differentiable(x))
 
     def _taken(self, flat: Iterable) -> tuple[list, dict[int, list]]:
         """Return what stands for numbers and arrays; of lists, what stands for their items."""
@@ -349,7 +347,7 @@ class ListOutputs:
             cls, *inner = classes
             if cls is list:
                 made.setdefault(id(xs), [])
-            new = [one(x, tuple(inner)) if type(x) in _SEQUENCES else _constant(x) for x in parts]
+            new = [one(x, tuple(inner)) if type(x) in _SEQUENCES else as_constant(x) for x in parts]
             if cls is tuple:
                 made.setdefault(id(xs), tuple(new))
             elif not _is_as_before(xs, copies.before.get(id(xs))):
@@ -385,11 +383,6 @@ def check_apart(outs: list, given: Iterable) -> None:
         last[is_out] = max(last[is_out], end)
 
 
-def _is_inexact(x: Any) -> bool:
-    kind = x.dtype.kind if isinstance(x, (np.ndarray, np.generic)) else None
-    return isinstance(x, (float, complex)) if kind is None else kind in "fc"
-
-
 def _is_as_before(xs: list, before: tuple | None) -> bool:
     """Whether the floats or lists in a list are those that were in it before."""
     return (
@@ -400,7 +393,8 @@ def _is_as_before(xs: list, before: tuple | None) -> bool:
     )
 
 
-def _constant(x: Any) -> Any:
+def as_constant(x: Any) -> Any:
+    """Return an output that does not depend on the variables, as the user's code is given it."""
     return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
 
 

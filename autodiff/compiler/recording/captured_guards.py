@@ -140,9 +140,9 @@ def dependencies(
     the user's classes that some function names, and in the functions among the arguments `given`.
     """
     search = _Search()
-    if _function_of(f) is None:  # an object: what it holds may change
-        search.enter_constant(f, "the function")
     own = _function_of(f)
+    if own is None:  # an object: what it holds may change
+        search.enter_constant(f, "the function")
     while own is not None and is_foreign(own):
         own = _function_of(getattr(own, "__wrapped__", None))
     if own is not None:  # nobody looks it up, but it may have other defaults, or other code

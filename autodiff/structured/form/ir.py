@@ -326,13 +326,13 @@ class Program:
         self.bound: list[tuple[int, str]] = []
 
 
-class Items(tuple):
-    """What a list displays: its items are known one by one, and nobody changes them.
+class OnePerPart:
+    """What has a variable for each part, and which nobody changes.
 
     Attributes
     ----------
     has_name : bool
-        Whether a variable of the user's holds the list: then a list that may grow is only a copy.
+        Whether a variable of the user's holds it: then a list or dict in memory is only a copy.
     is_given : bool
         Whether it is from outside of the function, or an argument.
     origin : object
@@ -343,8 +343,12 @@ class Items(tuple):
     origin: Any = None
 
 
-class Record(tuple):
-    """A named tuple; each of the user's classes has a class of its own here. Nobody changes it.
+class Items(OnePerPart, tuple):
+    """What a list displays: its items are known one by one."""
+
+
+class Record(OnePerPart, tuple):
+    """A named tuple; each of the user's classes has a class of its own here.
 
     Attributes
     ----------
@@ -353,8 +357,6 @@ class Record(tuple):
     """
 
     user_class: Callable[[], Any]
-    has_name = is_given = False
-    origin: Any = None
 
 
 class Instance(Record):
@@ -373,21 +375,8 @@ class Columns(tuple):
     """A list of tuples that may grow: a list for each of their parts."""
 
 
-class Named(dict):
-    """A dict whose keys are known texts, and which nobody changes.
-
-    Attributes
-    ----------
-    has_name : bool
-        Whether a variable of the user's holds the dict: then one in memory is only a copy.
-    is_given : bool
-        Whether it is from outside of the function, or an argument.
-    origin : object
-        What two names for one have in common; None if it has no name, or may be several.
-    """
-
-    has_name = is_given = False
-    origin: Any = None
+class Named(OnePerPart, dict):
+    """A dict whose keys are known texts."""
 
     @property
     def kind(self) -> Kind:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
-from autodiff.structured.native.lists import Lists
+from autodiff.structured.native.containers.lists import Lists
 from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
 from autodiff.structured.writing.rules.calls_without_rules import subscripts_of
 from chainrules_core.rules import name_of

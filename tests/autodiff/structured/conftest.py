@@ -11,6 +11,7 @@ import pytest
 import autodiff
 from autodiff.structured import calls
 from autodiff.structured.runtime import Structured
+from tests.helpers import check_gradient
 
 
 @pytest.fixture(autouse=True)
@@ -56,6 +57,19 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(calls.Run, "__init__", noted)
     return made
+
+
+@pytest.fixture
+def check_sweep(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable:
+    """Compare the gradient by the sweep of a program with differences; it may not be traced."""
+
+    def check(f: Callable, x: np.ndarray) -> None:
+        with monkeypatch.context() as m:
+            m.delattr(calls.Run, "traced")
+            check_gradient(f, x)
+        assert f.__name__ in runs
+
+    return check
 
 
 @pytest.fixture

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.containers.records import Records, width_of_item
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PTR, TYPES, constant, element_of
 from autodiff.structured.native.numbers.comparisons import joined_tags, tag_of
-from autodiff.structured.native.records import Records, width_of_item
 from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,

@@ -1,0 +1,1 @@
+"""What machine code does with lists, queues, and dicts with known keys."""
