@@ -38,6 +38,7 @@ from autodiff.structured.writing.sweep.slopes import (
     writer_of_calls,
 )
 from autodiff.structured.writing.sweep.strided_parts import strided_part
+from chainrules_core.authoring import contraction
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 
@@ -200,7 +201,7 @@ def _by_einsum(s: Any, op: Op, g: str) -> bool:
     terms = []
     for j, way in zip(wanted, ways, strict=True):
         others = [e.need(a) for i, a in enumerate(op.args) if i not in (0, j)]
-        terms.append(f"{e.constants.name(np.einsum)}({', '.join([repr(way), g, *others])})")
+        terms.append(f"{e.constants.name(contraction)}({', '.join([repr(way), g, *others])})")
     for k, term in enumerate(terms[:-1]):  # before anything is added
         s.out.add(f"p{k} = {term}")
         terms[k] = f"p{k}"
