@@ -80,7 +80,7 @@ from autodiff.structured.runtime_calls import (
     zeros_along,
 )
 from autodiff.structured.writing.rules.calls_without_rules import JOINS
-from chainrules_core.authoring import contraction
+from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of
 
 _INT = Kind(frozenset([int]))

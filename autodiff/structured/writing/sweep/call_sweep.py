@@ -38,9 +38,9 @@ from autodiff.structured.writing.sweep.slopes import (
     writer_of_calls,
 )
 from autodiff.structured.writing.sweep.strided_parts import strided_part
-from chainrules_core.authoring import contraction
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
+from chainrules_core.operations.contraction import contraction
 
 _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
