@@ -162,6 +162,10 @@ class _Lowering(Parameters):
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
+        if len(form) > len(parameters_of(node)):  # what it has captured comes first
+            own, *form = form
+            outer = self._given_function(own, leaves, known_args).scope
+            self.scope = Scope(function, 0, outer, self.scope.locals)
         if node.args.vararg or node.args.kwarg:
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
