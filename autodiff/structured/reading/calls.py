@@ -90,7 +90,7 @@ class Calls(Sequences):
             found = self._of_owner(owner, node, node.func.attr)
             if found is not NotImplemented:
                 return found
-            owner = self.one(owner)
+            owner = self.as_value(owner)
             if owner.kind.is_array:
                 f = method_of_array(owner.kind, node.func.attr)
                 own = [owner]

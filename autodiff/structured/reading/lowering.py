@@ -35,6 +35,7 @@ from autodiff.structured.form.kinds import (
     UNKNOWN,
     InMemoryError,
     Kind,
+    ListInMemoryError,
     MadeInLoopError,
     ManyKindsError,
     UnboundError,
@@ -43,6 +44,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
+from autodiff.structured.reading.containers.lists import check_copied
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -55,11 +57,7 @@ from autodiff.structured.reading.jumps import (
 from autodiff.structured.reading.libraries import by_others, python_functions
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
-from autodiff.structured.reading.scopes import (
-    Attributes,
-    LocalFunction,
-    Scope,
-)
+from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
     from autodiff.structured.whole_lists import GivenList
@@ -97,36 +95,36 @@ def lower(
     parted: set = set()
     of_values: set[type] = set()  # classes
     in_memory: set[type] = set()
+    displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
     while True:
         reading = _Lowering(with_turns, parted, returns)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
-        reading.given_lists = lists
+        reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnboundError as error:
             if error.loop is None or error.loop in with_turns:
                 raise
             with_turns.add(error.loop)
-            continue
+        except ListInMemoryError as error:
+            if error.places <= displayed:
+                raise
+            displayed |= error.places
         except MadeInLoopError as error:
             of_values.add(error.cls)
-            continue
         except InMemoryError as error:
             of_values.discard(error.cls)
             in_memory.add(error.cls)
-            continue
         except ManyKindsError as error:
             if error.loop is None:
                 raise
             parted.add(error.loop)
-            continue
-        if not reading.calls_itself:
-            return lowered
-        found = _kind_returned(lowered.program)
-        if found == returns:
-            return lowered
-        returns = found if returns is None else join(returns, found)
+        else:
+            found = _kind_returned(lowered.program) if reading.calls_itself else returns
+            if found == returns:
+                return lowered
+            returns = found if returns is None else join(returns, found)  # type: ignore[arg-type]
 
 
 class Lowered:
@@ -164,11 +162,15 @@ class _Lowering(Parameters):
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
+        if len(form) > len(parameters_of(node)):  # what it has captured comes first
+            own, *form = form
+            outer = self._given_function(own, leaves, known_args).scope
+            self.scope = Scope(function, 0, outer, self.scope.locals)
         if node.args.vararg or node.args.kwarg:
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
-        self.program.returned = self._statements_of(_statements(node))
+        self.program.returned = self._statements_of(node)
         if self.bound_attributes:
             held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
             if not all(type(x) in (Value, tuple) for x in held):
@@ -176,8 +178,11 @@ class _Lowering(Parameters):
             self.program.returned = (self.program.returned, *held)
             self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
         named = list(_named_in(self.program.returned))
-        may_come_twice = len(named) > 1 and (None in named or len(set(named)) < len(named))
-        if not _can_be_returned(self.program.returned) or may_come_twice:
+        origins = {x.origin for x in named}
+        if len(named) > 1 and (None in origins or len(origins) < len(named)):
+            places = {place for x in named for place in x.places}
+            raise ListInMemoryError("a list or dict that may come twice in a result", places)
+        if not _can_be_returned(self.program.returned):
             raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
         self.program.body = self.body
@@ -191,8 +196,7 @@ class _Lowering(Parameters):
         for x in (*flat(self.program.returned), *given):
             for part in lists_of(x.memory):
                 self.check_records(part)
-                if part.root().is_copy:
-                    raise UnsupportedError("a list that is seen outside, and has another name")
+                check_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
@@ -266,7 +270,7 @@ class _Lowering(Parameters):
         try:
             for name in parameters:
                 self.bind(name, given[name])
-            return self._statements_of(_statements(node))
+            return self._statements_of(node)
         finally:
             self.scope = caller
             self.calling.pop()
@@ -365,8 +369,11 @@ class _Lowering(Parameters):
         held = {name: self.held(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
-    def _statements_of(self, body: list[ast.stmt]) -> Any:
+    def _statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
         """Read the statements of a function; return what it returns."""
+        if yields(node) and not (self.takers and self.takers[-1][0] is node):
+            raise UnsupportedError("a generator that no loop goes over")
+        body = _statements(node)
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
@@ -430,10 +437,10 @@ def _can_be_returned(x: Any) -> bool:
 
 
 def _named_in(x: Any) -> Iterator[Any]:
-    """Yield the origin of each list or dict in a result that a variable holds."""
+    """Yield each list or dict in a result that a variable holds, known part by part."""
     if is_nest(x):
         if type(x) in _MUTABLE and x.has_name:
-            yield x.origin
+            yield x
         for part in parts_of(x):
             yield from _named_in(part)
 

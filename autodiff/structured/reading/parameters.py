@@ -84,11 +84,12 @@ class Parameters(Statements):
     def _given_function(
         self, form: Captured, leaves: Iterator, known_args: dict
     ) -> LocalFunction:  # fmt: skip
-        """Return a function that is an argument: what it has captured are variables around it."""
+        """Return a function that is given: what it has captured are variables around it."""
         node = self.definition_of(form.function, form.code)
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Nonlocal)]
-        if not form.keys().isdisjoint(name for part in parts for name in part.names):
-            raise UnsupportedError("an argument that is a function, and binds what it has captured")
+        names = {name for part in parts for name in part.names}
+        if not names.isdisjoint(form.code.co_freevars):
+            raise UnsupportedError("a function that binds what it has captured")
         scope = Scope(form.function, self.scope.depth + 1)
         scope.locals = frozenset(form)
         outer, self.scope = self.scope, scope
