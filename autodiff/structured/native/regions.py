@@ -13,8 +13,8 @@ from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.containers import given_lists
 from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
+from autodiff.structured.native.containers import given_lists
 from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
@@ -136,10 +136,10 @@ class Native:
         """
         program, names = self.emitter.program, self.names
         for v in self.emitter.outputs:
-            if v.kind.has_items:
+            if v.kind.has_items and v.memory is not None:
                 given_lists.check_numbers(names.contents(v.kind, v.memory.root()))
         for k, slot in enumerate(program.parameters):
-            if slot.kind is not None and slot.kind.is_list:
+            if slot.kind is not None and slot.kind.is_list and slot.memory is not None:
                 self.given_lists[k] = names.contents(slot.kind, slot.memory.root())
                 given_lists.check_numbers(self.given_lists[k])
 

@@ -46,14 +46,14 @@ class Held(int):
     lists : list of tuple
         Of a list that was given: the lists of Python that it was made of, each once, and of what
         they are; itself first.
-    copies : list of list, optional
+    copies : list of list
         Of one that may be changed: what these become.
     """
 
     items: Items
     owner: Any = None
     lists: Sequence[tuple[list, Items]] = ()
-    copies: list[list] | None = None
+    copies: Sequence[list] = ()
 
     def places(self) -> Iterator[tuple[int, Items]]:
         """Yield where each list of a list that was given is, and of what it is."""
@@ -66,7 +66,7 @@ class States:
 
     def __init__(self, x: Held) -> None:
         self.list = x
-        self.copies: Any = x.copies
+        self.copies = x.copies
         made = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
         self.before = [tuple([made.get(id(item), item) for item in xs]) for xs, _ in x.lists]
 
@@ -110,13 +110,14 @@ def given(x: list, items: Items) -> Held:
     places = {id(xs): k for k, (xs, _) in enumerate(lists)}
     inside = [places[id(part)] for xs, _ in lists[:n_outer] for part in xs]
     numbers = _as_words(list(chain.from_iterable(level)), own.kind)
-    made = _placed(lengths, n_outer, np.array(inside, np.int64), numbers)
+    made = _placed((lengths, n_outer, np.array(inside, np.int64)), numbers)
     made.items, made.lists = items, lists
     return made
 
 
-def _placed(lengths: np.ndarray, n_outer: int, inside: np.ndarray, numbers: np.ndarray) -> Held:
-    """Return lists of such lengths: those that hold lists come first, `inside` says which."""
+def _placed(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> Held:
+    """Return lists of such lengths; the first ones hold lists, and it is said which these are."""
+    lengths, n_outer, inside = form
     words = np.zeros((len(lengths), WORDS), np.int64)
     words[:, 1] = words[:, 2] = lengths
     starts = np.cumsum(lengths) - lengths
@@ -125,7 +126,7 @@ def _placed(lengths: np.ndarray, n_outer: int, inside: np.ndarray, numbers: np.n
     words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inside))
     made = Held(_address(words))
-    made.owner = words, table, numbers, (lengths, n_outer, inside)
+    made.owner = words, table, numbers, form
     return made
 
 
@@ -171,7 +172,7 @@ class Reading:
     def __init__(self, lists: Iterable[Held] = ()) -> None:
         self.known: dict[int, list] = {}
         for x in lists:
-            own = [xs for xs, _ in x.lists] if x.copies is None else x.copies
+            own = x.copies or [xs for xs, _ in x.lists]
             self.known |= {place: xs for (place, _), xs in zip(x.places(), own, strict=True)}
 
     def read(self, x: Any) -> Any:
@@ -199,19 +200,23 @@ class Reading:
 
 def _words_at(address: int, n: int) -> np.ndarray:
     """Return words of memory, as a view."""
-    return np.frombuffer((ctypes.c_int64 * n).from_address(address), np.int64)
+    memory: Any = (ctypes.c_int64 * n).from_address(address)
+    return np.frombuffer(memory, np.int64)
 
 
 def _numbers_at(address: int, n: int, kind: Kind) -> list:
     letter, tagged = letter_of(kind), has_tag(kind)
-    words = _words_at(address, n * (width_of(kind) + tagged)).reshape(n, -1)
-    parts = words[:, : width_of(kind)].copy()
+    width = width_of(kind)
+    words = _words_at(address, n * (width + tagged)).reshape(n, width + tagged)
+    parts = words[:, :width].copy()
     if letter not in "ib":
         parts = parts.view(np.complex128 if letter in PARTS else np.float64)
     found = parts.reshape(n).tolist()
     if tagged:
         pairs = zip(found, words[:, -1].tolist(), strict=True)
-        return [CLASSES[t](x.real if letter in PARTS > t & COMPLEX_TAG else x) for x, t in pairs]
+        return [
+            CLASSES[t](x.real if letter in PARTS and not t & COMPLEX_TAG else x) for x, t in pairs
+        ]
     (cls,) = kind.classes
     return found if cls in (int, float, complex) else list(map(cls, found))
 
@@ -221,7 +226,7 @@ def _numbers_at(address: int, n: int, kind: Kind) -> list:
 
 def _copied_lists(x: Held) -> Held:
     """Note that a list that was given may be changed: it is a copy."""
-    if x.copies is None:
+    if not x.copies:
         x.copies = [[] for _ in x.lists]
     return x
 
@@ -241,7 +246,7 @@ def _zeros_in(x: Held) -> Held:
     _, _, numbers, form = x.owner
     kinds = {id(items): of_cotangents(items) for _, items in x.lists}
     own = kinds[id(x.lists[-1][1])]
-    made = _placed(*form, np.zeros((len(numbers), width_of(own.kind)), np.int64))
+    made = _placed(form, np.zeros((len(numbers), width_of(own.kind)), np.int64))
     made.items, made.lists = kinds[id(x.items)], [(xs, kinds[id(own)]) for xs, own in x.lists]
     return made
 
