@@ -29,7 +29,7 @@ from autodiff.structured.native.llvm.code import (
     exceptions,
 )
 from autodiff.structured.native.llvm.machine import Compiled
-from autodiff.structured.native.llvm.memory import Tape
+from autodiff.structured.native.llvm.memory import Tape, array_at
 from autodiff.structured.native.names import Names
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.statements import Statements
@@ -340,16 +340,16 @@ class _Results:
     scope : dict
         What these find by name.
     are_arrays : bool
-        Whether there are arrays among them: these may lie in the memory of arguments.
+        Whether there are arrays or lists among them: these may lie in the memory of arguments.
     """
 
     def __init__(self, part: Part) -> None:
         kinds = [part.kinds[x] for x in part.results]
-        self.are_arrays = any(kind.is_array for kind in kinds)
+        self.are_arrays = any(kind.has_memory for kind in kinds)
         self.fields: list[tuple[str, Any]] = []
         self.texts: list[str] = []
         self.scope: dict[str, Any] = {
-            "array_at": _array_at, "number_of": _number_of, "list_at": held,
+            "array_at": array_at, "number_of": _number_of, "list_at": held,
         }  # fmt: skip
         for x, kind in zip(part.results, kinds, strict=True):
             self._add(kind, part.lists.get(x))
@@ -363,10 +363,10 @@ class _Results:
         own = f"kind{len(self.fields)}"
         if kind.has_items:
             self.scope[own] = items
-            self.texts.append(f"list_at({own}, {self._word(ctypes.c_int64)})")
+            self.texts.append(f"list_at({own}, {self._word(ctypes.c_int64)}, (tape, held))")
             return
         if kind.is_array:
-            self.scope[own] = kind
+            self.scope[own] = kind.dtype
             address = self._word(ctypes.c_int64)
             shape, strides = (
                 "".join(f"{self._word(ctypes.c_int64)}, " for _ in range(kind.ndim))
@@ -394,24 +394,6 @@ class _Results:
 def _number_of(tag: int, *parts: float) -> Any:
     """Return a number of the class that a tag says."""
     return CLASSES[tag](complex(*parts) if tag & COMPLEX_TAG else parts[0])
-
-
-class _Memory:
-    """Where an array is, for NumPy; what owns the memory lives as long."""
-
-    def __init__(self, interface: dict[str, Any], owner: tuple) -> None:
-        self.__array_interface__ = interface
-        self.owner = owner
-
-
-def _array_at(kind: Kind, address: int, shape: tuple, strides: tuple, owner: tuple) -> np.ndarray:
-    """Return the array at an address, in memory of the run or of an argument."""
-    dtype: Any = kind.dtype
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    interface = {"version": 3, "typestr": dtype.str, "data": (address, False),
-                 "shape": shape, "strides": strides}  # fmt: skip
-    return np.asarray(_Memory(interface, owner))
 
 
 def is_readable() -> bool:

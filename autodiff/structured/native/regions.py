@@ -132,16 +132,16 @@ class Native:
         Raises
         ------
         UnsupportedError
-            If there is something else in them than numbers.
+            If there is something else in them than numbers, or arrays in results.
         """
         program, names = self.emitter.program, self.names
         for v in self.emitter.outputs:
             if v.kind.has_items and v.memory is not None:
-                given_lists.check_numbers(names.contents(v.kind, v.memory.root()))
+                given_lists.check_items(names.contents(v.kind, v.memory.root()), is_result=True)
         for k, slot in enumerate(program.parameters):
             if slot.kind is not None and slot.kind.is_list and slot.memory is not None:
                 self.given_lists[k] = names.contents(slot.kind, slot.memory.root())
-                given_lists.check_numbers(self.given_lists[k])
+                given_lists.check_items(self.given_lists[k], is_result=False)
 
     def functions(self, forward: Callable, backward: Callable) -> tuple[Callable, Callable]:
         """Return what runs both functions of the source."""

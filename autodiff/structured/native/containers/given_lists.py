@@ -16,6 +16,7 @@ import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm.code import PARTS
+from autodiff.structured.native.llvm.memory import array_at
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.values import (
     CLASSES,
@@ -30,6 +31,7 @@ from autodiff.structured.native.values import (
     width_of,
 )
 from autodiff.structured.runtime_calls import SteppedAsideError
+from autodiff.structured.whole_lists import check_apart
 
 WORDS = 5  # of a list: see `Lists`
 
@@ -43,6 +45,8 @@ class Held(int):
         Of what it is.
     owner : Any
         What keeps the memory.
+    is_restored : bool
+        Whether the sweep writes into the arrays in it, so that others get copies.
     lists : list of tuple
         Of a list that was given: the lists of Python that it was made of, each once, and of what
         they are; itself first.
@@ -52,6 +56,7 @@ class Held(int):
 
     items: Items
     owner: Any = None
+    is_restored = False
     lists: Sequence[tuple[list, Items]] = ()
     copies: Sequence[list] = ()
 
@@ -71,15 +76,15 @@ class States:
         self.before = [tuple([made.get(id(item), item) for item in xs]) for xs, _ in x.lists]
 
 
-def held(items: Any, address: int) -> Held:
+def held(items: Any, address: int, owner: Any) -> Held:
     """Return the list at an address."""
     made = Held(address)
-    made.items = items
+    made.items, made.owner = items, owner
     return made
 
 
-def check_numbers(items: Items | Fields) -> None:
-    """Check that numbers, or lists of such, are in a list.
+def check_items(items: Items | Fields, is_result: bool) -> None:
+    """Check that numbers, or lists of such, are in a list; in a result, arrays may be.
 
     Raises
     ------
@@ -88,6 +93,8 @@ def check_numbers(items: Items | Fields) -> None:
     """
     while isinstance(items, Items) and items.inner is not None:
         items = items.inner
+    if is_result and isinstance(items, Items) and items.kind.is_array:
+        return
     if not isinstance(items, Items) or not items.kind.is_scalar:
         raise UnsupportedError("a list of other things than numbers handed to machine code")
     letter_of(items.kind)
@@ -167,10 +174,16 @@ class Reading:
     ----------
     lists : iterable of Held
         Those that were given: what lies at their addresses is these lists, or their copies.
+
+    Attributes
+    ----------
+    arrays : list of ndarray
+        Those that were read: they lie in the memory of the run.
     """
 
     def __init__(self, lists: Iterable[Held] = ()) -> None:
         self.known: dict[int, list] = {}
+        self.arrays: list[np.ndarray] = []
         for x in lists:
             own = x.copies or [xs for xs, _ in x.lists]
             self.known |= {place: xs for (place, _), xs in zip(x.places(), own, strict=True)}
@@ -178,30 +191,41 @@ class Reading:
     def read(self, x: Any) -> Any:
         """Return a list, or the states of one, as lists of Python; anything else as it is."""
         if type(x) is Held:
-            return self._at(x, x.items)
+            return self._at(x, x.items, x)
         if type(x) is not States:
             return x
         for copy, (place, items) in zip(x.copies, x.list.places(), strict=True):
-            copy[:] = self._items_at(place, items)
+            copy[:] = self._items_at(place, items, x.list)
         return list(zip(x.copies, x.before, strict=True))
 
-    def _at(self, address: int, items: Any) -> list:
+    def _at(self, address: int, items: Any, of: Held) -> list:
         if address not in self.known:
             made = self.known[int(address)] = list[Any]()
-            made += self._items_at(address, items)
+            made += self._items_at(address, items, of)
         return self.known[address]
 
-    def _items_at(self, address: int, items: Items) -> list:
+    def _items_at(self, address: int, items: Items, of: Held) -> list:
         data, n = _words_at(address, 2).tolist()
-        if items.inner is None:
+        if items.inner is not None:
+            return [self._at(place, items.inner, of) for place in _words_at(data, n).tolist()]
+        if not items.kind.is_array:
             return _numbers_at(data, n, items.kind)
-        return [self._at(place, items.inner) for place in _words_at(data, n).tolist()]
+        found = _arrays_at(data, n, items.kind, of.owner)
+        self.arrays += found
+        return [x.copy("K") for x in found] if of.is_restored else found
 
 
 def _words_at(address: int, n: int) -> np.ndarray:
     """Return words of memory, as a view."""
     memory: Any = (ctypes.c_int64 * n).from_address(address)
     return np.frombuffer(memory, np.int64)
+
+
+def _arrays_at(address: int, n: int, kind: Kind, owner: Any) -> list[np.ndarray]:
+    words = _words_at(address, n * width_of(kind)).reshape(n, width_of(kind)).tolist()
+    ndim = kind.ndim
+    return [array_at(kind.dtype, x[0], tuple(x[1 : 1 + ndim]), tuple(x[1 + ndim :]), owner)
+            for x in words]  # fmt: skip
 
 
 def _numbers_at(address: int, n: int, kind: Kind) -> list:
@@ -225,14 +249,14 @@ def _numbers_at(address: int, n: int, kind: Kind) -> list:
 
 
 def _copied_lists(x: Held) -> Held:
-    """Note that a list that was given may be changed: it is a copy."""
-    if not x.copies:
-        x.copies = [[] for _ in x.lists]
+    """Note that a list that was given, which is a copy, may be changed; or that arrays may."""
+    x.is_restored = not x.lists
+    x.copies = x.copies or [[] for _ in x.lists]
     return x
 
 
 def _lists_in(x: Held) -> list[Held]:
-    return [held(items, place) for place, items in x.places()]
+    return [held(items, place, x) for place, items in x.places()]
 
 
 def _zeros_in(x: Held) -> Held:
@@ -263,7 +287,12 @@ def _add_in(shadow: Any, seed: Any) -> None:
     items = shadow.items
     if items.inner is not None:
         for place, own in zip(_words_at(data, n).tolist(), seed, strict=True):
-            _add_in(held(items.inner, place), own)
+            _add_in(held(items.inner, place, shadow), own)
+        return
+    if items.kind.is_array:
+        for x, own in zip(_arrays_at(data, n, items.kind, shadow), seed, strict=True):
+            if own is not None:
+                x += own
         return
     dtype = np.complex128 if letter_of(items.kind) in PARTS else np.float64
     numbers = _words_at(data, n * width_of(items.kind)).view(dtype)
@@ -289,7 +318,9 @@ def with_lists(forward: Callable, backward: Callable, kinds: dict[int, Items]) -
             args[k] = given(args[k], items)
         outs, frame, tape = forward(*args)
         reading = Reading([args[k] for k in kinds])
-        return tuple(map(reading.read, outs)), frame, tape
+        results = tuple(map(reading.read, outs))
+        check_apart(reading.arrays, ())
+        return results, frame, tape
 
     def backward_of_lists(*left: Any) -> tuple:
         return tuple(map(Reading().read, backward(*left)))

@@ -261,6 +261,105 @@ def test_a_list_given_twice(machine: Callable, runs: list[str]) -> None:
     assert "moved" not in runs  # one of two names is written to
 
 
+def states(x, n):
+    out = []
+    for i in range(n):
+        x = np.sin(x) + 0.1 * i
+        out.append(x)
+    return out
+
+
+def changed_in_place(x, n):
+    out = []
+    for _ in range(n):
+        y = x * 1.0
+        y[0] = y[0] * y[1]
+        y[1:] += y[0] * 0.1
+        x = y * 0.9
+        out.append(y)
+    return out
+
+
+def written_later(x, n):
+    out, v = [], np.zeros(3)
+    for i in range(n):
+        v[i % 3] += x[i % 3] ** 2 * v[(i + 1) % 3] + x[0]
+        out.append(v.copy())
+    for i in range(n):
+        out[i][0] *= out[i][1]
+    return out
+
+
+def lists_of_vectors(x, n):
+    out = []
+    for i in range(n):
+        row = []
+        for k in range(i):
+            row.append(x * k * i)
+        out.append(row)
+    return out, [x[0]], x * 2
+
+
+def complex_states(x, n):
+    out, z = [], x * (1.0 + 2.0j)
+    for _ in range(n):
+        z = z * z * 0.3
+        out.append(z)
+    return out
+
+
+def no_states(x, n):
+    out = []
+    for i in range(n):
+        if x[0] > 5:
+            out.append(x * i)
+    return out
+
+
+def vectors_in_two_places(x, n):
+    out = []
+    for i in range(n):
+        y = x * i
+        out.append(y)
+        out.append(y)
+    return out
+
+
+ARRAYS = [states, changed_in_place, written_later, lists_of_vectors, complex_states, no_states]
+
+
+@pytest.mark.parametrize("f", [*ARRAYS, vectors_in_two_places])
+def test_lists_of_arrays_as_results(
+    f: Callable, programs: list[Structured], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def total(r):
+        if isinstance(r, (list, tuple)):
+            return sum(total(y) * (1.0 + 0.1 * j) for j, y in enumerate(r))
+        return np.sum(np.abs(r) ** 2)
+
+    def loss(x):
+        r = f(x, 8)
+        if f in (states, changed_in_place, vectors_in_two_places):
+            r[2][0] *= 2.0  # they are the user's
+            r[3] *= 1.5
+        return total(r) + total(x)
+
+    for x in (np.array([0.3, 0.7, -0.2]), np.array([0.3, 0.7, -0.2], np.float32)):
+        monkeypatch.setattr(Settings, "enabled", False)
+        expected = value_and_gradient(loss, x)
+        monkeypatch.setattr(Settings, "enabled", True)
+        for _ in range(3):
+            found = value_and_gradient(loss, x)
+            rtol = 1e-11 if x.dtype == np.float64 else 1e-4
+            np.testing.assert_allclose(found[0], expected[0], rtol=rtol)
+            np.testing.assert_allclose(found[1], expected[1], rtol=rtol)
+            assert found[1].dtype == x.dtype
+    if f in (states, changed_in_place, written_later):
+        program = next(p for p in programs if p.name == f.__name__)
+        assert program.native is not None
+        assert not program.native.why
+
+
 def test_sums_of_integers(machine: Callable) -> None:
     def counted(rows, t):
         s = 0
