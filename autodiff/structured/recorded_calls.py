@@ -18,6 +18,7 @@ from autodiff.structured.calls import (
     can_run,
     recorded,
     shares_what_it_writes,
+    variables_of,
 )
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
@@ -84,11 +85,16 @@ class Unrolled:
 class Forward:
     """The step that runs a program: it gives what the program returns, and the run."""
 
-    def __init__(self, program: Structured, g: types.FunctionType, body: Callable, form: tuple):
+    def __init__(
+        self, program: Structured, g: types.FunctionType, body: Callable, form: tuple,
+        leaves: tuple,
+    ) -> None:  # fmt: skip
         self.program = program
         self.g = g
         self.body = body
         self.form = form
+        self.lists = {i: a for i, a in enumerate(leaves) if type(a) is GivenList}
+        self.returned: tuple | None = None  # the form of the lists that are returned
         self.__name__ = program.name
 
     def __call__(self, *values: Any) -> tuple:
@@ -96,10 +102,16 @@ class Forward:
         outside = self.program.outside(self.g)
         if outside is None:
             raise ChangedError("what the function reads has changed")
-        given = (*values, *outside)
+        given = (*[self.lists[i].like(x) if i in self.lists else x for i, x in enumerate(values)],
+                 *outside)  # fmt: skip
         if shares_what_it_writes(self.program, given):
             raise ChangedError("what the function writes into has another name")
         run = Run(self.program, self.body, self.form, given)
+        form = None if run.lists is None else run.lists.form(run.copies.own)
+        if self.returned is None:
+            self.returned = form
+        if form != self.returned:
+            raise ChangedError("the lists that are returned have another form")
         return (*run.outs, run)
 
 
@@ -113,15 +125,16 @@ class Sweep:
     def __init__(self, program: Structured) -> None:
         self.program = program
         self.__name__ = f"{program.name}_sweep"
-        self.positions: list[int] = []  # of the arguments that have a cotangent
+        self.positions: list[int] = []  # of the variables that have a cotangent
 
     def __call__(self, run: Run, bars: tuple, *held: Any) -> tuple:
-        """Return the cotangents of the arguments that have some."""
+        """Return the cotangents of the variables that have some."""
         with quiet():
-            found = run.swept(list(bars))
-        if found is None:
+            swept = run.swept(list(bars))
+        if swept is None:
             raise FloatingPointError("a cotangent is not finite: rules decide about it")
-        self.positions = [i for i in self.program.active if found[i] is not None]
+        found = run.of_variables(swept)
+        self.positions = [i for i, x in enumerate(found) if x is not None]
         others = [x for x in (*bars, *held) if type(x) is np.ndarray]
         views = [x for x in others if not x.flags.owndata]
         made: list[Any] = []
@@ -141,27 +154,41 @@ class Sweep:
 class RecordedRun:
     """A run of a program, as a recording sees it."""
 
-    def __init__(self, recording: Any, program: Structured, outs: list, run: Any, given: tuple):
+    def __init__(
+        self, recording: Any, program: Structured, outs: list, run: Any, given: tuple, leaves: tuple
+    ) -> None:  # fmt: skip
         self.recording = recording
         self.program = program
         self.outs = outs
-        self.is_active_output = program.is_active_output
+        self.is_active_output = run._value.is_active_output
         self.run = run
         self.given = given
+        self.leaves = leaves
+        self.n_variables = len(variables_of(program, leaves))
 
     def with_lists(self, outs: list) -> list:
-        """Return the outputs: there are no lists among them."""
-        return outs
+        """Return the outputs with lists."""
+        run = self.run._value
+        if run.lists is None:
+            return outs
+        own = {
+            id(mine): users
+            for x, leaf in zip(run.values, self.leaves, strict=False)
+            if type(x) is GivenList
+            for mine, users in zip(x.own, leaf.own, strict=True)
+        }
+        run.copies.own = {key: own.get(id(xs), xs) for key, xs in run.copies.own.items()}
+        return run.with_lists(outs)
 
     def cotangents(self, bars: list[Any]) -> list:
         """Pull cotangents of all outputs back to all variables."""
         sweep = Sweep(self.program)
-        args = (self.run, tuple(bars), *self.given, *self.outs)
-        found = self.recording.call(sweep, args, {})
-        result: list[Any] = [None] * len(self.given)
+        held = [x for x in self.given if type(bare(x)) is np.ndarray]
+        found = self.recording.call(sweep, (self.run, tuple(bars), *held, *self.outs), {})
+        result: list[Any] = [None] * self.n_variables
         for i, bar in zip(sweep.positions, found, strict=True):
             result[i] = bar
-        return [result[i] for i in self.program.active]
+        return result
 
 
 def as_one_step(
@@ -178,12 +205,16 @@ def as_one_step(
     outside = program.outside(g)
     if outside is None or not can_run(program, leaves, outside):
         return NotImplemented
-    is_inner = tape is not recording
-    given = tuple([
-        a._value if is_inner and type(a) in TRACERS and a._tape is tape else a for a in leaves
-    ])  # fmt: skip
-    *outs, run = recording.call(Forward(program, g, body, form), given, {})
-    return recorded(RecordedRun(recording, program, outs, run, given), g, leaves, tape)
+
+    def without_level(a: Any) -> Any:
+        if type(a) is GivenList:
+            return a.with_numbers(map(without_level, a.numbers()))
+        is_inner = tape is not recording and type(a) in TRACERS and a._tape is tape
+        return a._value if is_inner else a
+
+    given = tuple(map(without_level, leaves))
+    *outs, run = recording.call(Forward(program, g, body, form, leaves), given, {})
+    return recorded(RecordedRun(recording, program, outs, run, given, leaves), g, leaves, tape)
 
 
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
@@ -191,8 +222,8 @@ def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> b
     outside = program.outside(g)
     if program.hides_decisions or program.bound or outside is None:
         return False
-    if program.list_classes or any(type(x) is GivenList for x in (*leaves, *outside)):
-        return False  # the numbers of a list would be as many inputs, or outputs, of the step
+    if program.changed_lists or not all(x.comes_once for x in leaves if type(x) is GivenList):
+        return False
     try:
         return program.is_machine_code((*map(bare, leaves), *outside))
     except Exception:  # the function's own: it is raised where the call is made
@@ -206,7 +237,8 @@ def _level_of(recording: Any, leaves: tuple) -> Any:
     """
     own = (CONSTANT, recording)
     found: Any = None
-    for a in leaves:
+    parts = [x for a in leaves for x in (a.numbers() if type(a) is GivenList else [a])]
+    for a in parts:
         if type(a) not in TRACERS or a._tape in own:
             continue
         inner = a._value

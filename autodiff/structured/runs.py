@@ -69,12 +69,12 @@ class Run:
                     found = self.swept(bars)
                 if found is not None:
                     self.program.failure = None
-                    return self._of_variables(found)
+                    return self.of_variables(found)
             except Exception as error:  # tracing says what is wrong, if anything is
                 self.program.failure = f"its sweep failed ({type(error).__name__}: {error})"
         return self.traced(bars)
 
-    def _of_variables(self, found: tuple) -> list:
+    def of_variables(self, found: tuple) -> list:
         """Return the cotangents of the variables, among those of all arguments."""
         result: list = []
         for i in self.program.active:

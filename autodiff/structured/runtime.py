@@ -175,8 +175,6 @@ class Structured:
             self.why = "it handles exceptions"
         if self.program.itself is not None:
             self.why = "it calls itself"
-        if any(s.kind is not None and s.kind.is_list for s in program.parameters):
-            self.why = "it is given a list"
         self.asides = 0
         self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
 
@@ -221,7 +219,7 @@ class Structured:
         except UnsupportedError as error:
             self.why = str(error)
             return
-        self.native_code = self._compiled(native.source, native.scope)
+        self.native_code = native.functions(*self._compiled(native.source, native.scope))
         self.native, self.why = native, None
 
     def step_aside(self, error: Exception) -> None:

@@ -119,6 +119,13 @@ class GivenList:
         rows = {id(row): list(row) for row in self._rows}
         for i, j in self._places:
             rows[id(self._rows[i])][j] = next(variables)
+        return self._nest_of(rows)
+
+    def with_numbers(self, numbers: Iterator) -> Any:
+        """Return the nest of lists and tuples, with other numbers in the order of `numbers`."""
+        return self._nest_of({id(row): [next(numbers) for _ in row] for row in self._rows})
+
+    def _nest_of(self, rows: dict[int, list]) -> Any:
         made: dict[int, Any] = {}
 
         def one(xs: list, depth: int) -> Any:
@@ -129,6 +136,22 @@ class GivenList:
             return made[id(xs)]
 
         return one(self.plain, 0)
+
+    @property
+    def comes_once(self) -> bool:
+        """Whether no list in it stands in two places."""
+        return sum(map(len, self.own)) - sum(map(len, self._rows)) == len(self.own) - 1
+
+    def numbers(self) -> list:
+        """Return all numbers in it, as they are traced."""
+        return [x for xs in self.own[len(self.own) - len(self._rows) :] for x in xs]
+
+    def like(self, x: Any) -> GivenList | None:
+        """Return another list of this form, of which the same numbers are differentiated."""
+        made = whole_list(x)
+        if made is not None:
+            made._places = self._places
+        return made
 
 
 def kind_of_list(cls: type) -> Kind:
@@ -305,6 +328,19 @@ class ListOutputs:
             for x in [x for xs in self.rows[k] for x in xs if type(x) not in _SEQUENCES]:
                 self.flat.append(x)
                 self.is_active.append(is_active[k] and is_differentiable(x))
+
+    def form(self, given: Iterable[int]) -> tuple:
+        """Return how long lists are, and which stand in several places, or were given, by ids."""
+        seen = {key: k for k, key in enumerate(given)}
+
+        def one(xs: Any) -> Any:
+            if id(xs) in seen:
+                return seen[id(xs)]
+            seen[id(xs)] = len(seen)
+            has_lists = xs and type(xs[0]) in _SEQUENCES
+            return tuple(map(one, xs)) if has_lists else (len(xs), None)
+
+        return tuple([one(self.outs[k]) for k in self.classes])
 
     def _taken(self, flat: Iterable) -> tuple[list, dict[int, list]]:
         """Return what stands for numbers and arrays; of lists, what stands for their items."""

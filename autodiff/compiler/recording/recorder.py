@@ -141,9 +141,13 @@ class Recording(Tape):
         if n > self.next_look:
             self.next_look = 2 * n
             if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
+                self.next_look = min(self.next_look, _LONG_FOR_FLOATS)
                 return
-            is_short = n < _LONG
-            if any(c.should_be_program(self, n, is_short) for c in list(self.loops.values())):
+            loops = list(self.loops.values())
+            as_steps = not self.by_programs and any(
+                c.should_be_program(self, n, True) for c in loops
+            )
+            if as_steps or (n >= _LONG and any(c.should_be_program(self, n, False) for c in loops)):
                 why = "its loops run from their source, which is shorter"
                 raise UnrolledError(why, list(self.loops))
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import ctypes
 import platform
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.containers.given_lists import held
 from autodiff.structured.native.llvm import memory, special
 from autodiff.structured.native.llvm.code import (
     EXCEPTIONS,
@@ -28,12 +29,14 @@ from autodiff.structured.native.llvm.code import (
     exceptions,
 )
 from autodiff.structured.native.llvm.machine import Compiled
-from autodiff.structured.native.llvm.memory import Tape
+from autodiff.structured.native.llvm.memory import Tape, array_at
 from autodiff.structured.native.names import Names
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import (
+    CLASSES,
     COMPLEX_TAG,
+    LARGE,
     TAGS,
     Array,
     Number,
@@ -44,14 +47,12 @@ from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 from chainrules_core.interpreter.places import MADE_HERE
 
 _DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
-_CLASSES = {tag: cls for cls, tag in TAGS.items()}
 _WHY = {
     STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
     MAY_WARN: "NaN or Inf made of numbers",
     NOT_READ: "the sweep does not read what was pushed",
 }
 WITH_LIST = "a list handed to machine code"
-_LARGE = 2**62
 _C_TYPES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys("ds", (ctypes.c_double,)), **dict.fromkeys("ib", (ctypes.c_int64,)),
     **dict.fromkeys(PARTS, (ctypes.c_double,) * 2),
@@ -69,15 +70,17 @@ class Part:
         The names that it reads, in the order of its arguments.
     results : list of str
         The names that it hands back.
-    lists : container of str
-        Names of lists, which are handed over as addresses: no source around it reads them.
+    lists : dict
+        Name of a list → of what it is. Lists are handed over as addresses: no source around it
+        reads them.
     """
 
     def __init__(
         self, name: str, given: list[str], results: list[str], kinds: dict[str, Kind],
-        lists: Container[str],
+        lists: dict[str, Any],
     ) -> None:  # fmt: skip
         self.name = name
+        self.lists = lists
         self.given = given
         self.results = results
         self.kinds = kinds
@@ -250,7 +253,7 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
     """
     names = [f"x{k}" for k in range(len(part.given))]
     kinds = [part.kinds[x] for x in part.given]
-    results = _Results([part.kinds[x] for x in part.results])
+    results = _Results(part)
     scope: dict[str, Any] = {
         "f": compiled.function(part.name, part.types()), "names": part.given, "Tape": Tape,
         "ndarray": np.ndarray, "Aside": SteppedAsideError, "failed": _failed, "tags": TAGS,
@@ -262,7 +265,8 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
         lines += checks
         given += values
     args = "".join(f"{x}, " for x in names)
-    arrays = "".join(f"{x}, " for x, kind in zip(names, kinds, strict=True) if kind.is_array)
+    memory = [x for x, kind in zip(names, kinds, strict=True) if kind.has_memory]
+    arrays = "".join(f"{x}, " for x in memory)
     first = "push" if is_forward else "tape"
     if compiled.calls_special:
         scope["ignores_errors"] = special.ignores_errors
@@ -297,7 +301,7 @@ def _given(
         scope[f"classes_{x}"] = kind.classes
         lines.append(f"if type({x}) not in classes_{x}: raise Aside('a number of another class')")
     if letter_of(kind) in "ib":
-        lines.append(f"if not {-_LARGE} < {x} < {_LARGE}: raise Aside('a large integer')")
+        lines.append(f"if not {-LARGE} < {x} < {LARGE}: raise Aside('a large integer')")
         return lines, [f"int({x})"]
     if int in kind.classes or not is_forward:
         lines.append(
@@ -336,29 +340,33 @@ class _Results:
     scope : dict
         What these find by name.
     are_arrays : bool
-        Whether there are arrays among them: these may lie in the memory of arguments.
+        Whether there are arrays or lists among them: these may lie in the memory of arguments.
     """
 
-    def __init__(self, kinds: list[Kind]) -> None:
-        self.are_arrays = any(kind.is_array for kind in kinds)
+    def __init__(self, part: Part) -> None:
+        kinds = [part.kinds[x] for x in part.results]
+        self.are_arrays = any(kind.has_memory for kind in kinds)
         self.fields: list[tuple[str, Any]] = []
         self.texts: list[str] = []
-        self.scope: dict[str, Any] = {"array_at": _array_at, "number_of": _number_of}
-        for kind in kinds:
-            self._add(kind)
+        self.scope: dict[str, Any] = {
+            "array_at": array_at, "number_of": _number_of, "list_at": held,
+        }  # fmt: skip
+        for x, kind in zip(part.results, kinds, strict=True):
+            self._add(kind, part.lists.get(x))
 
     @property
     def words(self) -> type:
         """The struct of all words."""
         return type("Words", (ctypes.Structure,), {"_fields_": self.fields})
 
-    def _add(self, kind: Kind) -> None:
+    def _add(self, kind: Kind, items: Any) -> None:
         own = f"kind{len(self.fields)}"
         if kind.has_items:
-            self.texts.append(self._word(ctypes.c_int64))
+            self.scope[own] = items
+            self.texts.append(f"list_at({own}, {self._word(ctypes.c_int64)}, (tape, held))")
             return
         if kind.is_array:
-            self.scope[own] = kind
+            self.scope[own] = kind.dtype
             address = self._word(ctypes.c_int64)
             shape, strides = (
                 "".join(f"{self._word(ctypes.c_int64)}, " for _ in range(kind.ndim))
@@ -385,25 +393,7 @@ class _Results:
 
 def _number_of(tag: int, *parts: float) -> Any:
     """Return a number of the class that a tag says."""
-    return _CLASSES[tag](complex(*parts) if tag & COMPLEX_TAG else parts[0])
-
-
-class _Memory:
-    """Where an array is, for NumPy; what owns the memory lives as long."""
-
-    def __init__(self, interface: dict[str, Any], owner: tuple) -> None:
-        self.__array_interface__ = interface
-        self.owner = owner
-
-
-def _array_at(kind: Kind, address: int, shape: tuple, strides: tuple, owner: tuple) -> np.ndarray:
-    """Return the array at an address, in memory of the run or of an argument."""
-    dtype: Any = kind.dtype
-    if 0 in shape:
-        return np.empty(shape, dtype)
-    interface = {"version": 3, "typestr": dtype.str, "data": (address, False),
-                 "shape": shape, "strides": strides}  # fmt: skip
-    return np.asarray(_Memory(interface, owner))
+    return CLASSES[tag](complex(*parts) if tag & COMPLEX_TAG else parts[0])
 
 
 def is_readable() -> bool:

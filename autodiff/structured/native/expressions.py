@@ -72,6 +72,7 @@ from autodiff.structured.runtime_calls import (
     put_back,
     real_part,
     settled,
+    slope,
     spread,
     stack_back,
     sum_back,
@@ -316,8 +317,8 @@ class Expressions(SweepCalls):
             return self._method(node.func.attr, self.expression(node.func.value), node.args)
         if not isinstance(f, Known):
             raise UnsupportedError("a call in machine code")
-        if f.x in (add_at, last_written):
-            return self._at_places(f.x, node)
+        if f.x in (add_at, last_written, slope):
+            return self._as_written(f.x, node)
         args = [self.expression(a) for a in node.args]
         options = self._options(node)
         own = _OWN.get(f.x)
@@ -416,8 +417,10 @@ class Expressions(SweepCalls):
                 raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
-    def _at_places(self, f: Any, node: ast.Call) -> Any:
-        """``add_at(shadow, s_[places], x)`` and ``last_written(shadow, s_[places])``."""
+    def _as_written(self, f: Any, node: ast.Call) -> Any:
+        """``add_at(shadow, s_[places], x)``, ``last_written(shadow, s_[places])``, ``slope(f)``."""
+        if f is slope:  # nothing is raised in a sweep
+            return self.expression(node.args[0].body)  # type: ignore[attr-defined] # it is a lambda
         shadow, index = self.expression(node.args[0]), node.args[1]
         assert isinstance(index, ast.Subscript)
         selected = self.selection(shadow, self.indices(index))

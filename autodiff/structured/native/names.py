@@ -6,8 +6,6 @@ import ast
 from collections.abc import Container, Iterator
 from typing import Any
 
-import numpy as np
-
 from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.ir import (
     WRITES,
@@ -21,9 +19,8 @@ from autodiff.structured.form.ir import (
     blocks_of,
 )
 from autodiff.structured.form.kinds import ANYTHING, Kind
-from autodiff.structured.native.values import Fields, Items
+from autodiff.structured.native.values import Fields, Items, cotangent_of
 
-_SINGLE = frozenset([np.float32, np.complex64])
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
 
@@ -141,11 +138,11 @@ class Names:
             self.groups[shadow] = self._shadows.setdefault(id(root), object())
             self.kinds[shadow] = kind
         elif kind.is_scalar:
-            self.kinds[shadow] = _cotangent(kind)
+            self.kinds[shadow] = cotangent_of(kind)
         elif kind.has_items and memory is not None and _is_typed(kind, memory.root()):
             self.kinds[shadow] = kind
-            self.lists[name] = self._contents(kind, memory.root(), is_shadow=False)
-            self.lists[shadow] = self._contents(kind, memory.root(), is_shadow=True)
+            self.lists[name] = self.contents(kind, memory.root())
+            self.lists[shadow] = self.contents(kind, memory.root(), is_shadow=True)
 
     def _old_shadow(self, name: str, kind: Kind, memory: Memory | None) -> None:
         """Note the shadow of an item that a list had in the place of another one."""
@@ -154,7 +151,7 @@ class Names:
             if f"{name}_b" in known:
                 known[name] = known[f"{name}_b"]
 
-    def _contents(self, kind: Kind, of: Memory, is_shadow: bool) -> Items | Fields:
+    def contents(self, kind: Kind, of: Memory, is_shadow: bool = False) -> Items | Fields:
         """Return of what a list or dict is."""
         if not kind.is_dict:
             return self._items(of, is_shadow)
@@ -166,9 +163,9 @@ class Names:
         kind = of.items or ANYTHING
         inner = of.of_items.root() if of.of_items is not None else None
         if inner is None:
-            return Items(_cotangent(kind) if is_shadow and kind.is_scalar else kind)
+            return Items(cotangent_of(kind) if is_shadow and kind.is_scalar else kind)
         if kind.has_items:
-            return Items(kind, inner=self._contents(kind, inner, is_shadow))
+            return Items(kind, inner=self.contents(kind, inner, is_shadow))
         group = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
         return Items(kind, group)
 
@@ -185,7 +182,7 @@ class Names:
 
     def seed(self, n: int, kind: Kind) -> None:
         """Note the cotangent of the n-th result."""
-        self.kinds[f"seed{n}"] = kind if kind.is_array else _cotangent(kind)
+        self.kinds[f"seed{n}"] = kind if kind.is_array else cotangent_of(kind)
 
     def counter(self, name: str) -> None:
         """Note a variable that counts turns."""
@@ -230,13 +227,6 @@ def _is_dense(v: Value, odd: set[Slot]) -> bool:
     if v.op.code == "read":
         return v.op.data not in odd
     return v.op.code in ("call", "load")
-
-
-def _cotangent(kind: Kind) -> Kind:
-    """Return the kind of the cotangent of a number."""
-    if len(kind.classes) == 1 and kind.classes <= _SINGLE:
-        return kind
-    return Kind(frozenset([np.complex128 if kind.is_complex else np.float64]))
 
 
 class Flow:

@@ -14,6 +14,7 @@ from llvmlite import ir
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
+from autodiff.structured.native.containers import given_lists
 from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
@@ -74,6 +75,7 @@ class Native:
             raise UnsupportedError("arrays that lie in memory in another way")
         self.live = [self._liveness(*lines) for lines in self._functions()]
         body = emitter.program.body
+        self.given_lists: dict[int, Any] = {}  # by the position of the argument: of what they are
         self.why_no_lists = self._with_lists(body)
         if self.why_no_lists is not None:
             self._nodes(body)
@@ -82,6 +84,8 @@ class Native:
         self._compiling = threading.Lock()
         self._machine: Compiled | None = None
         self.scope = dict(emitter.constants.scope)
+        if self.why_no_lists is None:  # in the source, too
+            self.scope |= given_lists.SCOPE
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
@@ -115,8 +119,35 @@ class Native:
         """
         if not any(map(_has_lists, nodes)):
             return "no lists"
+        try:
+            self._check_lists()
+        except UnsupportedError as error:
+            return str(error)
         places = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _has_lists(x)]
         return self._region(nodes[places[0] : places[-1] + 1], self.names.lists)
+
+    def _check_lists(self) -> None:
+        """Note of what the lists are that are given, and check these and those returned.
+
+        Raises
+        ------
+        UnsupportedError
+            If there is something else in them than numbers, or arrays in results.
+        """
+        program, names = self.emitter.program, self.names
+        for v in self.emitter.outputs:
+            if v.kind.has_items and v.memory is not None:
+                given_lists.check_items(names.contents(v.kind, v.memory.root()), is_result=True)
+        for k, slot in enumerate(program.parameters):
+            if slot.kind is not None and slot.kind.is_list and slot.memory is not None:
+                self.given_lists[k] = names.contents(slot.kind, slot.memory.root())
+                given_lists.check_items(self.given_lists[k], is_result=False)
+
+    def functions(self, forward: Callable, backward: Callable) -> tuple[Callable, Callable]:
+        """Return what runs both functions of the source."""
+        if self.why_no_lists is not None:
+            return forward, backward
+        return given_lists.with_lists(forward, backward, self.given_lists)
 
     def _nodes(self, nodes: list) -> None:
         """Write loops as machine code, with what stands between them; if need be, one by one."""
@@ -133,11 +164,11 @@ class Native:
                     self.why[node] = (why == WITH_LIST and self.why_no_lists) or why
                     self._nodes([*(node.before if isinstance(node, While) else []), *node.body])
 
-    def _region(self, nodes: list, lists: Container[str] = ()) -> str | None:
+    def _region(self, nodes: list, lists: dict[str, Any] | None = None) -> str | None:
         """Write nodes as machine code, from one loop to another one; return why if it cannot be."""
         e = self.emitter
         self.tried += 1
-        name = f"loop{self.tried}"
+        name, lists = f"loop{self.tried}", lists or {}
         ends = nodes[0], nodes[-1]
         try:
             first, last = _span(e.forward_spans, *ends)
@@ -158,7 +189,7 @@ class Native:
         return None
 
     def _part(
-        self, name: str, lines: list[str], first: int, lists: Container[str],
+        self, name: str, lines: list[str], first: int, lists: dict[str, Any],
         nodes: list | None = None,
     ) -> Part:  # fmt: skip
         """Write one direction of a piece: the forward one where the nodes are given."""

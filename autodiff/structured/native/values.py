@@ -12,6 +12,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 _INTEGERS = frozenset({int, np.int64, np.intp})
 _DOUBLES = frozenset({int, float, np.float64})
 _SINGLES = frozenset({int, float, np.float32})
+_OF_SINGLE_PRECISION = frozenset([np.float32, np.complex64])
 _TRUTHS = frozenset({bool, np.bool_})
 _OTHER_INTEGERS = frozenset({np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32})
 _COMPLEX = _DOUBLES | {complex, np.complex128}
@@ -24,6 +25,9 @@ TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3, complex
 
 None may be of both of NumPy's real classes.
 """
+CLASSES = {tag: cls for cls, tag in TAGS.items()}
+LARGE = 2**62
+"""What integers in machine code are smaller than."""
 
 
 def letter_of(kind: Kind) -> str:
@@ -62,6 +66,13 @@ def has_tag(kind: Kind) -> bool:
 def may_be_single(kind: Kind) -> bool:
     """Whether a number may be one of float32 or one of Python's, and is held as a double."""
     return not kind.is_array and len(kind.classes) > 1 and np.float32 in kind.classes
+
+
+def cotangent_of(kind: Kind) -> Kind:
+    """Return the kind of the cotangent of a number."""
+    if len(kind.classes) == 1 and kind.classes <= _OF_SINGLE_PRECISION:
+        return kind
+    return Kind(frozenset([np.complex128 if kind.is_complex else np.float64]))
 
 
 def width_of(kind: Kind | None) -> int:

@@ -79,11 +79,11 @@ class Emitter(ForwardWriter):
         self.sums = {}
         n = 0
         for v in self.outputs:
-            if is_active(v):
+            if is_active(v) and v.kind.is_list:  # which is as long here as it is returned
+                source.add(f"if seeds[{n}] is not None: add_in(out{n}_b, seeds[{n}])")
+            elif is_active(v):
                 source.add(f"seed{n} = seeds[{n}]")
-                if v.kind.is_list:
-                    pass
-                elif v.kind.is_array:
+                if v.kind.is_array:
                     source.add(f"if seed{n} is None: seed{n} = zeros_like(outs[{n}])")
                 else:
                     source.add(f"if seed{n} is None: seed{n} = 0.0")

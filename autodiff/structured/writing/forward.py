@@ -61,6 +61,8 @@ class ForwardWriter(Writer):
         for a, b in self._what_may_be_shared():
             body.add(f"if {where}may_share({a}, {b}): raise Changed")
         written += [f"{s.name}_first" for s in self.changed_lists]
+        for n, v in self.lists_with_seeds():
+            body.add(f"out{n}_b = {self.shadow_forward(v)}")
         body.add(f"outs = ({''.join(f'{o}, ' for o in [*outs, *written])})")
         text = "\n".join(body.lines)
         shadowed = [s for s in self.program.parameters if s.is_stable and self.has_shadow(s)]

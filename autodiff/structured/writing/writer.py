@@ -25,7 +25,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.known_functions import CALLED, DIAGONALS
 from autodiff.structured.form.order import Order
-from autodiff.structured.writing.activity import written_parameters
+from autodiff.structured.writing.activity import is_active, written_parameters
 from autodiff.structured.writing.checkpoints import CheckpointedLoop
 from autodiff.structured.writing.layouts import layouts
 from autodiff.structured.writing.loop_views import LoopViews
@@ -237,6 +237,10 @@ class Writer:
         """The values that are returned, one after the other."""
         return flat(self.program.returned)
 
+    def lists_with_seeds(self) -> list[tuple[int, Value]]:
+        """Return the lists that are returned and have a shadow, by the number of the output."""
+        return [(n, v) for n, v in enumerate(self.outputs) if v.kind.is_list and is_active(v)]
+
     def _initial(self, slot: Slot) -> str:
         return slot.name if slot.is_stable else f"{slot.name}_in"
 
@@ -258,7 +262,7 @@ class Writer:
                     names[f"{slot.name}_b_first"] = None
             elif slot.memory is not None and self.has_variable(slot):
                 names[self._initial(slot)] = None
-        return list(names)
+        return [*names, *[f"out{n}_b" for n, _ in self.lists_with_seeds()]]
 
     @contextlib.contextmanager
     def sharing(self, node: Any) -> Iterator[None]:

@@ -403,16 +403,6 @@ def test_what_is_taken_as_a_whole() -> None:
     assert rows.key == ((list, list), frozenset([float, int]), False)
 
 
-def test_compiled_functions_of_long_lists_run_as_they_are_written() -> None:
-    a, b = matrix(40, 40), matrix(40, 40)
-    loss = changed(product)
-    expected = autodiff.gradient(loss, a, b)
-    compiled = autodiff.compile(lambda a, b: autodiff.gradient(loss, a, b))
-    for _ in range(3):
-        np.testing.assert_allclose(flat(list(compiled(a, b))), flat(list(expected)), rtol=1e-9)
-    assert "its loops run from their source" in str(compiled.report())
-
-
 ALIASES = """
 def of_two_names(a):
     def made(t):

@@ -388,6 +388,8 @@ class Lists(Records):
         if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "dszc":
             return self._sum_of_arrays(xs)
         is_other = kind.is_array or xs.items.inner is not None
+        if not is_other and kind.classes <= {int, bool}:
+            return self._sum_of_integers(xs)
         if is_other or letter_of(kind) not in "dzs":
             raise UnsupportedError("a sum of such items in machine code")
         letter = letter_of(kind)
@@ -403,6 +405,14 @@ class Lists(Records):
         is_empty = code.equal(self.length(xs), code.whole(0))
         made.tag = b.select(is_empty, code.whole(TAGS[int]), own)
         return made
+
+    def _sum_of_integers(self, xs: List) -> Number:
+        place, kind = self.code.variable(I64), Kind(frozenset([int]))
+        self.b.store(self.code.whole(0), place)
+        with self.code.counted(self.length(xs)) as i:
+            parts = [Number(kind, "i", self.b.load(place, typ=I64)), self._item_at(xs, i)]
+            self.b.store(self.scalars.function(operator.add, parts, kind).value, place)
+        return Number(kind, "i", self.b.load(place, typ=I64))
 
     def on_sum_back(self, shadows: Any, g: Any, axis: Any) -> None:
         """``sum_back(shadows, g, axis)``: add the cotangent of a sum to each number or array."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any, ClassVar
 
+import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.native.llvm.code import I1, I64, PTR, Code
@@ -119,6 +120,23 @@ class Tape:
             self._pool.append(state)
         else:
             state.free()
+
+
+class _Place:
+    """Where an array is, for NumPy; what owns the memory lives as long."""
+
+    def __init__(self, interface: dict[str, Any], owner: tuple) -> None:
+        self.__array_interface__ = interface
+        self.owner = owner
+
+
+def array_at(dtype: Any, address: int, shape: tuple, strides: tuple, owner: tuple) -> np.ndarray:
+    """Return the array at an address, in memory of the run or of an argument."""
+    if 0 in shape:
+        return np.empty(shape, dtype)
+    interface = {"version": 3, "typestr": dtype.str, "data": (address, False),
+                 "shape": shape, "strides": strides}  # fmt: skip
+    return np.asarray(_Place(interface, owner))
 
 
 def define_functions(module: ir.Module) -> None:

@@ -24,6 +24,13 @@ NAMES = frozenset({
     "ellipkm1", "exp1", "expi", "spence", "gammainc", "gammaincc", "betainc", "exp2", "exp10",
     "cosm1", "exprel", "huber", "pseudo_huber", "boxcox", "boxcox1p", "inv_boxcox", "rel_entr",
     "kl_div", "zetac", "sindg", "cosdg", "log_expit", "owens_t", "voigt_profile", "hyp2f1",
+    "betaincc", "betaincinv", "betainccinv", "chdtr", "chdtrc", "chdtri", "cotdg", "tandg",
+    "ellipeinc", "ellipkinc", "elliprc", "elliprd", "elliprf", "elliprg", "elliprj", "fdtr",
+    "fdtrc", "fdtri", "gammaincinv", "gammainccinv", "gdtr", "gdtrc", "gdtria", "gdtrib", "gdtrix",
+    "hyp0f1", "hyperu", "inv_boxcox1p", "jve", "yve", "wright_bessel",
+    "log_wright_bessel", "struve", "modstruve", "ndtri_exp", "pdtr", "pdtrc", "powm1", "stdtr",
+    "stdtrit", "kolmogorov", "agm", "ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip",
+    "nctdtr", "chndtr", "ncfdtr", "wrightomega",
 })  # fmt: skip
 """Ufuncs whose arguments and results are floats."""
 _PREFIX = "special_"

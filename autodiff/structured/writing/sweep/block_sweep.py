@@ -69,10 +69,7 @@ class BlockSweep:
         e = self.e
         for v in [v for v in e.seeded if v.op in self.block.ops]:
             for seed in e.seeded.pop(v):
-                if v.kind.is_list:  # which is as long here as it is returned
-                    self.out.add(f"if {seed} is not None: add_in({e.shadow(v)}, {seed})")
-                else:
-                    self.add_to(v, seed, lasts=True)
+                self.add_to(v, seed, lasts=True)
         taken: dict[Slot, list[str]] = {}  # variables that are bound here: earlier ones get anew
         for slot, v in self.block.writes.items():
             if e.has_variable(slot):

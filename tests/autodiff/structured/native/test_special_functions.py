@@ -49,7 +49,17 @@ def of_bessel(x: Any, w: Any) -> Any:
     return s
 
 
-@pytest.mark.parametrize("f", [of_gamma, of_errors, of_bessel])
+def of_integrals(x: Any, w: Any) -> Any:
+    s = 0.0
+    for k in range(4):
+        m = 0.5 + 0.3 * x
+        s = s + np.sum(special.ellipk(m) * w) + special.ellipe(m[k]) * w[k]
+        s = s + special.ellipkm1(m[k]) + special.elliprf(m[0], m[1], m[k]) * w[k]
+        s = s + np.sum(special.powm1(m + 1.0, w)) + special.tandg(x[k]) + special.cotdg(m[k])
+    return s
+
+
+@pytest.mark.parametrize("f", [of_gamma, of_errors, of_bessel, of_integrals])
 def test_gradients(f: Callable, check_machine_code: Callable) -> None:
     check_direction(f, V, V[::-1] * 0.8)
     check_machine_code(f, lambda: (V, np.cos(V)), rtol=1e-11, atol=1e-13)

@@ -1,0 +1,328 @@
+"""Lists that machine code is given, and that it returns or changes.
+
+A list is handed over as its address: NumPy writes the words that machine code reads (see `Lists`).
+What the source around machine code does with such lists is done in that memory, under the names of
+`whole_lists.SCOPE`. When a run has ended, the lists are read again, as lists of Python.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.llvm.code import PARTS
+from autodiff.structured.native.llvm.memory import array_at
+from autodiff.structured.native.numbers.scalars import EXACT
+from autodiff.structured.native.values import (
+    CLASSES,
+    COMPLEX_TAG,
+    LARGE,
+    TAGS,
+    Fields,
+    Items,
+    cotangent_of,
+    has_tag,
+    letter_of,
+    width_of,
+)
+from autodiff.structured.runtime_calls import SteppedAsideError
+from autodiff.structured.whole_lists import check_apart
+
+WORDS = 5  # of a list: see `Lists`
+
+
+class Held(int):
+    """The address of a list in the memory of machine code.
+
+    Attributes
+    ----------
+    items : Items
+        Of what it is.
+    owner : Any
+        What keeps the memory.
+    is_restored : bool
+        Whether the sweep writes into the arrays in it, so that others get copies.
+    lists : list of tuple
+        Of a list that was given: the lists of Python that it was made of, each once, and of what
+        they are; itself first.
+    copies : list of list
+        Of one that may be changed: what these become.
+    """
+
+    items: Items
+    owner: Any = None
+    is_restored = False
+    lists: Sequence[tuple[list, Items]] = ()
+    copies: Sequence[list] = ()
+
+    def places(self) -> Iterator[tuple[int, Items]]:
+        """Yield where each list of a list that was given is, and of what it is."""
+        for k, (_, items) in enumerate(self.lists):
+            yield self + 8 * WORDS * k, items
+
+
+class States:
+    """What was in a list that was given, and in those in it, when the run began."""
+
+    def __init__(self, x: Held) -> None:
+        self.list = x
+        self.copies = x.copies
+        made = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
+        self.before = [tuple([made.get(id(item), item) for item in xs]) for xs, _ in x.lists]
+
+
+def held(items: Any, address: int, owner: Any) -> Held:
+    """Return the list at an address."""
+    made = Held(address)
+    made.items, made.owner = items, owner
+    return made
+
+
+def check_items(items: Items | Fields, is_result: bool) -> None:
+    """Check that numbers, or lists of such, are in a list; in a result, arrays may be.
+
+    Raises
+    ------
+    UnsupportedError
+        If something else is.
+    """
+    while isinstance(items, Items) and items.inner is not None:
+        items = items.inner
+    if is_result and isinstance(items, Items) and items.kind.is_array:
+        return
+    if not isinstance(items, Items) or not items.kind.is_scalar:
+        raise UnsupportedError("a list of other things than numbers handed to machine code")
+    letter_of(items.kind)
+    if len(items.kind.classes) > 1 and not has_tag(items.kind):
+        raise UnsupportedError("a list of several kinds of numbers handed to machine code")
+
+
+# -- lists become words ----------------------------------------------------------------------------
+
+
+def given(x: list, items: Items) -> Held:
+    """Return a copy of a list, as machine code is given it."""
+    lists, level, own = list[tuple[list, Items]](), [x], items
+    while isinstance(own.inner, Items):
+        lists += [(xs, own) for xs in level]
+        level, own = list({id(part): part for xs in level for part in xs}.values()), own.inner
+    n_outer = len(lists)
+    lists += [(xs, own) for xs in level]
+    lengths = np.fromiter([len(xs) for xs, _ in lists], np.int64, len(lists))
+    places = {id(xs): k for k, (xs, _) in enumerate(lists)}
+    inside = [places[id(part)] for xs, _ in lists[:n_outer] for part in xs]
+    numbers = _as_words(list(chain.from_iterable(level)), own.kind)
+    made = _placed((lengths, n_outer, np.array(inside, np.int64)), numbers)
+    made.items, made.lists = items, lists
+    return made
+
+
+def _placed(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> Held:
+    """Return lists of such lengths; the first ones hold lists, and it is said which these are."""
+    lengths, n_outer, inside = form
+    words = np.zeros((len(lengths), WORDS), np.int64)
+    words[:, 1] = words[:, 2] = lengths
+    starts = np.cumsum(lengths) - lengths
+    table = _address(words) + 8 * WORDS * inside
+    width = numbers.shape[1]
+    words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
+    words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inside))
+    made = Held(_address(words))
+    made.owner = words, table, numbers, form
+    return made
+
+
+def _address(x: np.ndarray) -> int:
+    return x.__array_interface__["data"][0]
+
+
+def _as_words(numbers: list, kind: Kind) -> np.ndarray:
+    """Return numbers as words, one number in each row.
+
+    Raises
+    ------
+    SteppedAsideError
+        If there is an integer among them that machine code does not take.
+    """
+    letter, n = letter_of(kind), len(numbers)
+    most = LARGE if letter in "ib" else EXACT
+    is_whole = not kind.classes.isdisjoint((int, np.int64))
+    if is_whole and not all(-most < x < most for x in numbers if type(x) in (int, np.int64)):
+        raise SteppedAsideError("a large integer")
+    if letter in "ib":
+        return np.fromiter(numbers, np.int64, n).reshape(n, 1)
+    dtype = np.complex128 if letter in PARTS else np.float64
+    words = np.fromiter(numbers, dtype, n).view(np.int64).reshape(n, width_of(kind))
+    if not has_tag(kind):
+        return words
+    tags = np.fromiter(map(TAGS.__getitem__, map(type, numbers)), np.int64, n)
+    return np.concatenate([words, tags.reshape(n, 1)], axis=1)
+
+
+# -- words become lists ----------------------------------------------------------------------------
+
+
+class Reading:
+    """Reads lists after a run.
+
+    Parameters
+    ----------
+    lists : iterable of Held
+        Those that were given: what lies at their addresses is these lists, or their copies.
+
+    Attributes
+    ----------
+    arrays : list of ndarray
+        Those that were read: they lie in the memory of the run.
+    """
+
+    def __init__(self, lists: Iterable[Held] = ()) -> None:
+        self.known: dict[int, list] = {}
+        self.arrays: list[np.ndarray] = []
+        for x in lists:
+            own = x.copies or [xs for xs, _ in x.lists]
+            self.known |= {place: xs for (place, _), xs in zip(x.places(), own, strict=True)}
+
+    def read(self, x: Any) -> Any:
+        """Return a list, or the states of one, as lists of Python; anything else as it is."""
+        if type(x) is Held:
+            return self._at(x, x.items, x)
+        if type(x) is not States:
+            return x
+        for copy, (place, items) in zip(x.copies, x.list.places(), strict=True):
+            copy[:] = self._items_at(place, items, x.list)
+        return list(zip(x.copies, x.before, strict=True))
+
+    def _at(self, address: int, items: Any, of: Held) -> list:
+        if address not in self.known:
+            made = self.known[int(address)] = list[Any]()
+            made += self._items_at(address, items, of)
+        return self.known[address]
+
+    def _items_at(self, address: int, items: Items, of: Held) -> list:
+        data, n = _words_at(address, 2).tolist()
+        if items.inner is not None:
+            return [self._at(place, items.inner, of) for place in _words_at(data, n).tolist()]
+        if not items.kind.is_array:
+            return _numbers_at(data, n, items.kind)
+        found = _arrays_at(data, n, items.kind, of.owner)
+        self.arrays += found
+        return [x.copy("K") for x in found] if of.is_restored else found
+
+
+def _words_at(address: int, n: int) -> np.ndarray:
+    """Return words of memory, as a view."""
+    memory: Any = (ctypes.c_int64 * n).from_address(address)
+    return np.frombuffer(memory, np.int64)
+
+
+def _arrays_at(address: int, n: int, kind: Kind, owner: Any) -> list[np.ndarray]:
+    words = _words_at(address, n * width_of(kind)).reshape(n, width_of(kind)).tolist()
+    ndim = kind.ndim
+    return [array_at(kind.dtype, x[0], tuple(x[1 : 1 + ndim]), tuple(x[1 + ndim :]), owner)
+            for x in words]  # fmt: skip
+
+
+def _numbers_at(address: int, n: int, kind: Kind) -> list:
+    letter, tagged = letter_of(kind), has_tag(kind)
+    width = width_of(kind)
+    words = _words_at(address, n * (width + tagged)).reshape(n, width + tagged)
+    parts = words[:, :width].copy()
+    if letter not in "ib":
+        parts = parts.view(np.complex128 if letter in PARTS else np.float64)
+    found = parts.reshape(n).tolist()
+    if tagged:
+        pairs = zip(found, words[:, -1].tolist(), strict=True)
+        return [
+            CLASSES[t](x.real if letter in PARTS and not t & COMPLEX_TAG else x) for x, t in pairs
+        ]
+    (cls,) = kind.classes
+    return found if cls in (int, float, complex) else list(map(cls, found))
+
+
+# -- what the source around machine code calls -----------------------------------------------------
+
+
+def _copied_lists(x: Held) -> Held:
+    """Note that a list that was given, which is a copy, may be changed; or that arrays may."""
+    x.is_restored = not x.lists
+    x.copies = x.copies or [[] for _ in x.lists]
+    return x
+
+
+def _lists_in(x: Held) -> list[Held]:
+    return [held(items, place, x) for place, items in x.places()]
+
+
+def _zeros_in(x: Held) -> Held:
+    """Return a shadow of a list that was given."""
+
+    def of_cotangents(items: Any) -> Items:
+        if items.inner is None:
+            return Items(cotangent_of(items.kind))
+        return Items(items.kind, inner=of_cotangents(items.inner))
+
+    _, _, numbers, form = x.owner
+    kinds = {id(items): of_cotangents(items) for _, items in x.lists}
+    own = kinds[id(x.lists[-1][1])]
+    made = _placed(form, np.zeros((len(numbers), width_of(own.kind)), np.int64))
+    made.items, made.lists = kinds[id(x.items)], [(xs, kinds[id(own)]) for xs, own in x.lists]
+    return made
+
+
+def _add_in(shadow: Any, seed: Any) -> None:
+    """Add cotangents to the shadow of a list, or of several; None stands for none."""
+    if seed is None:
+        return
+    if type(shadow) is list:
+        for part, own in zip(shadow, seed, strict=True):
+            _add_in(part, own)
+        return
+    data, n = _words_at(shadow, 2).tolist()
+    items = shadow.items
+    if items.inner is not None:
+        for place, own in zip(_words_at(data, n).tolist(), seed, strict=True):
+            _add_in(held(items.inner, place, shadow), own)
+        return
+    if items.kind.is_array:
+        for x, own in zip(_arrays_at(data, n, items.kind, shadow), seed, strict=True):
+            if own is not None:
+                x += own
+        return
+    dtype = np.complex128 if letter_of(items.kind) in PARTS else np.float64
+    numbers = _words_at(data, n * width_of(items.kind)).view(dtype)
+    numbers += np.array([0.0 if x is None else x for x in seed], dtype)
+
+
+SCOPE = {
+    "copied_lists": _copied_lists, "states_in": States, "lists_in": _lists_in,
+    "zeros_in": _zeros_in, "add_in": _add_in,
+}  # fmt: skip
+"""What generated code finds by name: see `whole_lists.SCOPE`."""
+
+
+def with_lists(forward: Callable, backward: Callable, kinds: dict[int, Items]) -> tuple:
+    """Return both functions of a program as functions of lists of Python.
+
+    `kinds` says which arguments are lists, and of what.
+    """
+
+    def forward_of_lists(*values: Any) -> tuple:
+        args = list(values)
+        for k, items in kinds.items():
+            args[k] = given(args[k], items)
+        outs, frame, tape = forward(*args)
+        reading = Reading([args[k] for k in kinds])
+        results = tuple(map(reading.read, outs))
+        check_apart(reading.arrays, ())
+        return results, frame, tape
+
+    def backward_of_lists(*left: Any) -> tuple:
+        return tuple(map(Reading().read, backward(*left)))
+
+    return forward_of_lists, backward_of_lists
