@@ -263,10 +263,13 @@ class _Lowering(Parameters):
         caller, self.scope = self.scope, scope
         self.inlined.append(inner)
         self.calling.append(node)
+        sources = {name: self.variable_with(given[name]) for name in parameters}
         try:
             for name in parameters:
                 self.bind(name, given[name])
-            return self._statements_of(_statements(node))
+            slots = [(scope.slots.get(name), sources[name]) for name in parameters]
+            same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
+            return self.as_given(self._statements_of(_statements(node)), same)
         finally:
             self.scope = caller
             self.calling.pop()
