@@ -49,6 +49,7 @@ from autodiff.structured.reading.jumps import (
     jumps,
     leaving,
     structured,
+    with_ends,
     without_else,
     without_handlers,
 )
@@ -98,28 +99,27 @@ def lower(
     of_values: set[type] = set()  # classes
     in_memory: set[type] = set()
     returns: Kind | None = None  # if the function calls itself
+    leaves = False
     while True:
-        reading = _Lowering(with_turns, parted, returns)
+        reading = _Lowering(with_turns, parted, returns, leaves)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         reading.given_lists = lists
         try:
             lowered = reading.function(function, form, kinds, known_args)
-        except UnboundError as error:
-            if error.loop is None or error.loop in with_turns:
+        except UnsupportedError as error:
+            if isinstance(error, UnboundError) and error.loop not in {None, *with_turns}:
+                with_turns.add(error.loop)
+            elif isinstance(error, MadeInLoopError):
+                of_values.add(error.cls)
+            elif isinstance(error, InMemoryError):
+                of_values.discard(error.cls)
+                in_memory.add(error.cls)
+            elif isinstance(error, ManyKindsError) and error.loop is not None:
+                parted.add(error.loop)
+            elif reading.may_leave and not leaves:
+                leaves = True
+            else:
                 raise
-            with_turns.add(error.loop)
-            continue
-        except MadeInLoopError as error:
-            of_values.add(error.cls)
-            continue
-        except InMemoryError as error:
-            of_values.discard(error.cls)
-            in_memory.add(error.cls)
-            continue
-        except ManyKindsError as error:
-            if error.loop is None:
-                raise
-            parted.add(error.loop)
             continue
         if not reading.calls_itself:
             return lowered
@@ -148,10 +148,12 @@ class Lowered:
 class _Lowering(Parameters):
     """Reads functions."""
 
-    def __init__(self, with_turns: set, parted: set, returns: Kind | None) -> None:
+    def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
         super().__init__(with_turns, parted)
         self.calls_itself = False
         self.returns = returns  # what the function returns, where it calls itself
+        self.leaves = leaves  # where some branches of a function return nothing, others values
+        self.may_leave = False
         self.given: tuple = ()  # the function, and for each argument its kind or value
         self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
 
@@ -374,6 +376,8 @@ class _Lowering(Parameters):
             self.program.catches = True
             body = without_handlers(body)
         body = without_else(without_match(body, self.hidden), self.hidden)
+        body, may_leave = with_ends(body, self.leaves)
+        self.may_leave |= may_leave
         body = self._without_returns_in_loops(body)
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
