@@ -214,6 +214,8 @@ class Builder:
         if value in self.elements:
             self.of_elements.add(slot)
         value = self._here(value)
+        if self.bound.get(slot) is value:
+            return  # it holds that already, as in ``x = step(x)`` if that returns its argument
         slot.writes += 1 if self.depth == 0 else 2
         slot.holds(value.kind)
         self.bound[slot] = value
@@ -224,6 +226,24 @@ class Builder:
                 slot.memory = Memory()
             if value.kind.has_items:
                 slot.memory.share(value.memory)  # type: ignore[arg-type] # a list has one
+
+    def variable_with(self, value: Any) -> Slot | None:
+        """Return a variable that holds a value now."""
+        return next((slot for slot, x in self.bound.items() if x is value), None)
+
+    def as_given(self, returned: Any, same: dict[Slot, tuple[int, Slot, int]]) -> Any:
+        """Return what a function returns; its own argument as the variable of the caller.
+
+        `same` has these variables, and how often both were written when they held one value.
+        """
+        if type(returned) is tuple:
+            return tuple([self.as_given(x, same) for x in returned])
+        if type(returned) is Value and returned.op is not None and returned.op.code == "read":
+            own = returned.op.data
+            writes, source, written = same.get(own, (-1, own, -1))
+            if own.writes == writes and source.writes == written:
+                return self.read_slot(source)
+        return returned
 
     def _leave_block(self) -> None:
         """Note of the block that ends which arrays the variables hold behind it.

@@ -51,12 +51,13 @@ from autodiff.structured.reading.jumps import (
     jumps,
     leaving,
     structured,
+    with_ends,
     without_else,
     without_handlers,
 )
 from autodiff.structured.reading.libraries import by_others, python_functions
 from autodiff.structured.reading.matches import without_match
-from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
+from autodiff.structured.reading.parameters import Parameters, by_place, given_to, parameters_of
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
@@ -97,34 +98,36 @@ def lower(
     in_memory: set[type] = set()
     displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
+    leaves = False
     while True:
-        reading = _Lowering(with_turns, parted, returns)
+        reading = _Lowering(with_turns, parted, returns, leaves)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
         try:
             lowered = reading.function(function, form, kinds, known_args)
-        except UnboundError as error:
-            if error.loop is None or error.loop in with_turns:
+        except UnsupportedError as error:
+            if isinstance(error, UnboundError) and error.loop not in {None, *with_turns}:
+                with_turns.add(error.loop)
+            elif isinstance(error, ListInMemoryError) and not error.places <= displayed:
+                displayed |= error.places
+            elif isinstance(error, MadeInLoopError):
+                of_values.add(error.cls)
+            elif isinstance(error, InMemoryError):
+                of_values.discard(error.cls)
+                in_memory.add(error.cls)
+            elif isinstance(error, ManyKindsError) and error.loop is not None:
+                parted.add(error.loop)
+            elif reading.may_leave and not leaves:
+                leaves = True
+            else:
                 raise
-            with_turns.add(error.loop)
-        except ListInMemoryError as error:
-            if error.places <= displayed:
-                raise
-            displayed |= error.places
-        except MadeInLoopError as error:
-            of_values.add(error.cls)
-        except InMemoryError as error:
-            of_values.discard(error.cls)
-            in_memory.add(error.cls)
-        except ManyKindsError as error:
-            if error.loop is None:
-                raise
-            parted.add(error.loop)
-        else:
-            found = _kind_returned(lowered.program) if reading.calls_itself else returns
-            if found == returns:
-                return lowered
-            returns = found if returns is None else join(returns, found)  # type: ignore[arg-type]
+            continue
+        if not reading.calls_itself:
+            return lowered
+        found = _kind_returned(lowered.program)
+        if found == returns:
+            return lowered
+        returns = found if returns is None else join(returns, found)
 
 
 class Lowered:
@@ -146,10 +149,12 @@ class Lowered:
 class _Lowering(Parameters):
     """Reads functions."""
 
-    def __init__(self, with_turns: set, parted: set, returns: Kind | None) -> None:
+    def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
         super().__init__(with_turns, parted)
         self.calls_itself = False
         self.returns = returns  # what the function returns, where it calls itself
+        self.leaves = leaves  # where some branches of a function return nothing, others values
+        self.may_leave = False
         self.given: tuple = ()  # the function, and for each argument its kind or value
         self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
 
@@ -253,7 +258,7 @@ class _Lowering(Parameters):
             def default(name: str) -> Any:
                 return self.const(defaults[name])
 
-        given = _given(node.args, args, names)
+        given = given_to(node.args, args, names)
         given |= {name: default(name) for name in parameters if name in defaults.keys() - given}
         if given.keys() != set(parameters):
             raise UnsupportedError("a call that fails")
@@ -267,10 +272,13 @@ class _Lowering(Parameters):
         caller, self.scope = self.scope, scope
         self.inlined.append(inner)
         self.calling.append(node)
+        sources = {name: self.variable_with(given[name]) for name in parameters}
         try:
             for name in parameters:
                 self.bind(name, given[name])
-            return self._statements_of(node)
+            slots = [(scope.slots.get(name), sources[name]) for name in parameters]
+            same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
+            return self.as_given(self._statements_of(node), same)
         finally:
             self.scope = caller
             self.calling.pop()
@@ -378,6 +386,8 @@ class _Lowering(Parameters):
             self.program.catches = True
             body = without_handlers(body)
         body = without_else(without_match(body, self.hidden), self.hidden)
+        body, may_leave = with_ends(body, self.leaves)
+        self.may_leave |= may_leave
         body = self._without_returns_in_loops(body)
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
@@ -446,25 +456,6 @@ def _named_in(x: Any) -> Iterator[Any]:
 
 
 _MUTABLE = (Items, Named)
-
-
-def _given(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:
-    """Return what the parameters of a function are given in a call."""
-    places = [p.arg for p in (*parameters.posonlyargs, *parameters.args)]
-    given: dict[str, Any] = dict(zip(places, args, strict=False))
-    by_name = {p.arg for p in (*parameters.args, *parameters.kwonlyargs)}
-    more = {name: x for name, x in names.items() if name not in by_name}
-    rest = args[len(places) :]
-    if not names.keys().isdisjoint(given) or (rest and not parameters.vararg):
-        raise UnsupportedError("a call that fails")
-    if more and not parameters.kwarg:
-        raise UnsupportedError("a call that fails")
-    given |= {name: x for name, x in names.items() if name in by_name}
-    if parameters.vararg:
-        given[parameters.vararg.arg] = tuple(rest)
-    if parameters.kwarg:
-        given[parameters.kwarg.arg] = Named(more)
-    return given
 
 
 def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
