@@ -11,7 +11,7 @@ from typing import Any
 from autodiff import caches
 from autodiff.intercept.source import find_source, fusion_sites, rewriter
 from autodiff.intercept.source.library_code import is_library
-from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.source.source_texts import carried_texts, why_without
 from chainrules_core.interpreter.places import codes_in
 
 # By the id of the code, in `caches.keep_with`: the rewritten code or None; whether it has loops.
@@ -56,6 +56,13 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.GeneratorExp)
 def has_loops(g: types.FunctionType) -> bool:
     """Whether a function that was rewritten has loops in it, or calls itself."""
     known = _rewritten.get(id(g.__code__))
+    if known is None and is_rewritten(g):  # inside another one; no program calls itself there
+        found = definition_of(g)
+        parts = [] if found is None else list(ast.walk(found.node))
+        calls_itself = any(_calls(part, g.__name__) for part in parts)
+        has_loop = not calls_itself and any(isinstance(part, _LOOPS) for part in parts)
+        caches.keep_with(_rewritten, g.__code__, None, has_loop)
+        return has_loop
     return known is not None and known[2]
 
 
@@ -71,16 +78,16 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     found = find_source.definition_of(g)
     if found is None:
         return None, False
-    has_loop = any(_repeats(part, g.__name__) for part in ast.walk(found.node))
+    has_loop = any(
+        isinstance(part, _LOOPS) or _calls(part, g.__name__) for part in ast.walk(found.node)
+    )
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
 
 
-def _repeats(node: ast.AST, name: str) -> bool:
-    """Whether it is a loop, or a call of the function of this name."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == name
-    return isinstance(node, _LOOPS)
+def _calls(node: ast.AST, name: str) -> bool:
+    """Whether it is a call of the function of this name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def original_of(code: types.CodeType) -> types.CodeType:
@@ -88,6 +95,12 @@ def original_of(code: types.CodeType) -> types.CodeType:
     known = _originals.get(id(code))
     original = None if known is None else known[1]()
     return code if original is None else original
+
+
+def definition_of(g: types.FunctionType) -> find_source.Found | None:
+    """Return the definition of a function, also of one inside a function that was rewritten."""
+    code = original_of(g.__code__)
+    return find_source.definition_of_code(code, g.__globals__, carried_texts(g))
 
 
 def _note_originals(new: types.CodeType, old: types.CodeType) -> None:
