@@ -17,7 +17,7 @@ from chainrules_core.interpreter.places import codes_in
 # By the id of the code, in `caches.keep_with`: the rewritten code or None; whether it has loops.
 _rewritten: dict[int, tuple] = caches.register("rewritten code", {})
 made: dict[int, tuple] = caches.register("code made by rewriting", {})
-"""By its id: code that the rewriting made, nested functions included, whose calls are seen."""
+"""By its id: code that the rewriting made, whose calls are seen; whether it is nested in other."""
 # By the id of rewritten code: a reference to what it was written from.
 _originals: dict[int, tuple] = caches.register("original code", {})
 helpers: dict[str, Any] = {}
@@ -34,6 +34,11 @@ def is_rewritten(g: types.FunctionType) -> bool:
     return id(g.__code__) in made
 
 
+def is_inside(g: types.FunctionType) -> bool:
+    """Whether a function was rewritten with another one that it stands in."""
+    return id(g.__code__) in made and made[id(g.__code__)][1]
+
+
 def rewritten(g: types.FunctionType) -> Callable:
     """Return a function with its calls intercepted; itself if its source is not found."""
     code = g.__code__
@@ -44,7 +49,7 @@ def rewritten(g: types.FunctionType) -> Callable:
         new, has_loop = _rewrite(g)
         if new is not None:
             for inner in codes_in(new):
-                caches.keep_with(made, inner)
+                caches.keep_with(made, inner, inner is not new)
             _note_originals(new, code)
         caches.keep_with(_rewritten, code, new, has_loop)
     return g if new is None else find_source.rebuilt(g, new, helpers)
@@ -56,7 +61,7 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.GeneratorExp)
 def has_loops(g: types.FunctionType) -> bool:
     """Whether a function that was rewritten has loops in it, or calls itself."""
     known = _rewritten.get(id(g.__code__))
-    if known is None and is_rewritten(g):  # inside another one; no program calls itself there
+    if known is None and is_inside(g):  # no program calls itself there
         found = definition_of(g)
         parts = [] if found is None else list(ast.walk(found.node))
         calls_itself = any(_calls(part, g.__name__) for part in parts)
