@@ -26,8 +26,8 @@ from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.errors import DifferentiationError
 from autodiff.intercept.runtime.replacements import traced_body
-from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
+from autodiff.intercept.source.rewritten_code import definition_of, is_inside
 from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
@@ -203,7 +203,7 @@ class Programs:
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.takes_objects_apart = False  # since it binds their attributes, or they are often new
-        self.takes_captured = False  # since what it has captured was other values at a later call
+        self.takes_captured = is_inside(g)  # it is made by each call of another; or since it was
         self.takes_lists_whole = False  # since it could not be read with a variable for each number
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename

@@ -136,7 +136,8 @@ def intercept(g: Any) -> Any:
             if g.__code__ is lasting[1] and g.__defaults__ is lasting[2]:
                 return lasting[0]
         elif id(g.__code__) in _made:
-            return g
+            has_program = rewritten_code.has_loops(g) and not is_library(g)
+            return by_program(g, g) if has_program else g
     elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
         return _METHOD(array_method(g.__name__), g.__self__)
     known = _replacements.get(id(g))

@@ -11,13 +11,13 @@ from typing import Any
 from autodiff import caches
 from autodiff.intercept.source import find_source, fusion_sites, rewriter
 from autodiff.intercept.source.library_code import is_library
-from autodiff.intercept.source.source_texts import why_without
+from autodiff.intercept.source.source_texts import carried_texts, why_without
 from chainrules_core.interpreter.places import codes_in
 
 # By the id of the code, in `caches.keep_with`: the rewritten code or None; whether it has loops.
 _rewritten: dict[int, tuple] = caches.register("rewritten code", {})
 made: dict[int, tuple] = caches.register("code made by rewriting", {})
-"""By its id: code that the rewriting made, nested functions included, whose calls are seen."""
+"""By its id: code that the rewriting made, whose calls are seen; whether it is nested in other."""
 # By the id of rewritten code: a reference to what it was written from.
 _originals: dict[int, tuple] = caches.register("original code", {})
 helpers: dict[str, Any] = {}
@@ -34,6 +34,11 @@ def is_rewritten(g: types.FunctionType) -> bool:
     return id(g.__code__) in made
 
 
+def is_inside(g: types.FunctionType) -> bool:
+    """Whether a function was rewritten with another one that it stands in."""
+    return id(g.__code__) in made and made[id(g.__code__)][1]
+
+
 def rewritten(g: types.FunctionType) -> Callable:
     """Return a function with its calls intercepted; itself if its source is not found."""
     code = g.__code__
@@ -44,7 +49,7 @@ def rewritten(g: types.FunctionType) -> Callable:
         new, has_loop = _rewrite(g)
         if new is not None:
             for inner in codes_in(new):
-                caches.keep_with(made, inner)
+                caches.keep_with(made, inner, inner is not new)
             _note_originals(new, code)
         caches.keep_with(_rewritten, code, new, has_loop)
     return g if new is None else find_source.rebuilt(g, new, helpers)
@@ -56,6 +61,13 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.GeneratorExp)
 def has_loops(g: types.FunctionType) -> bool:
     """Whether a function that was rewritten has loops in it, or calls itself."""
     known = _rewritten.get(id(g.__code__))
+    if known is None and is_inside(g):  # no program calls itself there
+        found = definition_of(g)
+        parts = [] if found is None else list(ast.walk(found.node))
+        calls_itself = any(_calls(part, g.__name__) for part in parts)
+        has_loop = not calls_itself and any(isinstance(part, _LOOPS) for part in parts)
+        caches.keep_with(_rewritten, g.__code__, None, has_loop)
+        return has_loop
     return known is not None and known[2]
 
 
@@ -71,16 +83,16 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     found = find_source.definition_of(g)
     if found is None:
         return None, False
-    has_loop = any(_repeats(part, g.__name__) for part in ast.walk(found.node))
+    has_loop = any(
+        isinstance(part, _LOOPS) or _calls(part, g.__name__) for part in ast.walk(found.node)
+    )
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
 
 
-def _repeats(node: ast.AST, name: str) -> bool:
-    """Whether it is a loop, or a call of the function of this name."""
-    if isinstance(node, ast.Call):
-        return isinstance(node.func, ast.Name) and node.func.id == name
-    return isinstance(node, _LOOPS)
+def _calls(node: ast.AST, name: str) -> bool:
+    """Whether it is a call of the function of this name."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
 
 
 def original_of(code: types.CodeType) -> types.CodeType:
@@ -88,6 +100,12 @@ def original_of(code: types.CodeType) -> types.CodeType:
     known = _originals.get(id(code))
     original = None if known is None else known[1]()
     return code if original is None else original
+
+
+def definition_of(g: types.FunctionType) -> find_source.Found | None:
+    """Return the definition of a function, also of one inside a function that was rewritten."""
+    code = original_of(g.__code__)
+    return find_source.definition_of_code(code, g.__globals__, carried_texts(g))
 
 
 def _note_originals(new: types.CodeType, old: types.CodeType) -> None:

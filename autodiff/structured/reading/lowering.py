@@ -13,8 +13,8 @@ import types
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.intercept.source.rewritten_code import definition_of
 from autodiff.structured.form.ir import (
     WRITES,
     Instance,

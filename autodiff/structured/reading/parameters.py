@@ -7,7 +7,7 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from autodiff.intercept.source.find_source import carried_texts, definition_of_code
+from autodiff.intercept.source.rewritten_code import definition_of
 from autodiff.structured.form.ir import Memory, Named, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.forms import Applied, Captured, Fields, Owned, default_name
@@ -85,7 +85,7 @@ class Parameters(Statements):
         self, form: Captured, leaves: Iterator, known_args: dict
     ) -> LocalFunction:  # fmt: skip
         """Return a function that is given: what it has captured are variables around it."""
-        node = self.definition_of(form.function, form.code)
+        node = self.definition_of(form.function)
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Nonlocal)]
         names = {name for part in parts for name in part.names}
         if not names.isdisjoint(form.code.co_freevars):
@@ -100,12 +100,9 @@ class Parameters(Statements):
         defaults = {name: place for name, place in defaults.items() if place in form}
         return LocalFunction(node, scope, defaults)
 
-    def definition_of(
-        self, function: types.FunctionType, code: types.CodeType | None = None
-    ) -> ast.FunctionDef | ast.Lambda:
-        """Return the definition of a function; its code as it is written may be given."""
-        code = function.__code__ if code is None else code
-        found = definition_of_code(code, function.__globals__, carried_texts(function))
+    def definition_of(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
+        """Return the definition of a function."""
+        found = definition_of(function)
         if found is None or type(found.node) not in (ast.FunctionDef, ast.Lambda):
             raise UnsupportedError("its source is not to be had")
         node: Any = found.node

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import autodiff
+from autodiff.structured import calls
 
 
 class Spring:
@@ -191,3 +192,126 @@ def test_functions_with_objects_that_are_new_each_time(runs: list[str]) -> None:
         found = autodiff.gradient(with_force(Spring(1.0 + j)), 0.7)
         np.testing.assert_allclose(found, (1.0 - 0.1 * (1.0 + j)) ** 4, atol=1e-12)
     assert runs[-1] == "settled"
+
+
+def filled(x: Any) -> Any:
+    data = np.array([x, x * x, 1.0])
+
+    def fill() -> None:
+        for i in range(3):
+            data[i] = data[i] * x + i
+
+    fill()
+    fill()
+    return np.sum(data * data)
+
+
+def kept(x: Any) -> Any:
+    kept = []
+
+    def step(y: Any) -> Any:
+        for i in range(3):
+            y = y * x + i
+            kept.append(y)
+        return y
+
+    return step(step(x)) + sum(kept) * len(kept)
+
+
+def bound_anew(x: Any) -> Any:
+    k = x
+
+    def step(y: Any) -> Any:
+        for _ in range(3):
+            y = y * k
+        return y
+
+    y = step(x)
+    k = 2.0
+    y = step(y)
+    k = x * x
+    y = step(y)
+    k = np.array([x, 1.0])
+    return np.sum(step(y))
+
+
+def views(x: Any) -> Any:
+    a = np.array([x, 2 * x, 3.0])
+    v = a[1:]
+
+    def step() -> Any:
+        for i in range(2):
+            v[i] = v[i] * a[i]
+        return v
+
+    return np.sum(step() ** 2) + np.sum(a)
+
+
+def counted(x: Any) -> Any:
+    n = 0
+
+    def step(y: Any) -> Any:
+        nonlocal n
+        for _ in range(3):
+            y = y * x
+            n += 1
+        return y
+
+    return step(step(x)) * n
+
+
+def yielded(x: Any) -> Any:
+    def powers(n: int) -> Any:
+        for i in range(n):
+            yield x**i
+
+    return sum(v * v for v in powers(4))
+
+
+def of_itself(x: Any) -> Any:
+    def down(n: int, a: Any) -> Any:
+        for _ in range(1):
+            a = 0.9 * a + 0.1 * x
+        return a if n == 0 else down(n - 1, a)
+
+    return down(100, x * x)
+
+
+def of_derivatives(x: Any) -> Any:
+    def inner(y: Any) -> Any:
+        t = 0.0
+        for i in range(4):
+            t += x * y**i
+        return t
+
+    return autodiff.gradient(inner, x) + x * autodiff.gradient(inner, 2.0)
+
+
+@pytest.mark.parametrize(
+    "f, name",
+    [
+        (filled, "fill"), (kept, "step"), (bound_anew, "step"), (views, None), (counted, None),
+        (yielded, None), (of_itself, None), (of_derivatives, "inner"),
+    ],
+    ids=lambda f: getattr(f, "__name__", ""),
+)  # fmt: skip
+def test_functions_inside_one_that_is_traced(f: Callable, name: str, runs: list[str]) -> None:
+    def loss(x: Any) -> Any:
+        hash(frozenset([1]))  # no program is made of this one
+        return f(x)
+
+    for x in (0.7, 0.9, 0.7, 1.1):
+        with pytest.MonkeyPatch.context() as m:
+            m.setattr(calls.Programs, "call", of_inner_functions_alone)
+            found = autodiff.gradient(loss, x)
+        np.testing.assert_allclose(found, (loss(x + 1e-6) - loss(x - 1e-6)) / 2e-6, rtol=1e-7)
+    assert name is None or name in runs
+
+
+_call = calls.Programs.call
+
+
+def of_inner_functions_alone(
+    self: calls.Programs, g: Any, body: Any, args: tuple, *more: Any
+) -> Any:
+    return _call(self, g, body, args, *more) if "<locals>" in self.name else body(*args)
