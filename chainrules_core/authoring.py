@@ -36,6 +36,7 @@ from chainrules_core.errors import ChainRulesError, RuleDefinitionError
 from chainrules_core.interpreter.no_value import NO_VALUE
 from chainrules_core.operations.arithmetic import add, conj, scale
 from chainrules_core.operations.broadcasting import spread_to, unbroadcast
+from chainrules_core.operations.contraction import contraction
 from chainrules_core.operations.scattering import scatter, scatter_along_into, scatter_into
 from chainrules_core.operations.zeros import zero_tangent
 from chainrules_core.projection.project_to import ProjectTo, is_foreign
@@ -77,7 +78,7 @@ __all__ = [
     "add", "conj", "not_implemented", "scale", "structural_tangent", "thunk", "unthunk",
     "unthunk_deep", "zero_tangent",
     # Helpers of formulas: shapes, parts of outputs, lists, scattering, products with truth values.
-    "NO_VALUE", "array_of", "conjugate", "coords_of", "entries_of", "fit", "has_nan",
+    "NO_VALUE", "array_of", "conjugate", "contraction", "coords_of", "entries_of", "fit", "has_nan",
     "is_foreign", "natural", "part", "parts", "precise", "remainder", "scatter",
     "scatter_along_into", "scatter_into", "spread_to", "strong_product", "turned_by_sign",
     "unbroadcast", "where_true", "with_entries",

@@ -25,6 +25,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch.call import outputs
 from autodiff.errors import DifferentiationError
+from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.intercept.syntax import attributes
@@ -50,7 +51,7 @@ if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
 
 _MOST_KINDS, _MOST_OBJECTS = 32, 8
-"""How many programs a function has, and up to how many for objects, which may be new each time."""
+"""How many programs a function has; and how many before objects are taken apart."""
 _TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
 _SINGLE = (np.float32, np.complex64, np.int32)
@@ -139,10 +140,13 @@ def _called(
         args = placed
     if len(args) != programs.n:
         return body(*args)
-    if programs.keywords:
-        body = functools.partial(_by_name, body, programs.keywords)
+    body = functools.partial(_by_name, body, programs.keywords) if programs.keywords else body
     taken = Taken(programs.takes_objects_apart, programs.takes_lists_whole)
+    own = taken.form_of_called(g) if programs.takes_captured else None
     form = tuple(map(taken.form_of, args))
+    if own is not None:
+        form, args = (own, *form), (g, *args)
+        body = functools.partial(_with_captured, programs.keywords)
     leaves = tuple(taken.leaves)
     tape = programs.tape_of(leaves)
     if tape is None:
@@ -157,6 +161,11 @@ def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
     """Call a function whose last parameters are given by their names."""
     n = len(args) - len(names)
     return body(*args[:n], **dict(zip(names, args[n:], strict=True)))
+
+
+def _with_captured(names: tuple[str, ...], g: types.FunctionType, /, *args: Any) -> Any:
+    """Trace a function, which is given as well: it may have captured other values."""
+    return _by_name(traced_body(g), names, *args)
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
@@ -193,7 +202,8 @@ class Programs:
         self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
-        self.takes_objects_apart = False  # since it binds attributes of objects that it is given
+        self.takes_objects_apart = False  # since it binds their attributes, or they are often new
+        self.takes_captured = False  # since what it has captured was other values at a later call
         self.takes_lists_whole = False  # since it could not be read with a variable for each number
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
@@ -246,6 +256,7 @@ class Programs:
         if program is UNKNOWN:
             has_objects = any(is_plain_class(type(v)) for v in plain)
             most = _MOST_OBJECTS if has_objects else _MOST_KINDS
+            self.takes_objects_apart |= has_objects and len(self.known) >= most
             if not self.is_worth_it(leaves) or len(self.known) >= most:
                 return self.timed(body, args)
             program = self.known[key] = self.made(g, form, plain, active)
@@ -261,7 +272,8 @@ class Programs:
         outside = program.outside(g)
         if outside is None:
             del self.known[key]
-            self.failures += 1
+            self.failures += self.takes_captured or not g.__closure__
+            self.takes_captured = True
             return body(*args)
         if not (can_run(program, leaves, outside) and program.may_bind(objects, leaves)):
             return body(*args)

@@ -30,7 +30,8 @@ PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
 _MOST_PARTS = 50
 _DEEPEST = 5  # functions that have captured functions
 _NESTS = (tuple, list, dict)
-_ALONE = frozenset({*TRACERS, *KNOWN, *PLAIN, *_NESTS, np.ndarray})
+_LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
+_ALONE = _LEAVES | set(_NESTS)
 
 
 class Fields(Named):
@@ -171,12 +172,40 @@ class Taken:
             return None
         if f is not x:
             return Owned(f, self.form_of(x.__self__, depth + 1))
-        code = original_of(f.__code__)
-        cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
-        own = {name: cells[name] for name in code.co_freevars if name in cells}
-        held = {name: cell.cell_contents for name, cell in own.items() if not is_empty(cell)}
+        code, held = _captured_by(f)
         held |= {default_name(name): value for name, value in _defaults_of(f).items()}
         return Captured(f, code, {name: self.form_of(v, depth + 1) for name, v in held.items()})
+
+    def form_of_called(self, g: types.FunctionType) -> Captured | None:
+        """Return what the function that is called has captured; None if that is nothing.
+
+        What no program can be given is not in it: that is compared at each call.
+        """
+        code, held = _captured_by(g)
+        form: dict[str, Any] = {}
+        for name, value in held.items():
+            taken = Taken(apart=True, whole=self.whole)
+            part = taken.form_of(value, 1)
+            if all(map(_can_be_given, taken.leaves)):
+                form[name] = part
+                self.leaves += taken.leaves
+                self.objects += taken.objects
+        return Captured(g, code, form) if form else None
+
+
+def _captured_by(f: types.FunctionType) -> tuple[types.CodeType, dict[str, Any]]:
+    """Return the code of a function as it is written, and what it has captured."""
+    code = original_of(f.__code__)
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    own = {name: cells[name] for name in code.co_freevars if name in cells}
+    return code, {name: cell.cell_contents for name, cell in own.items() if not is_empty(cell)}
+
+
+def _can_be_given(leaf: Any) -> bool:
+    """Whether a leaf is a number or array, or what a program may be made for."""
+    if type(leaf) is np.ndarray:
+        return leaf.dtype.kind in "fciub"
+    return type(leaf) in _LEAVES or type(leaf) is GivenList
 
 
 def _defaults_of(f: types.FunctionType) -> dict[str, Any]:

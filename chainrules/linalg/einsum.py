@@ -9,7 +9,6 @@ cotangent is repeated; and a length of one that was broadcast is summed over.
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -28,7 +27,7 @@ from chainrules_core import (
     thunk,
     unbroadcast,
 )
-from chainrules_core.authoring import EVERY, array_of, fit, natural
+from chainrules_core.authoring import EVERY, array_of, contraction, fit, natural
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -112,20 +111,16 @@ def einsum_rrule(*args, optimize=False, **kwargs):
     operands = [args[p] for p in parts.places]
     shapes = [np.shape(x) for x in operands]
     lists = {p: ProjectTo(given[p]) for p in parts.places if isinstance(given[p], (list, tuple))}
-    path = optimize if isinstance(optimize, (bool, str)) else True
-    if optimize is False and work_of(parts, shapes) > WORTH_PLANNING:
-        path = True
 
     def einsum_pullback(y_bar):
         bars: list[Any] = [NoTangent()] * len(args)
         for i, place in enumerate(parts.places):
-            way = plain_way(i, parts.labels, parts.output, tuple(shapes)) if path is False else None
+            way = plain_way(i, parts.labels, parts.output, tuple(shapes))
             if way is not None:
                 others = [conj(x) for j, x in enumerate(operands) if j != i]
-                bar = thunk(functools.partial(np.einsum, way, y_bar, *others))
-                bars[place] = lists[place](bar) if place in lists else bar
-                continue
-            bar = thunk(functools.partial(of_operand, i, y_bar, operands, shapes, parts, path))
+                bar = thunk(functools.partial(contraction, way, y_bar, *others))
+            else:
+                bar = thunk(functools.partial(of_operand, i, y_bar, operands, shapes, parts))
             bars[place] = lists[place](bar) if place in lists else bar
         return (NoTangent(), *bars)
 
@@ -157,20 +152,7 @@ def plain_way(i: int, inputs: tuple[str, ...], output: str, shapes: tuple) -> st
     return ",".join([output, *others]) + "->" + mine
 
 
-WORTH_PLANNING = 1_000_000
-"""Cotangents of at least so many products use matrix products, whatever the call asked for."""
-
-
-def work_of(parts: Sum, shapes: list) -> int:
-    """The number of products that a sum takes if nothing is planned."""
-    sizes: dict[str, int] = {}
-    for labels, shape in zip(parts.labels, shapes, strict=True):
-        for label, n in zip(labels, shape, strict=True):
-            sizes[label] = max(n, sizes.get(label, 1))
-    return math.prod(sizes.values())
-
-
-def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, optimize: Any) -> Any:
+def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum) -> Any:
     """The cotangent of operand `i`."""
     mine = parts.labels[i]
     others = [(x, s) for j, (x, s) in enumerate(zip(operands, parts.labels, strict=True)) if j != i]
@@ -179,15 +161,9 @@ def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, opt
     found = "".join([c for c in own if c in known])
     if not parts.output and [s for _, s in others] == [found]:  # a number times the other operand
         x_bar = y_bar * conj(others[0][0])
-    elif optimize is True and is_one_product(parts.output, np.shape(y_bar), others, found):
-        x_bar = as_one_product(y_bar, parts.output, *others[0], found)
     else:
-        x_bar = np.einsum(
-            ",".join([parts.output, *[s for _, s in others]]) + "->" + found,
-            y_bar,
-            *[conj(x) for x, _ in others],
-            optimize=optimize,
-        )
+        way = ",".join([parts.output, *[s for _, s in others]]) + "->" + found
+        x_bar = contraction(way, y_bar, *[conj(x) for x, _ in others])
     sizes = dict(zip(mine, shapes[i], strict=True))
     x_bar = unbroadcast(x_bar, broadcastable(x_bar, found, sizes))
     if found != own:  # indices that only this operand has
@@ -196,34 +172,6 @@ def of_operand(i: int, y_bar: Any, operands: list, shapes: list, parts: Sum, opt
     if np.shape(x_bar) != shape:  # these, and others that have length one elsewhere
         x_bar = np.broadcast_to(x_bar, shape)
     return x_bar if own == mine else on_diagonals(x_bar, own, mine)
-
-
-def is_one_product(output: str, shape: tuple[int, ...], others: list, found: str) -> bool:
-    """Whether ȳ and one other operand make a product of matrices, without a search for the way.
-
-    None of the letters stands twice, those of both are summed, and no length of one is broadcast.
-    """
-    if len(others) != 1:
-        return False
-    (other, labels) = others[0]
-    if len(set(output)) < len(output) or len(set(labels)) < len(labels):
-        return False
-    sizes = dict(zip(output, shape, strict=True))
-    both = set(output) & set(labels)
-    lengths = zip(labels, np.shape(other), strict=True)
-    return set(found) == set(output) ^ set(labels) and all(
-        sizes[c] == n for c, n in lengths if c in both
-    )
-
-
-def as_one_product(y_bar: Any, output: str, other: Any, labels: str, found: str) -> Any:
-    """The product of ȳ and the conjugate of the other operand, summed over what both have."""
-    both = [c for c in output if c in labels]
-    axes = [output.index(c) for c in both], [labels.index(c) for c in both]
-    rest = [c for c in (*output, *labels) if c not in both]
-    made = np.tensordot(y_bar, conj(other), axes)
-    order = [rest.index(c) for c in found]
-    return made if order == sorted(order) else np.transpose(made, order)
 
 
 def broadcastable(x_bar: Any, labels: str, sizes: dict[str, int]) -> tuple[int, ...]:

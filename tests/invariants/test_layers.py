@@ -85,6 +85,9 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
     if package == "autodiff" and found.module.startswith("scipy.linalg.blas"):
         # Products are added to arrays in one pass, which NumPy does not offer.
         return path.name == "blas_sums.py"
+    if package == "autodiff" and found.module.startswith("scipy.linalg.lapack"):
+        # Factors of matrices are kept, which NumPy does not offer.
+        return found.late and path.name == "shared_factors.py"
     if package == "autodiff" and found.module in _ADDRESSES:
         # The addresses of these functions, for machine code.
         return "native" in path.parts

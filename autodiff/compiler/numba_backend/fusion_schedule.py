@@ -1,8 +1,8 @@
 """The order in which operations on small arrays are done, and which of them share a nest.
 
 Elementwise operations of one shape that follow each other share a nest, so that most of their
-results are never stored. What takes their elements one by one joins them: a sum over all, and a
-change or a scattering into a region of that shape.
+results are never stored. What takes their elements one by one joins them: a sum over all or over
+the last axis, and a change or a scattering into a region of that shape.
 """
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
     if op.kind == "map":
         return op.shape == item.shape
     if op.kind in ("sum", "max", "min"):
-        return op.shape == ()
+        return op.shape == () or is_of_rows(op)
     if op.kind == "guard":
         return op.f is has_nan
     if op.kind == "product":
@@ -89,6 +89,14 @@ def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
             and not _touches(layout, p, item)
         )
     return False
+
+
+def is_of_rows(op: Op) -> bool:
+    """Whether an operation adds up along the last axis, which the innermost loop goes along."""
+    if op.kind != "sum" or op.shape == ():
+        return False
+    shape = op.args[0].shape
+    return op.extra[0] == (len(shape) - 1,) and shape[-1] > 1
 
 
 def _touches(layout: Layout, p: int, item: Item) -> bool:

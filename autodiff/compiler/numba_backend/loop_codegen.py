@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.compiler.numba_backend.fusion_schedule import is_of_rows
 from autodiff.compiler.numba_backend.loop_ir import Op, View, at, constant, strides_of
 from autodiff.compiler.numba_backend.memory_planner import Block, Layout
 from autodiff.compiler.numba_backend.op_codegen import written
@@ -273,35 +274,41 @@ class NestWriter(Layout):
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
         known: dict[int, str] = {}
+        rows = [p for p in positions if is_of_rows(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
             """Read what stays the same in the innermost loop before it."""
             for k, (array, _) in enumerate(reads, 1):
                 if is_pure and last[k] == 0 and terms[k]:
                     known[k] = self.temporary(f"get({array}, {at(places[k - 1], terms[k])})")
+            for p in rows:
+                self.write(f"total{p} = 0.0")
+
+        def read(k: int, view: View) -> str:
+            """Read an element into a variable."""
+            text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
+            self._temporaries += 1
+            self.write(f"e{self._temporaries} = {text}{' != 0.0' if view.is_bool else ''}")
+            return f"e{self._temporaries}"
 
         terms, variables = self.nest(shape, strides, between)
+        row_targets: dict[int, str] = {}
         for p, shown in zip(positions, plan, strict=True):
-            args = []
-            for x in shown:
-                if type(x) is str:
-                    args.append(x)
-                    continue
-                k, view = x
-                text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
-                self._temporaries += 1
-                name = f"e{self._temporaries}"
-                self.write(f"{name} = {text}{' != 0.0' if view.is_bool else ''}")
-                args.append(name)
+            args = [x if type(x) is str else read(*x) for x in shown]
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
+            if p in rows:
+                row_targets[p] = to
             if p in waves:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
             self._element(p, args, to, p in is_long)
-        self.leave(len(variables))
+        self.leave(min(1, len(rows)))
+        for p in rows:
+            self.write(f"put(s, {row_targets[p]}, {self._sum(p)})")
+        self.leave(len(variables) - min(1, len(rows)))
         if waves:
             self.write("if far > 0.0: return 2")
         for p in positions:
-            if self.ops[p].kind in _SUMMED:
+            if self.ops[p].kind in _SUMMED and p not in rows:
                 self._finish(block, p)
 
     def _operands(
@@ -337,6 +344,11 @@ class NestWriter(Layout):
     ) -> None:
         """Write what comes before a nest for an operation, and note where its result goes."""
         op = self.ops[p]
+        if is_of_rows(op):
+            place, own = self.target(block, p), (*strides_of(op.args[0].shape[:-1]), 0)
+            strides.append(own)
+            targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
+            return
         if op.kind in _SUMMED:
             start = _START.get(op.kind, "0.0")
             if op.kind in _START and op.extra[1] is not None:
@@ -387,13 +399,18 @@ class NestWriter(Layout):
         if op.kind == "guard":
             self.write(f"if total{p} != total{p}: return 0")
             return
-        divisor = op.extra[1] if op.kind == "sum" else 0
         name = self.variable(p)
         if op.kind in _START:
             self.write(f"total{p} = math.nan if bad{p} > 0.0 else total{p}")
-        self.write(f"{name} = total{p}" + (f" / {float(divisor)!r}" if divisor else ""))
+        self.write(f"{name} = {self._sum(p)}")
         if p in self.kept:
             self.write(f"put(s, {self.target(block, p)}, {name})")
+
+    def _sum(self, p: int) -> str:
+        """Return a sum, or a mean."""
+        op = self.ops[p]
+        divisor = op.extra[1] if op.kind == "sum" else 0
+        return f"total{p}" + (f" / {float(divisor)!r}" if divisor else "")
 
     def _cleared(self, block: Block, p: int) -> None:
         """Write zeros to a result of which a region is written then: around it, if it is a run."""

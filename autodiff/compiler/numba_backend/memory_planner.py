@@ -16,7 +16,7 @@ from autodiff.compiler.numba_backend.fusion_schedule import Memory, scheduled
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.loop_rerolling import Loop, loops_of
 
-_LARGEST_MEMORY = 1 << 22
+_LARGEST_MEMORY = 1 << 24
 
 
 class Block:

@@ -43,8 +43,8 @@ from chainrules_core.operations.scattering import may_repeat, scatter
 if TYPE_CHECKING:
     from autodiff.compiler.numba_backend.lowering import Reader
 
-LARGEST = 1 << 18
-"""Up to how many elements an array is small: several of them fit into the cache of a core."""
+LARGEST = 1 << 20
+"""Arrays with up to so many elements are read and written by loops."""
 NUMBERS = (int, float, bool, np.float64, np.bool_)
 """The classes of numbers that stand in loops as they are."""
 _MOST_OPERANDS = 4096

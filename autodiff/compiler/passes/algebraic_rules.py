@@ -1,7 +1,8 @@
 """What is known of functions: identities that make a call shorter, or save it.
 
 They hold bit for bit but for the last bits of products and quotients taken in another order.
-``x ** 0.5`` and ``np.sum(x)`` of one float may keep the sign of a negative zero.
+``x ** 0.5`` and ``np.sum(x)`` of one float may keep the sign of a negative zero. Powers of arrays
+with an exponent that is a half of a whole number are products: there is no other power of -Inf.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part, set_i
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise, takes_floats
 
 _SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
+_TWICE_AN_EXPONENT = range(1, 33)
+"""Powers of arrays with such exponents are products of the array and its root."""
 
 
 class Splat:
@@ -325,12 +328,24 @@ class Algebra:
             return None
         if c == 1:
             return a
-        if c in (2, 3, 4) and type(a) is Ref and self._is_real(a):
-            square = self.call(np.square, (a,), {}, meta)
-            if c == 2:
-                return square
-            return self.call(np.multiply, (square, a if c == 3 else square), {}, meta)
-        return None
+        if type(a) is not Ref or not self._is_real(a):
+            return None
+        if c in (2, 3, 4):
+            return self._whole_power(a, int(c), meta)
+        if not meta.shape or 2 * abs(c) not in _TWICE_AN_EXPONENT:
+            return None
+        power = self._whole_power(a, int(abs(c)), meta)
+        if c % 1:
+            root = self.call(np.sqrt, (a,), {}, meta)
+            power = root if abs(c) < 1 else self.call(np.multiply, (power, root), {}, meta)
+        return power if c > 0 else self.call(np.reciprocal, (power,), {}, meta)
+
+    def _whole_power(self, a: Any, n: int, meta: Meta) -> Any:
+        """Return a power as a product of squares, which other powers share."""
+        if n < 2:
+            return a
+        square = self.call(np.square, (self._whole_power(a, n // 2, meta),), {}, meta)
+        return self.call(np.multiply, (square, a), {}, meta) if n % 2 else square
 
     def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
         """Return ``-f(*args)``: signs move outwards, where sums absorb them."""

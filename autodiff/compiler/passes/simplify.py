@@ -1,8 +1,8 @@
 """Make a program shorter: share, fold, simplify, and drop what nobody reads.
 
 What is done keeps the values bit for bit, but for these: ``x + 0`` is `x` (so -0.0 stays -0.0),
-``x**3`` and ``x**4`` are products, and sums of numbers that were added to an array of zeros one by
-one start with the first of them.
+``x**3``, ``x**-2`` and ``x**1.5`` are products, and sums of numbers that were added to an array of
+zeros one by one start with the first of them.
 """
 
 from __future__ import annotations

@@ -16,12 +16,14 @@ from autodiff.compiler.recording.ir import (
     Step,
     add_item,
     is_outer,
+    meta_of,
     part,
     set_flat,
     set_item,
     sub_item,
 )
 from autodiff.functions import SIGNS, is_elementwise, takes_floats
+from chainrules_core.operations.contraction import path_of
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _SMALL = 128
@@ -236,11 +238,21 @@ def _array(e: Any, step: Step) -> bool:
 
 
 def _einsum(e: Any, step: Step) -> bool:
-    """An outer product is quicker as a product of a column and a row, by BLAS."""
-    if step.kwargs or not is_outer(step):
+    """An outer product is quicker as one of a column and a row; others may have a better path."""
+    subscripts, *operands = step.args
+    if not step.kwargs and is_outer(step):
+        a, b = map(e.argument, operands)
+        e.assign(step.out, f"{a}[:, None].dot({b}[None])")
+        return True
+    if type(subscripts) is not str or (step.kwargs or {}).keys() - {"optimize"}:
         return False
-    a, b = map(e.argument, step.args[1:])
-    e.assign(step.out, f"{a}[:, None].dot({b}[None])")
+    shapes = [(e.metas[x.i] if type(x) is Ref else meta_of(x)).shape or () for x in operands]
+    path = path_of(subscripts, tuple(shapes))
+    if not path:
+        return False
+    args = ", ".join(map(e.argument, step.args))
+    f = e.names.of(np.einsum, "einsum")
+    e.assign(step.out, f"{f}({args}, optimize={path!r})")
     return True
 
 

@@ -11,7 +11,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
-from autodiff.structured.form.kinds import ANYTHING, UNKNOWN, Kind, UnsupportedError, join
+from autodiff.structured.form.kinds import (
+    ANYTHING,
+    UNKNOWN,
+    Kind,
+    ListInMemoryError,
+    UnsupportedError,
+    join,
+)
 
 WRITES = frozenset({"store", "add", "sub"})
 """Operations that change what an array holds."""
@@ -40,14 +47,15 @@ class Memory:
         Of a dict that grows: the kind of its keys, once it has some; `items` is that of the others.
     fields : dict
         Of a dict: for each key what a list of the items under this key would have.
-    is_copy : bool
-        Whether a list or dict in it was made of `Items` or `Named` that have a name.
+    copies : set
+        Where the `Items` or `Named` with a name are displayed that a list or dict in it was made
+        of; None for those from elsewhere.
     is_changed : bool
         Whether a list or dict in it is changed. If there is a copy, too, no program is made.
     """
 
     __slots__ = (
-        "fields", "into", "is_active", "is_changed", "is_copy", "is_indexed", "is_restored",
+        "copies", "fields", "into", "is_active", "is_changed", "is_indexed", "is_restored",
         "is_written", "items", "keys", "leaves_block", "of_items", "readers",
     )  # fmt: skip
 
@@ -63,7 +71,8 @@ class Memory:
         self.keys: Kind | None = None
         self.of_items: Memory | None = None
         self.fields: dict[Any, Memory] = {}
-        self.is_copy = self.is_changed = False
+        self.copies: set[tuple[int, int] | None] = set()
+        self.is_changed = False
 
     def root(self) -> Memory:
         """Return the one that stands for all that were found to be shared."""
@@ -81,7 +90,7 @@ class Memory:
         b.is_written |= a.is_written
         b.is_indexed |= a.is_indexed
         b.leaves_block |= a.leaves_block
-        b.is_copy |= a.is_copy
+        b.copies |= a.copies
         b.is_changed |= a.is_changed
         if a.items is not None:
             b.takes(a.items, a.of_items)
@@ -337,10 +346,18 @@ class OnePerPart:
         Whether it is from outside of the function, or an argument.
     origin : object
         What two names for one have in common; None if it has no name, or may be several.
+    places : frozenset
+        Where it is displayed, or the several that it may be.
     """
 
     has_name = is_given = False
     origin: Any = None
+    places: frozenset[tuple[int, int]] = frozenset()
+
+    @property
+    def own_places(self) -> set[tuple[int, int] | None]:
+        """Where it is displayed, if it has a name: None if that is not known."""
+        return set(self.places or {None}) if self.has_name else set()
 
 
 class Items(OnePerPart, tuple):
@@ -381,7 +398,7 @@ class Named(OnePerPart, dict):
     @property
     def kind(self) -> Kind:
         """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("a dict as a value")
+        raise ListInMemoryError("a dict as a value", self.places)
 
 
 def known(value: Value) -> Any:

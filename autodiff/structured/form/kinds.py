@@ -13,7 +13,7 @@ import enum
 import itertools
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -57,6 +57,20 @@ class ManyKindsError(UnsupportedError):
     def __init__(self) -> None:
         super().__init__("a variable that is of one kind and then of another")
         self.loop: tuple[int, int] | None = None
+
+
+class ListInMemoryError(UnsupportedError):
+    """A list or dict with a name is put into another, and is changed or seen outside.
+
+    Attributes
+    ----------
+    places : set of tuple
+        Where such are displayed: they may be read as lists and dicts in memory.
+    """
+
+    def __init__(self, message: str, places: Iterable[tuple[int, int]]) -> None:
+        super().__init__(message)
+        self.places = set(places)
 
 
 class MadeInLoopError(UnsupportedError):

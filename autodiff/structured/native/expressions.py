@@ -81,6 +81,7 @@ from autodiff.structured.runtime_calls import (
     zeros_along,
 )
 from autodiff.structured.writing.rules.calls_without_rules import JOINS
+from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of
 
 _INT = Kind(frozenset([int]))
@@ -491,5 +492,6 @@ _OWN: dict[Any, Callable] = {
     collections.deque: Expressions.queue, operator.is_: Expressions.same,
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
     np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,
+    contraction: Expressions.einsum,
     np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
 }  # fmt: skip

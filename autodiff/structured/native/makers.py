@@ -83,13 +83,17 @@ class Makers:
             shape = [*shape, *shape]
         made = e.made(own if dtype is None else np.dtype(dtype.x), shape, self.store_of_new())
         if fill is not None:
-            e.write(made, self.scalars.known(fill))
+            e.write(made, self._of_dtype(made, fill))
         if f in _UNIT:
             diagonal = self.b.add(made.strides[0], made.strides[1])
             with self.code.counted(shape[0]) as i:
                 at = self.code.at(made.address, self.b.mul(i, diagonal))
-                e.put(made.dtype, self.scalars.known(1.0), at)
+                e.put(made.dtype, self._of_dtype(made, 1.0), at)
         return made
+
+    def _of_dtype(self, array: Array, x: float) -> Number:
+        """Return a constant as a number of the dtype of an array."""
+        return self.scalars.known(array.dtype.type(x).item())
 
     def reshaped(self, x: Any, shape: Any) -> Array:
         """Return a copy of an array in another shape; leave if it does not fit."""

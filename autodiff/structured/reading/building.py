@@ -33,6 +33,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     Kind,
+    ListInMemoryError,
     MadeInLoopError,
     ManyKindsError,
     UnboundError,
@@ -80,6 +81,8 @@ class Builder:
     ) -> None:
         self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
         self.parted = frozenset(parted)  # those whose first turn is read by itself
+        # Where lists and dicts are displayed that are in memory.
+        self.displayed_in_memory: frozenset[tuple[int, int]] = frozenset()
         self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
         self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
@@ -183,6 +186,7 @@ class Builder:
                 form.is_given = any(getattr(x, "is_given", False) for x in (value, was))
                 is_one = self.depth == scope.blocks
                 form.origin = (getattr(value, "origin", None) or object()) if is_one else None
+                form.places = places_of(value) | places_of(was)
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             for part, x in zip(names, parts_of(value), strict=True):
@@ -200,6 +204,9 @@ class Builder:
             is_object = type(value) is LocalObject and not value.is_given
             if is_object and value.cls not in self.of_values | self.in_memory:
                 raise MadeInLoopError(value.cls)
+            places = places_of(value) | places_of(was)
+            if places and _is_list(value) and _is_list(was):
+                raise ListInMemoryError("a list that is one of several", places)
             raise ManyKindsError
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
@@ -207,6 +214,8 @@ class Builder:
         if value in self.elements:
             self.of_elements.add(slot)
         value = self._here(value)
+        if self.bound.get(slot) is value:
+            return  # it holds that already, as in ``x = step(x)`` if that returns its argument
         slot.writes += 1 if self.depth == 0 else 2
         slot.holds(value.kind)
         self.bound[slot] = value
@@ -217,6 +226,24 @@ class Builder:
                 slot.memory = Memory()
             if value.kind.has_items:
                 slot.memory.share(value.memory)  # type: ignore[arg-type] # a list has one
+
+    def variable_with(self, value: Any) -> Slot | None:
+        """Return a variable that holds a value now."""
+        return next((slot for slot, x in self.bound.items() if x is value), None)
+
+    def as_given(self, returned: Any, same: dict[Slot, tuple[int, Slot, int]]) -> Any:
+        """Return what a function returns; its own argument as the variable of the caller.
+
+        `same` has these variables, and how often both were written when they held one value.
+        """
+        if type(returned) is tuple:
+            return tuple([self.as_given(x, same) for x in returned])
+        if type(returned) is Value and returned.op is not None and returned.op.code == "read":
+            own = returned.op.data
+            writes, source, written = same.get(own, (-1, own, -1))
+            if own.writes == writes and source.writes == written:
+                return self.read_slot(source)
+        return returned
 
     def _leave_block(self) -> None:
         """Note of the block that ends which arrays the variables hold behind it.
@@ -247,7 +274,7 @@ class Builder:
             found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
             if type(found) is not tuple:
                 found.has_name, found.is_given = form.has_name, form.is_given
-                found.origin = form.origin
+                found.origin, found.places = form.origin, form.places
             return found
         if name in scope.functions:
             return scope.functions[name]
@@ -477,6 +504,12 @@ class Builder:
             return self.made(Op("call", args, f=f, options=options), kind_of(made))
         return self.const(made)
 
+    def as_value(self, x: Any) -> Value:
+        """Return a tuple as one value; a list is one only in memory."""
+        if type(x) is Items:
+            raise ListInMemoryError("a list as a value", x.places)
+        return self.one(x)
+
     # -- blocks ------------------------------------------------------------------------------------
 
     def end_block(self) -> None:
@@ -593,6 +626,17 @@ def _makes(op: Op, memory: Memory) -> bool:
 def _has_name(x: Any) -> bool:
     """Whether it is a list or dict, known item by item, that a variable of the user's holds."""
     return type(x) in (Items, Named) and x.has_name
+
+
+def places_of(x: Any) -> frozenset[tuple[int, int]]:
+    """Return where lists or dicts are displayed that it may be."""
+    return getattr(x, "places", frozenset())
+
+
+def _is_list(x: Any) -> bool:
+    """Whether it is a list or dict, or a variable that holds one in memory."""
+    kind = x.kind if type(x) in (Value, Slot) else None
+    return type(x) in (Items, Named) or (kind is not None and kind.has_items)
 
 
 def is_plain(x: tuple) -> bool:

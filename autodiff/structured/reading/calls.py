@@ -37,6 +37,7 @@ from autodiff.structured.reading.libraries.by_others import (
     made_of_others,
 )
 from autodiff.structured.reading.libraries.numpy_functions import outer_of
+from autodiff.structured.reading.libraries.python_functions import PLACES
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -90,7 +91,7 @@ class Calls(Sequences):
             found = self._of_owner(owner, node, node.func.attr)
             if found is not NotImplemented:
                 return found
-            owner = self.one(owner)
+            owner = self.as_value(owner)
             if owner.kind.is_array:
                 f = method_of_array(owner.kind, node.func.attr)
                 own = [owner]
@@ -359,6 +360,8 @@ class Calls(Sequences):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple):
             return self._sum(*args)
+        if f in PLACES and len(args) == 2:
+            return self.inline(PLACES[f], args, {})
         return NotImplemented
 
     def _is_instance(self, x: Any, classes: Any) -> Value:

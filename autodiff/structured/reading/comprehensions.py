@@ -134,7 +134,7 @@ class Comprehensions(Loops):
         made = ast.ListComp(ast.Name(item, ast.Load()), [over])
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
-    def on_listcomp(self, node: ast.ListComp) -> Items | Value:
+    def on_listcomp(self, node: ast.ListComp) -> Any:
         """Read a list of expressions: item by item over a tuple or list, else as a loop."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise UnsupportedError("a comprehension that binds a variable outside")
@@ -145,7 +145,7 @@ class Comprehensions(Loops):
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
         if is_short and not (others or first.ifs or over.lists or over.taken):
-            return Items(self._comprehended(node, over))
+            return self.displayed(node, Items(self._comprehended(node, over)))
         name = self.hidden("list", lasts=True)
         self.bind(name, self.list_of([]))
         self._for(comprehended(node, name, self.hidden), over)

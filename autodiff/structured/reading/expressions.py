@@ -62,10 +62,7 @@ class Expressions(Equality):
 
     def value(self, node: ast.expr) -> Value:
         """Read an expression; a tuple becomes one value."""
-        made = self.expression(node)
-        if type(made) is Items:
-            raise UnsupportedError("a list as a value")
-        return self.one(made)
+        return self.as_value(self.expression(node))
 
     def on_constant(self, node: ast.Constant) -> Value:
         """Read a literal."""
@@ -112,9 +109,7 @@ class Expressions(Equality):
                 return found
         if isinstance(node.op, ast.Not):
             made = self.truth_of(made)
-        if type(made) is Items:
-            raise UnsupportedError("a list as a value")
-        x = self.one(made)
+        x = self.as_value(made)
         if f is operator.not_ and not x.kind.is_scalar:
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
@@ -185,9 +180,7 @@ class Expressions(Equality):
             return self.attribute(owner, name)
         if isinstance(owner, Record):
             return self.of_record(owner, name)
-        if type(owner) is Items:
-            raise UnsupportedError("an attribute of a list")
-        owner = self.one(owner)
+        owner = self.as_value(owner)
         if owner.kind.is_object:
             return self.attribute_in_memory(owner, name)
         if owner.kind.is_queue:

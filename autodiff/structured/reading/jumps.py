@@ -56,10 +56,11 @@ def leaving(loop: ast.For | ast.While, flag: str, result: str) -> list[ast.stmt]
         Variables that say whether the function returns, and what.
     """
     before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
-    returns: ast.stmt = ast.Return(_read(result))
+    has_values = any(not _is_none(node.value) for node in _returns_in([loop]))
+    returns: ast.stmt = ast.Return(_read(result) if has_values else None)
     if not _ends_otherwise(loop):
-        return [before, _left(loop, flag, result), returns]
-    return [before, _left(loop, flag, result), ast.If(_read(flag), [returns], [])]
+        return [before, _left(loop, flag, result, has_values), returns]
+    return [before, _left(loop, flag, result, has_values), ast.If(_read(flag), [returns], [])]
 
 
 def _ends_otherwise(loop: ast.For | ast.While) -> bool:
@@ -69,19 +70,20 @@ def _ends_otherwise(loop: ast.For | ast.While) -> bool:
     return not loop.test.value or any(map(breaks, loop.body))
 
 
-def _left(loop: ast.For | ast.While, flag: str, result: str) -> ast.stmt:
+def _left(loop: ast.For | ast.While, flag: str, result: str, has_values: bool) -> ast.stmt:
     def without(nodes: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for node in nodes:
             if isinstance(node, ast.Return):
-                value = node.value or ast.Constant(None)
-                made.append(ast.Assign([ast.Name(result, ast.Store())], value))
+                if has_values:
+                    value = node.value or ast.Constant(None)
+                    made.append(ast.Assign([ast.Name(result, ast.Store())], value))
                 made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
                 made.append(ast.Break())
             elif isinstance(node, ast.If):
                 made.append(ast.If(node.test, without(node.body), without(node.orelse)))
             elif isinstance(node, (ast.For, ast.While)) and jumps(node, (ast.Return,)):
-                made.append(_left(node, flag, result))
+                made.append(_left(node, flag, result, has_values))
                 made.append(ast.If(_read(flag), [ast.Break()], []))
             else:
                 made.append(node)
@@ -107,6 +109,73 @@ def always_returns(body: list[ast.stmt]) -> bool:
     if isinstance(last, ast.If):
         return always_returns(last.body) and always_returns(last.orelse)
     return isinstance(last, (ast.Return, ast.Raise))
+
+
+def with_ends(body: list[ast.stmt], leaves: bool) -> tuple[list[ast.stmt], bool]:
+    """Return a function's statements, which end by ``return`` or ``raise``.
+
+    Branches raise at once if they end by ``raise``. So do those that return nothing, where others
+    return values, if `leaves` asks for it; whether there are such is returned, too. Whoever takes
+    one of these branches leaves the program, and the call is traced from its beginning.
+    """
+    found = _returns_in(body)
+    has_values = not all(map(_returns_nothing, found))
+    may_leave = has_values and any(map(_returns_nothing, found))
+    body = _raising(body, leaves and has_values)
+    if found and not isinstance(body[-1], (ast.Return, ast.Raise)):
+        last = ast.Raise() if has_values else ast.Return(None)
+        body = [*body, ast.copy_location(last, body[-1])]
+    return body, may_leave
+
+
+def _returns_in(nodes: list[ast.stmt]) -> list[ast.Return]:
+    found: list[ast.Return] = []
+    for node in nodes:
+        if isinstance(node, ast.Return):
+            found.append(node)
+        elif jumps(node, (ast.Return,)):
+            parts = ast.iter_child_nodes(node)
+            found += _returns_in([part for part in parts if isinstance(part, ast.stmt)])
+    return found
+
+
+def _is_none(value: ast.expr | None) -> bool:
+    return value is None or (isinstance(value, ast.Constant) and value.value is None)
+
+
+def _returns_nothing(node: ast.stmt) -> bool:
+    """Whether it returns None, a text or an empty list, or what one call makes of such."""
+    if not isinstance(node, ast.Return):
+        return False
+    value = node.value
+    if isinstance(value, ast.Call) and value.args:
+        value = value.args[0]
+    if isinstance(value, ast.Constant):
+        return not isinstance(value.value, (int, float, complex))
+    return value is None or (isinstance(value, (ast.List, ast.Tuple)) and not value.elts)
+
+
+def _raising(nodes: list[ast.stmt], leaves: bool) -> list[ast.stmt]:
+    """Return a function or branch in which nothing is done before it raises."""
+    last = nodes[-1] if nodes else None
+    if isinstance(last, ast.Raise) or (leaves and last and _returns_nothing(last)):
+        n = max([i + 1 for i, node in enumerate(nodes[:-1]) if jumps(node, _LEAVING)], default=0)
+        nodes = [*nodes[:n], ast.copy_location(ast.Raise(), last)]
+    return _raising_inside(nodes, leaves)
+
+
+def _raising_inside(nodes: list[ast.stmt], leaves: bool) -> list[ast.stmt]:
+    made: list[ast.stmt] = []
+    for node in nodes:
+        if isinstance(node, ast.If):
+            made.append(changed_inside(node, lambda own: _raising(own, leaves)))
+        elif isinstance(node, ast.With):
+            made.append(changed_inside(node, lambda own: _raising_inside(own, leaves)))
+        elif isinstance(node, (ast.For, ast.While)):
+            made.append(_like(node, _raising_inside(node.body, leaves)))
+        else:
+            made.append(node)
+    return made
 
 
 def changed_inside(

@@ -35,6 +35,7 @@ from autodiff.structured.form.kinds import (
     UNKNOWN,
     InMemoryError,
     Kind,
+    ListInMemoryError,
     MadeInLoopError,
     ManyKindsError,
     UnboundError,
@@ -43,23 +44,21 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
+from autodiff.structured.reading.containers.lists import check_copied
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
     jumps,
     leaving,
     structured,
+    with_ends,
     without_else,
     without_handlers,
 )
 from autodiff.structured.reading.libraries import by_others, python_functions
 from autodiff.structured.reading.matches import without_match
-from autodiff.structured.reading.parameters import Parameters, by_place, parameters_of
-from autodiff.structured.reading.scopes import (
-    Attributes,
-    LocalFunction,
-    Scope,
-)
+from autodiff.structured.reading.parameters import Parameters, by_place, given_to, parameters_of
+from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
     from autodiff.structured.whole_lists import GivenList
@@ -97,29 +96,31 @@ def lower(
     parted: set = set()
     of_values: set[type] = set()  # classes
     in_memory: set[type] = set()
+    displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
+    leaves = False
     while True:
-        reading = _Lowering(with_turns, parted, returns)
+        reading = _Lowering(with_turns, parted, returns, leaves)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
-        reading.given_lists = lists
+        reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
         try:
             lowered = reading.function(function, form, kinds, known_args)
-        except UnboundError as error:
-            if error.loop is None or error.loop in with_turns:
+        except UnsupportedError as error:
+            if isinstance(error, UnboundError) and error.loop not in {None, *with_turns}:
+                with_turns.add(error.loop)
+            elif isinstance(error, ListInMemoryError) and not error.places <= displayed:
+                displayed |= error.places
+            elif isinstance(error, MadeInLoopError):
+                of_values.add(error.cls)
+            elif isinstance(error, InMemoryError):
+                of_values.discard(error.cls)
+                in_memory.add(error.cls)
+            elif isinstance(error, ManyKindsError) and error.loop is not None:
+                parted.add(error.loop)
+            elif reading.may_leave and not leaves:
+                leaves = True
+            else:
                 raise
-            with_turns.add(error.loop)
-            continue
-        except MadeInLoopError as error:
-            of_values.add(error.cls)
-            continue
-        except InMemoryError as error:
-            of_values.discard(error.cls)
-            in_memory.add(error.cls)
-            continue
-        except ManyKindsError as error:
-            if error.loop is None:
-                raise
-            parted.add(error.loop)
             continue
         if not reading.calls_itself:
             return lowered
@@ -148,10 +149,12 @@ class Lowered:
 class _Lowering(Parameters):
     """Reads functions."""
 
-    def __init__(self, with_turns: set, parted: set, returns: Kind | None) -> None:
+    def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
         super().__init__(with_turns, parted)
         self.calls_itself = False
         self.returns = returns  # what the function returns, where it calls itself
+        self.leaves = leaves  # where some branches of a function return nothing, others values
+        self.may_leave = False
         self.given: tuple = ()  # the function, and for each argument its kind or value
         self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
 
@@ -164,11 +167,15 @@ class _Lowering(Parameters):
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
+        if len(form) > len(parameters_of(node)):  # what it has captured comes first
+            own, *form = form
+            outer = self._given_function(own, leaves, known_args).scope
+            self.scope = Scope(function, 0, outer, self.scope.locals)
         if node.args.vararg or node.args.kwarg:
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
-        self.program.returned = self._statements_of(_statements(node))
+        self.program.returned = self._statements_of(node)
         if self.bound_attributes:
             held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
             if not all(type(x) in (Value, tuple) for x in held):
@@ -176,8 +183,11 @@ class _Lowering(Parameters):
             self.program.returned = (self.program.returned, *held)
             self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
         named = list(_named_in(self.program.returned))
-        may_come_twice = len(named) > 1 and (None in named or len(set(named)) < len(named))
-        if not _can_be_returned(self.program.returned) or may_come_twice:
+        origins = {x.origin for x in named}
+        if len(named) > 1 and (None in origins or len(origins) < len(named)):
+            places = {place for x in named for place in x.places}
+            raise ListInMemoryError("a list or dict that may come twice in a result", places)
+        if not _can_be_returned(self.program.returned):
             raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
         self.program.body = self.body
@@ -191,8 +201,7 @@ class _Lowering(Parameters):
         for x in (*flat(self.program.returned), *given):
             for part in lists_of(x.memory):
                 self.check_records(part)
-                if part.root().is_copy:
-                    raise UnsupportedError("a list that is seen outside, and has another name")
+                check_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
@@ -249,7 +258,7 @@ class _Lowering(Parameters):
             def default(name: str) -> Any:
                 return self.const(defaults[name])
 
-        given = _given(node.args, args, names)
+        given = given_to(node.args, args, names)
         given |= {name: default(name) for name in parameters if name in defaults.keys() - given}
         if given.keys() != set(parameters):
             raise UnsupportedError("a call that fails")
@@ -263,10 +272,13 @@ class _Lowering(Parameters):
         caller, self.scope = self.scope, scope
         self.inlined.append(inner)
         self.calling.append(node)
+        sources = {name: self.variable_with(given[name]) for name in parameters}
         try:
             for name in parameters:
                 self.bind(name, given[name])
-            return self._statements_of(_statements(node))
+            slots = [(scope.slots.get(name), sources[name]) for name in parameters]
+            same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
+            return self.as_given(self._statements_of(node), same)
         finally:
             self.scope = caller
             self.calling.pop()
@@ -365,12 +377,17 @@ class _Lowering(Parameters):
         held = {name: self.held(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
-    def _statements_of(self, body: list[ast.stmt]) -> Any:
+    def _statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
         """Read the statements of a function; return what it returns."""
+        if yields(node) and not (self.takers and self.takers[-1][0] is node):
+            raise UnsupportedError("a generator that no loop goes over")
+        body = _statements(node)
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
         body = without_else(without_match(body, self.hidden), self.hidden)
+        body, may_leave = with_ends(body, self.leaves)
+        self.may_leave |= may_leave
         body = self._without_returns_in_loops(body)
         body = structured(body, (ast.Return, ast.Raise))
         last = body[-1]
@@ -430,34 +447,15 @@ def _can_be_returned(x: Any) -> bool:
 
 
 def _named_in(x: Any) -> Iterator[Any]:
-    """Yield the origin of each list or dict in a result that a variable holds."""
+    """Yield each list or dict in a result that a variable holds, known part by part."""
     if is_nest(x):
         if type(x) in _MUTABLE and x.has_name:
-            yield x.origin
+            yield x
         for part in parts_of(x):
             yield from _named_in(part)
 
 
 _MUTABLE = (Items, Named)
-
-
-def _given(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:
-    """Return what the parameters of a function are given in a call."""
-    places = [p.arg for p in (*parameters.posonlyargs, *parameters.args)]
-    given: dict[str, Any] = dict(zip(places, args, strict=False))
-    by_name = {p.arg for p in (*parameters.args, *parameters.kwonlyargs)}
-    more = {name: x for name, x in names.items() if name not in by_name}
-    rest = args[len(places) :]
-    if not names.keys().isdisjoint(given) or (rest and not parameters.vararg):
-        raise UnsupportedError("a call that fails")
-    if more and not parameters.kwarg:
-        raise UnsupportedError("a call that fails")
-    given |= {name: x for name, x in names.items() if name in by_name}
-    if parameters.vararg:
-        given[parameters.vararg.arg] = tuple(rest)
-    if parameters.kwarg:
-        given[parameters.kwarg.arg] = Named(more)
-    return given
 
 
 def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:

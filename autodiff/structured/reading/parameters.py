@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.find_source import carried_texts, definition_of_code
-from autodiff.structured.form.ir import Memory, formed, lists_of, parts_of
+from autodiff.structured.form.ir import Memory, Named, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
 from autodiff.structured.forms import Applied, Captured, Fields, Owned, default_name
 from autodiff.structured.reading.scopes import (
@@ -84,11 +84,12 @@ class Parameters(Statements):
     def _given_function(
         self, form: Captured, leaves: Iterator, known_args: dict
     ) -> LocalFunction:  # fmt: skip
-        """Return a function that is an argument: what it has captured are variables around it."""
+        """Return a function that is given: what it has captured are variables around it."""
         node = self.definition_of(form.function, form.code)
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Nonlocal)]
-        if not form.keys().isdisjoint(name for part in parts for name in part.names):
-            raise UnsupportedError("an argument that is a function, and binds what it has captured")
+        names = {name for part in parts for name in part.names}
+        if not names.isdisjoint(form.code.co_freevars):
+            raise UnsupportedError("a function that binds what it has captured")
         scope = Scope(form.function, self.scope.depth + 1)
         scope.locals = frozenset(form)
         outer, self.scope = self.scope, scope
@@ -123,3 +124,22 @@ def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 def by_place(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return the parameters that are given by their place."""
     return [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
+
+
+def given_to(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:
+    """Return what the parameters of a function are given in a call."""
+    places = [p.arg for p in (*parameters.posonlyargs, *parameters.args)]
+    given: dict[str, Any] = dict(zip(places, args, strict=False))
+    by_name = {p.arg for p in (*parameters.args, *parameters.kwonlyargs)}
+    more = {name: x for name, x in names.items() if name not in by_name}
+    rest = args[len(places) :]
+    if not names.keys().isdisjoint(given) or (rest and not parameters.vararg):
+        raise UnsupportedError("a call that fails")
+    if more and not parameters.kwarg:
+        raise UnsupportedError("a call that fails")
+    given |= {name: x for name, x in names.items() if name in by_name}
+    if parameters.vararg:
+        given[parameters.vararg.arg] = tuple(rest)
+    if parameters.kwarg:
+        given[parameters.kwarg.arg] = Named(more)
+    return given

@@ -31,11 +31,13 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import (
     Kind,
+    ListInMemoryError,
     NoItemsError,
     UnboundError,
     UnsupportedError,
     kind_of_result,
 )
+from autodiff.structured.reading.building import places_of
 from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import (
@@ -45,7 +47,11 @@ from autodiff.structured.reading.containers.lists import (
     has_no_other_name,
     written,
 )
-from autodiff.structured.reading.containers.sequences import is_of_columns, parts_appended
+from autodiff.structured.reading.containers.sequences import (
+    is_of_columns,
+    is_sequence,
+    parts_appended,
+)
 from autodiff.structured.reading.containers.tables import grows_by_keys
 from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
@@ -386,10 +392,9 @@ class Statements(Comprehensions):
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
         """Read ``xs += [a, b]``, for a list that may grow."""
         items = self.expression(node)
-        if f is not operator.add or type(items) is not Items or not _may_grow(xs):
-            raise UnsupportedError("this change of a list, tuple or dict")
-        for x in items:
-            self.append(xs, x)
+        if f is not operator.add or not is_sequence(items) or not _may_grow(xs):
+            raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
+        self.extended(xs, items)
 
     def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
         """Read an attribute of an object in memory that is changed by an operator."""

@@ -123,3 +123,66 @@ def test_results_that_share_memory_do_so_for_the_caller(traced: Callable) -> Non
         return np.sum(y * np.arange(4.0))
 
     assert np.allclose(gradient(loss, X), traced(loss, X))
+
+
+def step(p: Any, q: Any, k: int) -> Any:
+    for i in range(1, 4):
+        p[i] = np.sin(p[i]) * q[i - 1] + 0.1 * k
+    return p, q
+
+
+def half_a_step(p: Any, q: Any, k: int) -> Any:
+    p[0] *= q[1]
+    if k > 0:
+        q = q * 0.5 + p
+    return p, q
+
+
+def in_place(p: Any, q: Any, n: int) -> Any:
+    for k in range(n):
+        p, q = step(p, q, k)
+    return p, q
+
+
+def by_turns(p: Any, q: Any, n: int) -> Any:
+    for k in range(n):
+        q, p = step(p, q, k)
+        p, q = step(p, q, k)
+    return p, q
+
+
+def anew_by_one_branch(p: Any, q: Any, n: int) -> Any:
+    for k in range(n):
+        p, q = half_a_step(p, q, k)
+        p, q = step(p, q, k)
+    return p, q
+
+
+def anew_by_a_function_inside(p: Any, q: Any, n: int) -> Any:
+    def inside(u: Any, k: int) -> Any:
+        nonlocal q
+        q = q * p * 0.5 + k
+        return u
+
+    for k in range(n):
+        p, q = step(p, inside(q, k), k)
+        q = inside(q, k)
+    return p, q
+
+
+@pytest.mark.parametrize("f", [in_place, by_turns, anew_by_one_branch, anew_by_a_function_inside])
+def test_functions_that_return_their_arguments(
+    f: Callable, traced: Callable, runs: list[str]
+) -> None:
+    def loss(x: Any, turns: int) -> Any:
+        p, q = x * 1.0, np.cos(x)
+        u, v = f(p, q, turns)
+        u[0] = 5.0 * p[1] * q[2]
+        v[1] *= 2.0
+        return np.sum(u * p) + np.sum(np.sin(v) * q)
+
+    for turns in (0, 1, 3):
+        given = functools.partial(loss, turns=turns)
+        check_gradient(given, X)
+        assert np.allclose(gradient(given, X), traced(given, X))
+    assert f is not in_place or f.__name__ in runs

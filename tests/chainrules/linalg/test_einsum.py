@@ -148,13 +148,23 @@ def test_letters_run_out():
     check_rule(np.einsum, x, list(range(26)), x, list(range(26, 52)), [0, 51])
 
 
-@pytest.mark.parametrize("subscripts", ["ij,jk->ik", "ij,kj->ik", "ij,jk->i"])
-def test_a_large_sum_is_taken_by_matrix_products(subscripts):
+@pytest.mark.parametrize(
+    "subscripts, shapes",
+    [
+        ("ij,jk->ik", [(110, 100), (100, 100)]),
+        ("ij,kj->ik", [(110, 100), (100, 100)]),
+        ("ij,jk->i", [(110, 100), (100, 100)]),
+        ("ijk,kl,jl->il", [(20, 30, 40), (40, 50), (30, 50)]),
+    ],
+)
+def test_a_large_sum_is_taken_by_matrix_products(subscripts, shapes):
     rng = np.random.default_rng(0)
-    a, b = rng.standard_normal((110, 100)), rng.standard_normal((100, 100))
-    y, pullback = rrule(np.einsum, subscripts, a, b)
+    operands = [rng.standard_normal(shape) for shape in shapes]
+    dots = [rng.standard_normal(shape) for shape in shapes]
+    y, pullback = rrule(np.einsum, subscripts, *operands)
     y_bar = rng.standard_normal(y.shape)
-    a_bar, b_bar = [unthunk(bar) for bar in pullback(y_bar)[2:]]
-    a_dot, b_dot = rng.standard_normal(a.shape), rng.standard_normal(b.shape)
-    y_dot = np.einsum(subscripts, a_dot, b) + np.einsum(subscripts, a, b_dot)
-    np.testing.assert_allclose(np.vdot(y_bar, y_dot), np.vdot(a_bar, a_dot) + np.vdot(b_bar, b_dot))
+    bars = [unthunk(bar) for bar in pullback(y_bar)[2:]]
+    y_dot = sum(
+        np.einsum(subscripts, *operands[:i], dot, *operands[i + 1 :]) for i, dot in enumerate(dots)
+    )
+    np.testing.assert_allclose(np.vdot(y_bar, y_dot), sum(map(np.vdot, bars, dots)))

@@ -69,7 +69,8 @@ class Lists(Records):
         code, b = self.code, self.b
         count: Any = code.whole(len(parts))
         if times is not None:
-            count = b.mul(count, b.select(code.less(times, code.whole(0)), code.whole(0), times))
+            times = b.select(code.less(times, code.whole(0)), code.whole(0), times)
+            count = b.mul(count, times)
         least = code.whole(_FIRST_ROOM)
         room = b.select(code.less(count, least), least, count)
         words = [self.words_of(items, x) for x in parts]
@@ -82,11 +83,11 @@ class Lists(Records):
         if times is None:
             for k, own in enumerate(words):
                 self._put_words(made, code.whole(k), own)
-        elif len(parts) == 1:
-            with code.counted(count) as i:
-                self._put_words(made, i, words[0])
         else:
-            raise UnsupportedError("a list of several items that is repeated, in machine code")
+            with code.counted(times) as turn:
+                for k, own in enumerate(words):
+                    place = b.add(b.mul(turn, code.whole(len(parts))), code.whole(k))
+                    self._put_words(made, place, own)
         return made
 
     def made_one_of(self, items: Items, x: Chosen) -> List:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import ast
 import math
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from autodiff.structured.form.kinds import (
     LIST,
     UNKNOWN,
     Kind,
+    ListInMemoryError,
     NoItemsError,
     UnsupportedError,
     kind_of,
@@ -70,7 +71,7 @@ class Lists(Objects):
         made = self.made(Op("dict", parts, data=tuple(items)), kind)
         memory: Any = made.memory
         memory.is_indexed = True  # it has a shadow
-        memory.is_copy = items.has_name
+        memory.copies |= items.own_places
         self.lists.append(memory)
         for key, x in zip(items, parts, strict=True):
             memory.fields[key] = Memory()
@@ -84,7 +85,7 @@ class Lists(Objects):
         """
         parts = list(map(self._as_item, items))
         made = self.list_of(parts)
-        made.memory.root().is_copy |= items.has_name  # type: ignore[union-attr] # a list has one
+        made.memory.root().copies |= items.own_places  # type: ignore[union-attr] # a list has one
         return made
 
     def _as_item(self, x: Any) -> Value:
@@ -98,8 +99,17 @@ class Lists(Objects):
     def check_copies(self) -> None:
         """Raise if a list is changed that may be a copy of one with another name."""
         roots = [memory.root() for memory in self.lists]
-        if any(root.is_copy and root.is_changed for root in roots):
-            raise UnsupportedError("a list that changes, and has another name")
+        check_copied([root for root in roots if root.is_changed], "a list that changes")
+
+    def displayed(self, node: ast.expr, made: Items | Named) -> Any:
+        """Return a list or dict that is displayed; in memory, if those of this place are so."""
+        if not hasattr(node, "lineno"):  # the reader made it
+            return made
+        place = node.lineno, node.col_offset
+        if place in self.displayed_in_memory:
+            return self.dict_from(made) if isinstance(made, Named) else self.list_from(made)
+        made.places = frozenset([place])
+        return made
 
     def _takes(self, xs: Value, x: Value, at: Value | None = None) -> None:
         is_text = x.kind.is_text and xs.kind.is_object
@@ -252,6 +262,13 @@ class Lists(Objects):
         if inner.items is None:
             raise NoItemsError("a list of empty lists")
         return [self._sample(inner.items, inner)] * 2
+
+
+def check_copied(memories: Iterable[Memory], what: str) -> None:
+    """Raise if a list or dict in some memory may be a copy of one that has a name."""
+    copies = {place for memory in memories for place in memory.root().copies}
+    if copies:
+        raise ListInMemoryError(f"{what}, and has another name", filter(None, copies))
 
 
 VIEWS = frozenset({"keys", "values", "items"})

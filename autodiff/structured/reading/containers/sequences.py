@@ -29,7 +29,8 @@ class Sequences(Queues):
 
     def on_list(self, node: ast.List) -> Any:
         """Read a list; one with all items of an array or of a list that may grow may grow, too."""
-        return self._with_stars(node.elts)
+        made = self._with_stars(node.elts)
+        return self.displayed(node, made) if type(made) is Items else made
 
     def _with_stars(self, nodes: list[ast.expr]) -> Any:
         parts: list = []
@@ -47,12 +48,13 @@ class Sequences(Queues):
                 parts += self._parts_of(x)
         return Items(parts) if made is None else self.extended(made, Items(parts))
 
-    def on_dict(self, node: ast.Dict) -> Named:
+    def on_dict(self, node: ast.Dict) -> Any:
         """Read a dict whose keys are texts or integers."""
         keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
         if not all(map(is_key, keys)):
             raise UnsupportedError("a dict with keys that are no texts or integers")
-        return Named(zip(keys, map(self.expression, node.values), strict=True))
+        made = Named(zip(keys, map(self.expression, node.values), strict=True))
+        return self.displayed(node, made)
 
     def _displayed(self, nodes: list[ast.expr], wanted: int | None = None) -> list:
         """Read expressions one after the other; it may be known how many parts are wanted."""

@@ -235,7 +235,20 @@ def _without(args: list, given: dict[str, Any]) -> Found:
 
 
 def _filled(args: list, given: dict[str, Any]) -> Found:
-    return (made.full, args) if len(args) == 2 and not given and is_float(args[1]) else None
+    named = dict(zip(("shape", "fill_value", "dtype"), args, strict=False)) | given
+    value = named.get("fill_value")
+    if len(named) < len(args) + len(given) or not named.keys() <= _OF_FULL:
+        return None
+    if "shape" not in named or type(value) is not Value or not value.kind.is_scalar:
+        return None
+    classes = [cls for cls in (bool, int, float) if value.kind.classes <= {cls, _OF_NUMPY[cls]}]
+    dtype = known_option(named, "dtype") or (classes and classes[0])
+    is_one = classes and dtype in (float, np.float64, classes[0], _OF_NUMPY[classes[0]])
+    return (made.full, [named["shape"], value, dtype]) if is_one else None
+
+
+_OF_FULL = {"shape", "fill_value", "dtype"}
+_OF_NUMPY = {bool: np.bool_, int: np.int64, float: np.float64}
 
 
 def _in_lists(args: list, given: dict[str, Any]) -> Found:

@@ -129,9 +129,9 @@ def meshgrid(x: Any, y: Any) -> Any:
     return xs, ys
 
 
-def full(shape: Any, value: Any) -> Any:
-    """Return an array that is filled with a float."""
-    a = np.empty(shape)
+def full(shape: Any, value: Any, dtype: Any) -> Any:
+    """Return an array that is filled with a number."""
+    a = np.empty(shape, dtype)
     a[...] = value
     return a
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import Any
 
 import numpy as np
@@ -70,11 +71,36 @@ def columns_of(rows: Any, strict: Any) -> Any:
     return [tuple([row[j] for row in rows]) for j in range(n)]
 
 
+def place_before(xs: Any, x: Any) -> Any:
+    """Return `bisect.bisect_left`."""
+    low, high = 0, len(xs)
+    while low < high:
+        middle = (low + high) // 2
+        if xs[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def place_behind(xs: Any, x: Any) -> Any:
+    """Return `bisect.bisect_right`."""
+    low, high = 0, len(xs)
+    while low < high:
+        middle = (low + high) // 2
+        if x < xs[middle]:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
 def init_of_object(self: Any) -> None:
     """Do what the method ``__init__`` of `object` does."""
 
 
 FUNCTIONS = frozenset({
     in_order, in_reverse_order, measured_by, put_back, running, running_from, columns_of,
-    init_of_object,
+    init_of_object, place_before, place_behind,
 })  # fmt: skip
+PLACES = {bisect.bisect_left: place_before, bisect.bisect_right: place_behind}

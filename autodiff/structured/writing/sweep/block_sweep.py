@@ -254,8 +254,9 @@ class BlockSweep:
             if self.is_complex and not op.args[0].is_complex:
                 raise UnsupportedError("complex numbers made of a list of real ones")
             how, axis = op.data
-            shadow = self.e.shadow(op.args[0])
-            self.out.add(f"{how}_back({shadow}, {g}, {axis})")
+            if is_active(op.args[0]):  # else what is written later into the array alone counts
+                shadow = self.e.shadow(op.args[0])
+                self.out.add(f"{how}_back({shadow}, {g}, {axis})")
         else:
             sweep_call(self, op, g)
 

@@ -40,6 +40,7 @@ from autodiff.structured.writing.sweep.slopes import (
 from autodiff.structured.writing.sweep.strided_parts import strided_part
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
+from chainrules_core.operations.contraction import contraction
 
 _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
@@ -200,7 +201,7 @@ def _by_einsum(s: Any, op: Op, g: str) -> bool:
     terms = []
     for j, way in zip(wanted, ways, strict=True):
         others = [e.need(a) for i, a in enumerate(op.args) if i not in (0, j)]
-        terms.append(f"{e.constants.name(np.einsum)}({', '.join([repr(way), g, *others])})")
+        terms.append(f"{e.constants.name(contraction)}({', '.join([repr(way), g, *others])})")
     for k, term in enumerate(terms[:-1]):  # before anything is added
         s.out.add(f"p{k} = {term}")
         terms[k] = f"p{k}"

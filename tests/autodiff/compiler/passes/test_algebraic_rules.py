@@ -58,3 +58,27 @@ def test_the_slope_of_a_logistic_loss_needs_no_logarithm(bad):
         if expected is None:
             expected = gradient(lambda x: np.sum(np.logaddexp(0.0, x)), x)
         np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
+
+
+EXPONENTS = [2, 3, 5, 6, 7, 12, 16, 17, 0.5, 1.5, 2.5, 7.5, -0.5, -1, -1.5, -2, -3, -7, 2.25, 1e3]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("c", EXPONENTS)
+def test_powers_of_arrays_are_products(c, dtype):
+    x = np.array([0.0, 1e-3, 0.5, 1.3, 2.7, 11.0, -1.2, -3.0, np.inf, np.nan], dtype)
+    compiled = compile(lambda x: x**c)
+    with np.errstate(all="ignore"):
+        for _ in range(3):
+            found = compiled(x)
+        expected = x**c
+    assert found.dtype == dtype
+    rtol = 1e-14 if dtype == np.float64 else 1e-5
+    np.testing.assert_allclose(found, expected, rtol=rtol, atol=0)
+    assert ("power(" in compiled.source) == (c in (17, 2.25, 1e3))
+
+
+def test_powers_share_their_squares():
+    compiled = compile(lambda x: x**6 + x**-3.0)
+    compiled(np.array([0.5, 1.3]))
+    assert compiled.source.count("square(") == 2  # of x, and of its cube

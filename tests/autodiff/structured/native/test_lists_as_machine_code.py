@@ -183,7 +183,22 @@ def joined_pieces(a, b):
     )
 
 
+def repeated_and_counted(a, b):
+    order = [0, 2, 1] * 4
+    best, counts, seen = np.zeros(5, dtype=int), np.ones(3, int), np.full(3, False)
+    total = 0.0
+    for turn in order + [1] * len(order):
+        best[turn] = counts[turn] + turn
+        counts[turn] += 1
+        seen[turn] = a[turn] > 0.0
+        total += a[best[turn] % len(a)] * b[turn] * counts[turn - 1]
+        if seen[turn - 1]:
+            total *= 0.9
+    return total
+
+
 PROGRAMS = [
+    repeated_and_counted,
     rows_replaced,
     joined_pieces,
     sums_of_few,

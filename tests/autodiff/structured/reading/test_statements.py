@@ -238,10 +238,9 @@ def axes_of_one_element(x: Any) -> Any:
 READ = [
     items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
     functions_defined_in_turns, lists_of_elements, filled_by_ufuncs, axes_of_one_element,
-    with_a_new_key,
+    with_a_new_key, of_another_name, changed_by_a_function_inside, given_to_a_function,
 ]  # fmt: skip
 TRACED = [
-    of_another_name, changed_by_a_function_inside, given_to_a_function,
     returned_before_finally, returned_in_with, errors_asked_for,
     a_function_of_a_turn_that_never_ran,
 ]  # fmt: skip

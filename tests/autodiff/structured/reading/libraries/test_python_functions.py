@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -224,7 +225,19 @@ def columns_of_rows(x: Any) -> Any:
     return total
 
 
+def places_in_order(x: Any) -> Any:
+    grid, total = [x[0, 0] - 2.0], 0.0
+    for v in x[1]:
+        grid.append(grid[-1] + abs(v))
+    for v in (*grid, x[2, 0], -9.0, 9.0):
+        i, j = bisect.bisect_left(grid, v), bisect.bisect(grid, v)
+        k = bisect.bisect_right(np.sort(x[0]), v)
+        total += grid[i % 4] * v + grid[j % 4] * v * v + x[0, k % 3] * k
+    return total
+
+
 KERNELS = [
+    places_in_order,
     tuples_of_arrays_and_lists, displayed_with_stars, taken_apart, in_order, equal_items,
     objects_in_order, put_in_order, medians, running, first_of_running, chains, filters, columns,
     columns_of_rows,

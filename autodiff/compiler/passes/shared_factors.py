@@ -1,0 +1,107 @@
+"""Solutions, inverses and determinants of one matrix share one factorisation.
+
+The gradient of ``np.linalg.solve(a, b)`` solves a system with the transpose of `a`, that of a
+determinant needs the inverse: NumPy factorises the matrix anew in each call, and solves a system
+for an inverse, which takes twice the time of making it of the factors. What is singular or not
+finite is left to the calls as they are written.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.recording.ir import TUPLE, Program, Ref, Step, shape_of
+
+Factors = tuple[np.ndarray, np.ndarray]
+
+
+def factorise(a: np.ndarray) -> Factors:
+    """Return the LU factors of Aᵀ, which is how LAPACK, counting by columns, sees A."""
+    from scipy.linalg import lapack  # few programs need it
+
+    lu, swaps, info = lapack.dgetrf(a.T)
+    if info or not np.isfinite(lu).all():
+        raise np.linalg.LinAlgError("Singular matrix")
+    return lu, swaps
+
+
+def solution(factors: Factors, b: np.ndarray, is_turned: bool) -> np.ndarray:
+    """Solve A x = b, or Aᵀ x = b."""
+    from scipy.linalg import lapack
+
+    x: np.ndarray = lapack.dgetrs(*factors, b, trans=not is_turned)[0]
+    return x
+
+
+def inverse(factors: Factors, is_turned: bool) -> np.ndarray:
+    """Return the inverse of A, or of Aᵀ."""
+    from scipy.linalg import lapack
+
+    x: np.ndarray = lapack.dgetri(*factors)[0]
+    return x if is_turned else x.T
+
+
+def log_determinant(factors: Factors) -> tuple:
+    """Return the sign of the determinant, and the logarithm of its absolute value."""
+    lu, swaps = factors
+    diagonal = lu.diagonal()
+    changes = np.count_nonzero(diagonal < 0.0) + np.count_nonzero(swaps != np.arange(len(swaps)))
+    return _PAIR(np.float64(-1.0 if changes % 2 else 1.0), np.log(np.abs(diagonal)).sum())
+
+
+def determinant(factors: Factors) -> np.float64:
+    """Return the determinant."""
+    sign, log = log_determinant(factors)
+    return sign * np.exp(log)
+
+
+_PAIR: Any = type(np.linalg.slogdet(np.eye(1)))
+_TURNS = (solution, inverse)
+_BY_FACTORS: dict[Any, Any] = {
+    np.linalg.solve: solution, np.linalg.inv: inverse,
+    np.linalg.slogdet: log_determinant, np.linalg.det: determinant,
+}  # fmt: skip
+
+
+def with_shared_factors(program: Program, smallest: int) -> Program:
+    """Return the program with one factorisation of each matrix that is inverted, or asked of twice.
+
+    It leaves matrices alone that have fewer rows than `smallest`.
+    """
+    turned = {
+        s.out: s.args[0]
+        for s in program.steps
+        if s.f is np.transpose and len(s.args) == 1 and not s.kwargs and type(s.args[0]) is Ref
+    }
+
+    def matrix(step: Step) -> tuple[Ref, bool] | None:
+        """Return which matrix a step factorises, and whether it is the transpose."""
+        if step.f not in _BY_FACTORS or step.kwargs:
+            return None
+        a, *others = step.args
+        shape = shape_of(a, program.metas)
+        if type(a) is not Ref or shape is None or len(shape) != 2 or shape[0] < smallest:
+            return None
+        if any(len(shape_of(b, program.metas) or ()) not in (1, 2) for b in others):
+            return None
+        return (turned[a.i], True) if a.i in turned else (a, False)
+
+    counts = Counter(m[0].i for m in map(matrix, program.steps) if m is not None)
+    steps, known = [], {}
+    for step in program.steps:
+        found = matrix(step)
+        if found is None or (counts[found[0].i] < 2 and step.f is not np.linalg.inv):
+            steps.append(step)
+            continue
+        a, is_turned = found
+        if a.i not in known:
+            known[a.i] = Ref(len(program.metas))
+            program.metas.append(TUPLE)
+            steps.append(Step(factorise, (a,), None, known[a.i].i))
+        f = _BY_FACTORS[step.f]
+        args = (known[a.i], *step.args[1:], *((is_turned,) if f in _TURNS else ()))
+        steps.append(Step(f, args, None, step.out))
+    return Program(steps, program.metas, program.inputs, program.outputs, program.exact)

@@ -1,0 +1,73 @@
+"""Sums of products over common indices, as :func:`numpy.einsum` writes them."""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+
+_WORTH_PLANNING = 1 << 16
+"""So many products take longer than to find a better way."""
+_LARGEST = 1 << 20
+"""Intermediate results may have as many elements, or as the largest operand."""
+
+
+def contraction(subscripts: str, *operands: Any) -> Any:
+    """The einsum of these operands, by products of matrices where there is much to do.
+
+    ``np.einsum(subscripts, *operands)`` adds up all products, each of one element of every operand.
+    Two matrices are multiplied sooner by BLAS, and three operands two at a time.
+
+    Parameters
+    ----------
+    subscripts : str
+        What to sum, with letters for all axes and an arrow.
+    *operands : array_like
+        The factors; traced values among them.
+
+    Returns
+    -------
+    numpy.ndarray or number
+        The sum, whose terms are added in another order.
+
+    Raises
+    ------
+    ValueError
+        If the subscripts do not fit the operands.
+
+    Examples
+    --------
+    >>> from chainrules_core.authoring import contraction
+    >>> contraction("ij,jk,k->i", np.eye(2), [[1.0, 2.0], [3.0, 4.0]], [1.0, 1.0])
+    array([3., 7.])
+    """
+    path = path_of(subscripts, tuple(map(np.shape, operands)))
+    return np.einsum(subscripts, *operands, optimize=path)
+
+
+@functools.lru_cache(maxsize=1024)
+def path_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> list | bool:
+    """Return how to contract operands of these shapes, for the option `optimize` of einsum.
+
+    Examples
+    --------
+    >>> path_of("ij,jk->ik", ((2, 2), (2, 2)))
+    False
+    >>> path_of("ij,jk,kl->il", ((100, 100), (100, 100), (100, 2)))
+    ['einsum_path', (1, 2), (0, 1)]
+    """
+    inputs, _, _ = subscripts.replace(" ", "").partition("->")
+    labels = inputs.split(",")
+    if len(labels) < 2 or [*map(len, labels)] != [*map(len, shapes)]:
+        return False
+    sizes: dict[str, int] = {}
+    for label, n in zip(inputs.replace(",", ""), (n for s in shapes for n in s), strict=True):
+        sizes[label] = max(n, sizes.get(label, 1))
+    if math.prod(sizes.values()) < _WORTH_PLANNING:
+        return False
+    models = [np.broadcast_to(0.0, shape) for shape in shapes]
+    most = max(_LARGEST, *[m.size for m in models])
+    path: list = np.einsum_path(subscripts, *models, optimize=("greedy", most))[0]
+    return path
