@@ -255,10 +255,7 @@ def test_zero_cotangents_win_over_infinite_slopes(runs: list[str], traced: Calla
     for _ in range(2):
         for x, y in zip(gradient(_loss(distances), *_arguments()), expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-13)
-    (programs,) = [
-        p for _, kept in calls._programs.values() for p in kept.values() if p.name == "distances"
-    ]
-    (program,) = programs.known.values()
+    (program,) = calls._programs_of(distances).known.values()
     assert 0 < len(program.steep) <= 2
     assert "distances" in runs
 

@@ -217,6 +217,8 @@ class Reading:
 
 def _words_at(address: int, n: int) -> np.ndarray:
     """Return words of memory, as a view."""
+    if not n:
+        return np.empty(0, np.int64)
     memory: Any = (ctypes.c_int64 * n).from_address(address)
     return np.frombuffer(memory, np.int64)
 
