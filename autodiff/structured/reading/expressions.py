@@ -236,7 +236,7 @@ class Expressions(Equality):
 
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
-        base = self.expression(node.value)
+        base = self.flattened(node.value)
         if type(base) is Named:
             key = known(self.value(node.slice))
             if not is_key(key) or key not in base:
@@ -260,6 +260,14 @@ class Expressions(Equality):
         if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def flattened(self, node: ast.expr) -> Any:
+        """Read what items are taken of; ``a.flat`` is then like ``a.ravel()``."""
+        if isinstance(node, ast.Attribute) and node.attr == "flat" and _has_no_calls(node.value):
+            owner = self.expression(node.value)
+            if type(owner) is Value and owner.kind.is_array:
+                return self.reshaped(owner, self.one((self.const(-1),)), 1)
+        return self.expression(node)
 
     def _joined_by(self, joiner: Any, node: ast.expr) -> Value:
         """Read ``np.r_[...]`` or ``np.c_[...]``, of numbers, vectors and matrices."""
@@ -378,3 +386,12 @@ class Expressions(Equality):
 def _is_plain_tuple(x: Any) -> bool:
     """Whether it is a tuple without floats and arrays: then two of them are alike."""
     return isinstance(x, tuple) and is_plain(x)
+
+
+def _has_no_calls(node: ast.expr) -> bool:
+    """Whether it may be read twice."""
+    parts = ast.walk(node)
+    return all(isinstance(part, _WITHOUT_CALLS) for part in parts)
+
+
+_WITHOUT_CALLS = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context)
