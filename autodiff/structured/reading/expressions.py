@@ -96,7 +96,8 @@ class Expressions(Equality):
         return self.binary(f, left, right)
 
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
-        """Read an operator of two values."""
+        """Read an operator of two values; NumPy makes an array of a list beside an array."""
+        a, b = self._operand(a, b), self._operand(b, a)
         for v in (a, b):
             if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
                 raise UnsupportedError("an operator on what is no number, array or text")
@@ -260,6 +261,11 @@ class Expressions(Equality):
         if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def _operand(self, x: Any, other: Any) -> Any:
+        if type(other) is not Value or not other.kind.is_array or other.kind.letter not in "fc":
+            return x
+        return self.as_array(np.add, self.vector_of(x, of_integers=True))
 
     def flattened(self, node: ast.expr) -> Any:
         """Read what items are taken of; ``a.flat`` is then like ``a.ravel()``."""
