@@ -93,7 +93,8 @@ class Expressions(Equality):
         return self.binary(f, left, right)
 
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
-        """Read an operator of two values."""
+        """Read an operator of two values; NumPy makes an array of a list beside an array."""
+        a, b = self._operand(a, b), self._operand(b, a)
         for v in (a, b):
             if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
                 raise UnsupportedError("an operator on what is no number, array or text")
@@ -229,7 +230,7 @@ class Expressions(Equality):
 
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
-        base = self.expression(node.value)
+        base = self.flattened(node.value)
         if type(base) is Named:
             key = known(self.value(node.slice))
             if not is_key(key) or key not in base:
@@ -253,6 +254,19 @@ class Expressions(Equality):
         if base.kind.has_items and not base.kind.is_object:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
+
+    def _operand(self, x: Any, other: Any) -> Any:
+        if type(other) is not Value or not other.kind.is_array or other.kind.letter not in "fc":
+            return x
+        return self.as_array(np.add, self.vector_of(x, of_integers=True))
+
+    def flattened(self, node: ast.expr) -> Any:
+        """Read what items are taken of; ``a.flat`` is then like ``a.ravel()``."""
+        if isinstance(node, ast.Attribute) and node.attr == "flat" and _has_no_calls(node.value):
+            owner = self.expression(node.value)
+            if type(owner) is Value and owner.kind.is_array:
+                return self.reshaped(owner, self.one((self.const(-1),)), 1)
+        return self.expression(node)
 
     def _joined_by(self, joiner: Any, node: ast.expr) -> Value:
         """Read ``np.r_[...]`` or ``np.c_[...]``, of numbers, vectors and matrices."""
@@ -371,3 +385,12 @@ class Expressions(Equality):
 def _is_plain_tuple(x: Any) -> bool:
     """Whether it is a tuple without floats and arrays: then two of them are alike."""
     return isinstance(x, tuple) and is_plain(x)
+
+
+def _has_no_calls(node: ast.expr) -> bool:
+    """Whether it may be read twice."""
+    parts = ast.walk(node)
+    return all(isinstance(part, _WITHOUT_CALLS) for part in parts)
+
+
+_WITHOUT_CALLS = (ast.Name, ast.Attribute, ast.Subscript, ast.Constant, ast.expr_context)

@@ -107,7 +107,7 @@ class Iterators(SeveralIndices):
                     raise UnsupportedError("this call in a loop")
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
-        return self._over_any(self.expression(node))
+        return self._over_any(self.flattened(node))
 
     def _over_generator(self, node: ast.GeneratorExp) -> Turns:
         """Read a generator: an item is computed in the turn that takes it."""

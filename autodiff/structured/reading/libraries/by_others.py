@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -413,6 +414,8 @@ READ = frozenset(_OTHERS)
 
 OF_VECTORS = frozenset(_OTHERS) - {
     np.full, np.clip, np.ndarray.clip, np.fill_diagonal, np.quantile, np.percentile
+} | {
+    np.dot, np.matmul, operator.matmul, np.vdot, np.inner, np.outer, np.einsum
 }  # fmt: skip
 """Functions that make vectors of lists of numbers."""
 

@@ -41,6 +41,16 @@ def of_zip(x: Any) -> Any:
     return total
 
 
+def of_flat(x: Any) -> Any:
+    a, total = np.outer(x, x[:2]), 0.0
+    for i, v in enumerate(x.flat):
+        total += v * v * i
+    turned = a.T
+    for v, w in zip(a.flat, turned.flat, strict=True):
+        total += v * w + a.flat[3] * turned.flat[3]
+    return total
+
+
 def of_map(x: Any) -> Any:
     a, total = x.copy(), 0.0
 
@@ -100,8 +110,8 @@ def of_pairs(x: Any) -> Any:
     return total
 
 
-READ = [of_a_loop, of_enumerate, of_zip, of_map, of_a_factor, of_takers, of_reductions, of_truths,
-        of_pairs]  # fmt: skip
+READ = [of_a_loop, of_enumerate, of_zip, of_flat, of_map, of_a_factor, of_takers, of_reductions,
+        of_truths, of_pairs]  # fmt: skip
 
 
 def kept_for_later(x: Any) -> Any:

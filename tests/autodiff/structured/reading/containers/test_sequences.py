@@ -178,8 +178,20 @@ def methods_of_arrays(x: Any) -> Any:
     return total
 
 
-MORE = (extrema, lists_put_together, slices_of_lists, weights_in_a_list, walrus, loops_with_else,
-        jumps_out_of_else,
+def lists_beside_arrays(x: Any) -> Any:
+    rows, grown, total = np.outer(x, x), [x[0]], 0.0
+    gray = np.dot(rows[:, :3], [0.3, 0.6, 0.1])
+    for i in range(3):
+        y = rows[i] * [1, 2, 3, 4] - (x[i], 2.0, x[1], 0.5)
+        grown.append(y[i])
+        z = [x[1], 1.0] + y[:2] ** [2, 1]
+        total += np.sum(y * z[0]) + np.matmul(y, [1.0, x[2], 0.0, 2.0]) * gray[i] * z[1]
+        total += np.vdot(y, [0.5, 1.5, x[i], -1.0])
+    return total + np.sum(x * grown)
+
+
+MORE = (extrema, lists_beside_arrays, lists_put_together, slices_of_lists, weights_in_a_list,
+        walrus, loops_with_else, jumps_out_of_else,
         powers_of_integers, dict_of_integers, other_shapes, methods_of_arrays)  # fmt: skip
 
 
