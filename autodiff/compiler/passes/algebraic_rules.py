@@ -1,7 +1,7 @@
 """What is known of functions: identities that make a call shorter, or save it.
 
 They hold bit for bit but for the last bits of products and quotients taken in another order.
-``x ** 0.5`` and ``np.sum(x)`` of one float may keep the sign of a negative zero. Powers of arrays
+``np.sum(x)`` of one float may keep the sign of a negative zero. Powers of arrays
 with an exponent that is a half of a whole number are products: there is no other power of -Inf.
 """
 
@@ -55,6 +55,7 @@ class Algebra:
     meta: Callable[[Any], Meta]
     splat: Callable[[Any], Splat | None]
     call: Callable[..., Any]
+    written: Callable[..., Any]
 
     def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Return an existing value that equals the call, or None."""
@@ -334,11 +335,15 @@ class Algebra:
             return self._whole_power(a, int(c), meta)
         if not meta.shape or 2 * abs(c) not in _TWICE_AN_EXPONENT:
             return None
+        if c % 1 and c != 0.5:  # the root of -0.0 has its sign, no other power has
+            a = self.written(np.add, (a, 0.0), {}, meta)
+        if c < 0:  # first, or what is small would be the reciprocal of what is too large
+            a = self.call(np.reciprocal, (a,), {}, meta)
         power = self._whole_power(a, int(abs(c)), meta)
-        if c % 1:
-            root = self.call(np.sqrt, (a,), {}, meta)
-            power = root if abs(c) < 1 else self.call(np.multiply, (power, root), {}, meta)
-        return power if c > 0 else self.call(np.reciprocal, (power,), {}, meta)
+        if not c % 1:
+            return power
+        root = self.call(np.sqrt, (a,), {}, meta)
+        return root if abs(c) < 1 else self.call(np.multiply, (power, root), {}, meta)
 
     def _whole_power(self, a: Any, n: int, meta: Meta) -> Any:
         """Return a power as a product of squares, which other powers share."""

@@ -19,10 +19,14 @@ Factors = tuple[np.ndarray, np.ndarray]
 
 
 def factorise(a: np.ndarray) -> Factors:
-    """Return the LU factors of Aᵀ, which is how LAPACK, counting by columns, sees A."""
+    """Return the LU factors of A.
+
+    They are not those of Aᵀ, whose memory LAPACK would see in the order of C: these are less exact
+    where columns of A differ in size.
+    """
     from scipy.linalg import lapack  # few programs need it
 
-    lu, swaps, info = lapack.dgetrf(a.T)
+    lu, swaps, info = lapack.dgetrf(a)
     if info or not np.isfinite(lu).all():
         raise np.linalg.LinAlgError("Singular matrix")
     return lu, swaps
@@ -32,7 +36,7 @@ def solution(factors: Factors, b: np.ndarray, is_turned: bool) -> np.ndarray:
     """Solve A x = b, or Aᵀ x = b."""
     from scipy.linalg import lapack
 
-    x: np.ndarray = lapack.dgetrs(*factors, b, trans=not is_turned)[0]
+    x: np.ndarray = lapack.dgetrs(*factors, b, trans=is_turned)[0]
     return x
 
 
@@ -41,7 +45,7 @@ def inverse(factors: Factors, is_turned: bool) -> np.ndarray:
     from scipy.linalg import lapack
 
     x: np.ndarray = lapack.dgetri(*factors)[0]
-    return x if is_turned else x.T
+    return x.T if is_turned else x
 
 
 def log_determinant(factors: Factors) -> tuple:
@@ -69,7 +73,8 @@ _BY_FACTORS: dict[Any, Any] = {
 def with_shared_factors(program: Program, smallest: int) -> Program:
     """Return the program with one factorisation of each matrix that is inverted, or asked of twice.
 
-    It leaves matrices alone that have fewer rows than `smallest`.
+    It is that of the matrix or of its transpose, whichever is asked of first: the results of a
+    function are as exact as by NumPy. Matrices that have fewer rows than `smallest` are left alone.
     """
     turned = {
         s.out: s.args[0]
@@ -83,7 +88,7 @@ def with_shared_factors(program: Program, smallest: int) -> Program:
             return None
         a, *others = step.args
         shape = shape_of(a, program.metas)
-        if type(a) is not Ref or shape is None or len(shape) != 2 or shape[0] < smallest:
+        if type(a) is not Ref or shape is None or len(shape) != 2 or shape[0] < max(smallest, 1):
             return None
         if any(len(shape_of(b, program.metas) or ()) not in (1, 2) for b in others):
             return None
@@ -98,10 +103,11 @@ def with_shared_factors(program: Program, smallest: int) -> Program:
             continue
         a, is_turned = found
         if a.i not in known:
-            known[a.i] = Ref(len(program.metas))
+            known[a.i] = Ref(len(program.metas)), is_turned
             program.metas.append(TUPLE)
-            steps.append(Step(factorise, (a,), None, known[a.i].i))
+            steps.append(Step(factorise, step.args[:1], None, known[a.i][0].i))
+        factors, is_of_turned = known[a.i]
         f = _BY_FACTORS[step.f]
-        args = (known[a.i], *step.args[1:], *((is_turned,) if f in _TURNS else ()))
+        args = (factors, *step.args[1:], *((is_turned != is_of_turned,) if f in _TURNS else ()))
         steps.append(Step(f, args, None, step.out))
     return Program(steps, program.metas, program.inputs, program.outputs, program.exact)

@@ -72,3 +72,27 @@ def test_the_arguments_stay_as_they_are():
         compile(lambda a, b: gradient(FUNCTIONS["density"], a, b), backend="python")(form, b)
         np.testing.assert_array_equal(form, before[0])
         np.testing.assert_array_equal(b, before[1])
+
+
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_columns_of_other_sizes_are_as_exact_as_by_numpy(is_turned):
+    """As in a fit of a polynomial; the other factors have a relative error of 0.3."""
+    a = np.vander(np.linspace(10.0, 1000.0, 8), increasing=True)
+    b = np.sin(np.arange(8) + 1.0)
+    f = lambda a, b: np.linalg.solve(a.T if is_turned else a, b)  # noqa: E731
+    compiled = compile(
+        lambda a, b: (f(a, b), gradient(lambda a, b: np.sum(f(a, b)), a, b)), backend="python"
+    )
+    given = np.ascontiguousarray(a.T) if is_turned else a
+    for _ in range(2):
+        x, _ = compiled(given, b)
+    assert "factorise(" in compiled.source
+    np.testing.assert_allclose(x, np.linalg.solve(a, b), rtol=1e-8)
+
+
+def test_a_matrix_without_rows(capfd):
+    compiled = compile(lambda a, b: gradient(FUNCTIONS["solve"], a, b), backend="python")
+    for _ in range(2):
+        a_bar, b_bar = compiled(np.ones((0, 0)), np.ones(0))
+    assert (a_bar.shape, b_bar.shape) == ((0, 0), (0,))
+    assert capfd.readouterr() == ("", "")
