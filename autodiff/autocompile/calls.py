@@ -74,11 +74,9 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
             return transform(f, args, kwargs, *chosen)
     start = time.perf_counter()
     y = transform(f, args, kwargs, *chosen)
-    took = time.perf_counter() - start
-    record.spent += took
     record.calls += 1
-    if took < record.as_written:
-        record.as_written = took
+    record.as_written = min(record.as_written, time.perf_counter() - start)
+    record.spent = record.calls * record.as_written  # the first calls may be far longer
     if record.is_due():
         from autodiff.autocompile.program_builder import make
 

@@ -22,7 +22,6 @@ from autodiff.compiler.compile_errors import (
 )
 from autodiff.compiler.numba_backend import array_kernels
 from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
-from autodiff.compiler.numba_backend.linalg.linalg_ops import LARGEST as SMALL_SYSTEM
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
 from autodiff.compiler.passes.batching import gathered
 from autodiff.compiler.passes.shared_factors import with_shared_factors
@@ -453,8 +452,7 @@ class _Writing:
             program.steps.clear()  # a long one takes much memory
         program = self._whole = without_copies(shorter)
         if not program.exact:
-            smallest = SMALL_SYSTEM + 1 if self.may_use_numba else 0
-            whole = without_copies(with_shared_factors(gathered(program), smallest))
+            whole = without_copies(with_shared_factors(gathered(program)))
             self._whole = in_tiles(whole, self.may_use_numba)
             program = in_blocks(self._whole, self.may_use_numba)
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)

@@ -335,15 +335,16 @@ class Algebra:
             return self._whole_power(a, int(c), meta)
         if not meta.shape or 2 * abs(c) not in _TWICE_AN_EXPONENT:
             return None
+        if c <= -1:  # first, or what is small would be the reciprocal of what is too large
+            zero = self.written(np.add, (a, 0.0), {}, meta) if c % 1 else a
+            return self._power(self.call(np.reciprocal, (zero,), {}, meta), -c, meta)
         if c % 1 and c != 0.5:  # the root of -0.0 has its sign, no other power has
             a = self.written(np.add, (a, 0.0), {}, meta)
-        if c < 0:  # first, or what is small would be the reciprocal of what is too large
-            a = self.call(np.reciprocal, (a,), {}, meta)
+        root = self.call(np.sqrt, (a,), {}, meta) if c % 1 else None
+        if abs(c) < 1:
+            return root if c > 0 else self.call(np.reciprocal, (root,), {}, meta)
         power = self._whole_power(a, int(abs(c)), meta)
-        if not c % 1:
-            return power
-        root = self.call(np.sqrt, (a,), {}, meta)
-        return root if abs(c) < 1 else self.call(np.multiply, (power, root), {}, meta)
+        return power if root is None else self.call(np.multiply, (power, root), {}, meta)
 
     def _whole_power(self, a: Any, n: int, meta: Meta) -> Any:
         """Return a power as a product of squares, which other powers share."""

@@ -15,45 +15,52 @@ import numpy as np
 
 from autodiff.compiler.recording.ir import TUPLE, Program, Ref, Step, shape_of
 
-Factors = tuple[np.ndarray, np.ndarray]
+Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""LU factors and exchanges of rows of a matrix whose rows are scaled, and the scales."""
 
 
 def factorise(a: np.ndarray) -> Factors:
-    """Return the LU factors of A.
+    """Return the LU factors of A, with rows of one size: they serve Aᵀ as well, then.
 
-    They are not those of Aᵀ, whose memory LAPACK would see in the order of C: these are less exact
-    where columns of A differ in size.
+    The scales are powers of two, which make no rounding errors.
     """
     from scipy.linalg import lapack  # few programs need it
 
-    lu, swaps, info = lapack.dgetrf(a)
+    _, exponents = np.frexp(np.abs(a).max(axis=1))
+    scales = np.ldexp(1.0, np.clip(-exponents, -1022, 1022))
+    lu, swaps, info = lapack.dgetrf(a * scales[:, None])
     if info or not np.isfinite(lu).all():
         raise np.linalg.LinAlgError("Singular matrix")
-    return lu, swaps
+    return lu, swaps, scales
 
 
 def solution(factors: Factors, b: np.ndarray, is_turned: bool) -> np.ndarray:
     """Solve A x = b, or Aᵀ x = b."""
     from scipy.linalg import lapack
 
-    x: np.ndarray = lapack.dgetrs(*factors, b, trans=is_turned)[0]
-    return x
+    lu, swaps, scales = factors
+    if b.ndim == 2:
+        scales = scales[:, None]
+    x: np.ndarray = lapack.dgetrs(lu, swaps, b if is_turned else b * scales, trans=is_turned)[0]
+    return x * scales if is_turned else x
 
 
 def inverse(factors: Factors, is_turned: bool) -> np.ndarray:
     """Return the inverse of A, or of Aᵀ."""
     from scipy.linalg import lapack
 
-    x: np.ndarray = lapack.dgetri(*factors)[0]
+    lu, swaps, scales = factors
+    x: np.ndarray = lapack.dgetri(lu, swaps)[0] * scales
     return x.T if is_turned else x
 
 
 def log_determinant(factors: Factors) -> tuple:
     """Return the sign of the determinant, and the logarithm of its absolute value."""
-    lu, swaps = factors
+    lu, swaps, scales = factors
     diagonal = lu.diagonal()
     changes = np.count_nonzero(diagonal < 0.0) + np.count_nonzero(swaps != np.arange(len(swaps)))
-    return _PAIR(np.float64(-1.0 if changes % 2 else 1.0), np.log(np.abs(diagonal)).sum())
+    log = (np.log(np.abs(diagonal)) - np.log(scales)).sum()
+    return _PAIR(np.float64(-1.0 if changes % 2 else 1.0), log)
 
 
 def determinant(factors: Factors) -> np.float64:
@@ -62,6 +69,8 @@ def determinant(factors: Factors) -> np.float64:
     return sign * np.exp(log)
 
 
+_FEWEST_ROWS = 64
+"""In smaller matrices the calls take longer than the arithmetic."""
 _PAIR: Any = type(np.linalg.slogdet(np.eye(1)))
 _TURNS = (solution, inverse)
 _BY_FACTORS: dict[Any, Any] = {
@@ -70,11 +79,10 @@ _BY_FACTORS: dict[Any, Any] = {
 }  # fmt: skip
 
 
-def with_shared_factors(program: Program, smallest: int) -> Program:
+def with_shared_factors(program: Program) -> Program:
     """Return the program with one factorisation of each matrix that is inverted, or asked of twice.
 
-    It is that of the matrix or of its transpose, whichever is asked of first: the results of a
-    function are as exact as by NumPy. Matrices that have fewer rows than `smallest` are left alone.
+    It is that of the matrix or of its transpose, whichever is asked of first.
     """
     turned = {
         s.out: s.args[0]
@@ -88,7 +96,7 @@ def with_shared_factors(program: Program, smallest: int) -> Program:
             return None
         a, *others = step.args
         shape = shape_of(a, program.metas)
-        if type(a) is not Ref or shape is None or len(shape) != 2 or shape[0] < max(smallest, 1):
+        if type(a) is not Ref or shape is None or len(shape) != 2 or shape[0] < _FEWEST_ROWS:
             return None
         if any(len(shape_of(b, program.metas) or ()) not in (1, 2) for b in others):
             return None

@@ -1,10 +1,12 @@
 """When programs are made, and how many are kept."""
 
+import types
+
 import numpy as np
 import pytest
 
 from autodiff import gradient
-from autodiff.autocompile import call_records
+from autodiff.autocompile import call_records, calls
 
 pytestmark = pytest.mark.usefixtures("soon")
 
@@ -57,3 +59,21 @@ def test_recordings_that_take_much_memory_are_given_up(monkeypatch):
     assert record_of(f).variants
     again(f, np.ones(500))
     assert len(record_of(f).variants) == 1
+
+
+def test_what_the_first_calls_took_longer_is_not_counted(monkeypatch):
+    """Loops are traced at first: a program of all turns saves nothing of that."""
+    now = [0.0]
+
+    def clock():
+        now[0] += 1000.0 if now[0] < 1000.0 else 1.0
+        return now[0]
+
+    monkeypatch.setattr(calls, "time", types.SimpleNamespace(perf_counter=clock))
+
+    def f(x):
+        return x * 1.01
+
+    again(f, 1.0, n=3)
+    record = record_of(f)
+    assert record.spent == record.calls * 1.0
