@@ -383,16 +383,7 @@ def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool, containers: 
         return _leaf(leaf, tape, given, at_once) if is_perturbable(leaf) else leaf
 
     made = map_leaves(x, trace, contents=True, copies=containers)
-    if made is x and _is_nest_of_leaves(x):  # the function may write into it, too
-        return map_leaves(x, lambda leaf: leaf, every=True, copies=containers)
-    return made
-
-
-def _is_nest_of_leaves(x: Any) -> bool:
-    """Whether it is made of lists, dicts and tuples alone."""
-    if type(x) not in (list, dict, tuple):
-        return pytree.parts_of(x) is None
-    return all(map(_is_nest_of_leaves, x.values() if type(x) is dict else x))
+    return pytree.copied_nest(x, containers) if made is x else made
 
 
 def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:

@@ -274,6 +274,24 @@ def _fill(x: Any, shell: Any, parts: list[Any]) -> None:
                 object.__setattr__(shell, name, part)
 
 
+def copied_nest(x: Any, copies: list) -> Any:
+    """Return a copy of lists, dicts and tuples in each other, which may be written into.
+
+    What holds objects of other classes is returned as it is: they may be known by their identity.
+    `copies` gets what `map_leaves` notes of it.
+    """
+    waiting, seen = [x], set()
+    while waiting:
+        part = waiting.pop()
+        if type(part) in (list, dict, tuple):
+            if id(part) not in seen:
+                seen.add(id(part))
+                waiting += part.values() if type(part) is dict else part
+        elif parts_of(part) is not None:
+            return x
+    return map_leaves(x, lambda leaf: leaf, every=True, copies=copies)
+
+
 def map_leaves(
     x: Any,
     change: Callable[[Any], Any],
