@@ -197,7 +197,7 @@ def _pulled_in_blocks(
         return _NOT_SO
     is_row = type(row) is _ndarray
     kept = None if partial.returns is None else node.values[partial.returns]
-    if kept is not None and not is_row and row == 1:
+    if type(kept) is _ndarray and kept.shape == y_bar.shape and not is_row and row == 1:
         return kept
 
     def blocks() -> Iterator[tuple[slice, Any]]:

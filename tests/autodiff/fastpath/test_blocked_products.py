@@ -65,6 +65,27 @@ def test_numbers_that_are_spread_are_summed():
     np.testing.assert_allclose(found[1], (f(0.7, 0.2 + h) - f(0.7, 0.2 - h)) / (2 * h), rtol=1e-6)
 
 
+SCALED = {
+    "product": lambda x, w: np.sum(x * w),
+    "product, turned": lambda x, w: np.sum(w * x),
+    "mean": lambda x, w: np.mean(x * (w * 2.0)),
+    "quotient": lambda x, w: np.sum(x / w),
+    "rows": lambda x, w: np.sum(x[1:].reshape(4, -1) * np.stack([w, w, w, w])[:, None]),
+    "square": lambda x, w: np.sum((x * w) ** 2),
+}
+
+
+@pytest.mark.parametrize("w", [0.5, np.float64(0.5), np.array(0.5)])
+@pytest.mark.parametrize("f", SCALED.values(), ids=SCALED)
+def test_large_arrays_times_a_number(f, w):
+    x_bar, w_bar = gradient(f, X, w)
+    h = 1e-6
+    assert x_bar.shape == X.shape
+    np.testing.assert_allclose(w_bar, (f(X, w + h) - f(X, w - h)) / (2 * h), rtol=1e-6)
+    difference = (f(X + h * W, w) - f(X - h * W, w)) / (2 * h)
+    np.testing.assert_allclose(x_bar @ W, difference, rtol=1e-5, atol=1e-6)
+
+
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "layout",
