@@ -75,7 +75,7 @@ class Record:
 
     __slots__ = (
         "as_written", "calls", "failures", "fastest", "hits", "misses", "parts", "recorded",
-        "scale", "spent", "threshold", "variants", "why",
+        "scale", "threshold", "variants", "why",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -83,10 +83,15 @@ class Record:
         self.variants: list[tuple[Any, _Arrays, _Names]] = []
         self.why = ""
         self.calls = self.hits = self.misses = self.failures = 0
-        self.spent = self.recorded = 0.0
+        self.recorded = 0.0
         self.threshold = Settings.seconds
         self.scale = 0.0  # the largest number in a result so far
         self.as_written = self.fastest = _INFINITY  # the shortest times of a call
+
+    @property
+    def spent(self) -> float:
+        """The seconds that all calls took, each as long as the shortest: some may be longer."""
+        return self.calls * self.as_written if self.calls else 0.0
 
     def run(self, given: tuple) -> Any:
         """Return what a program gives, or `MISSED` or `FAILED`."""

@@ -76,7 +76,6 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     y = transform(f, args, kwargs, *chosen)
     record.calls += 1
     record.as_written = min(record.as_written, time.perf_counter() - start)
-    record.spent = record.calls * record.as_written  # the first calls may be far longer
     if record.is_due():
         from autodiff.autocompile.program_builder import make
 

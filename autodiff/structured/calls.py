@@ -203,7 +203,7 @@ class Programs:
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
         self.takes_objects_apart = False  # since it binds their attributes, or they are often new
-        self.takes_captured = is_inside(g)  # it is made by each call of another; or since it was
+        self.takes_captured = is_inside(g)  # or since that was new at a call
         self.takes_lists_whole = False  # since it could not be read with a variable for each number
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename

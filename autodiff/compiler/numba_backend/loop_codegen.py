@@ -292,19 +292,19 @@ class NestWriter(Layout):
             return f"e{self._temporaries}"
 
         terms, variables = self.nest(shape, strides, between)
-        row_targets: dict[int, str] = {}
         for p, shown in zip(positions, plan, strict=True):
             args = [x if type(x) is str else read(*x) for x in shown]
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
-            if p in rows:
-                row_targets[p] = to
             if p in waves:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
             self._element(p, args, to, p in is_long)
-        self.leave(min(1, len(rows)))
+        if rows:
+            self.leave()
+            variables.pop()
         for p in rows:
-            self.write(f"put(s, {row_targets[p]}, {self._sum(p)})")
-        self.leave(len(variables) - min(1, len(rows)))
+            place, k = targets[p]
+            self.write(f"put(s, {at(place, terms[k])}, {self._sum(p)})")
+        self.leave(len(variables))
         if waves:
             self.write("if far > 0.0: return 2")
         for p in positions:
@@ -344,12 +344,10 @@ class NestWriter(Layout):
     ) -> None:
         """Write what comes before a nest for an operation, and note where its result goes."""
         op = self.ops[p]
+        own: tuple
         if is_of_rows(op):
             place, own = self.target(block, p), (*strides_of(op.args[0].shape[:-1]), 0)
-            strides.append(own)
-            targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
-            return
-        if op.kind in _SUMMED:
+        elif op.kind in _SUMMED:
             start = _START.get(op.kind, "0.0")
             if op.kind in _START and op.extra[1] is not None:
                 start = constant(float(op.extra[1]))
@@ -357,7 +355,7 @@ class NestWriter(Layout):
             if op.kind in _START:
                 self.write(f"bad{p} = 0.0")
             return
-        if op.kind in ("change", "scatter"):
+        elif op.kind in ("change", "scatter"):
             place, own = self.region(block, p), op.extra[-1]
             if op.kind == "scatter":
                 self._cleared(block, p)

@@ -343,7 +343,7 @@ class Algebra:
         root = self.call(np.sqrt, (a,), {}, meta) if c % 1 else None
         if abs(c) < 1:
             return root if c > 0 else self.call(np.reciprocal, (root,), {}, meta)
-        power = self._whole_power(a, int(abs(c)), meta)
+        power = self._whole_power(a, int(c), meta)
         return power if root is None else self.call(np.multiply, (power, root), {}, meta)
 
     def _whole_power(self, a: Any, n: int, meta: Meta) -> Any:

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.ir import TUPLE, Program, Ref, Step, shape_of
+from autodiff.compiler.numba_backend.linalg.linalg_ops import PAIR
+from autodiff.compiler.recording.ir import TUPLE, Program, Ref, Step, is_transpose, shape_of
 
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray]
 """LU factors and exchanges of rows of a matrix whose rows are scaled, and the scales."""
@@ -60,7 +61,7 @@ def log_determinant(factors: Factors) -> tuple:
     diagonal = lu.diagonal()
     changes = np.count_nonzero(diagonal < 0.0) + np.count_nonzero(swaps != np.arange(len(swaps)))
     log = (np.log(np.abs(diagonal)) - np.log(scales)).sum()
-    return _PAIR(np.float64(-1.0 if changes % 2 else 1.0), log)
+    return PAIR(np.float64(-1.0 if changes % 2 else 1.0), log)
 
 
 def determinant(factors: Factors) -> np.float64:
@@ -71,7 +72,6 @@ def determinant(factors: Factors) -> np.float64:
 
 _FEWEST_ROWS = 64
 """In smaller matrices the calls take longer than the arithmetic."""
-_PAIR: Any = type(np.linalg.slogdet(np.eye(1)))
 _TURNS = (solution, inverse)
 _BY_FACTORS: dict[Any, Any] = {
     np.linalg.solve: solution, np.linalg.inv: inverse,
@@ -84,11 +84,7 @@ def with_shared_factors(program: Program) -> Program:
 
     It is that of the matrix or of its transpose, whichever is asked of first.
     """
-    turned = {
-        s.out: s.args[0]
-        for s in program.steps
-        if s.f is np.transpose and len(s.args) == 1 and not s.kwargs and type(s.args[0]) is Ref
-    }
+    turned = {s.out: s.args[0] for s in program.steps if is_transpose(s) and type(s.args[0]) is Ref}
 
     def matrix(step: Step) -> tuple[Ref, bool] | None:
         """Return which matrix a step factorises, and whether it is the transpose."""

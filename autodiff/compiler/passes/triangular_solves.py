@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.ir import FLOAT64, Ref, Step
+from autodiff.compiler.recording.ir import FLOAT64, Ref, Step, is_transpose
 
 
 def solve_triangle(a: np.ndarray, b: np.ndarray, is_lower: bool, is_turned: bool) -> np.ndarray:
@@ -35,7 +35,7 @@ def triangular(args: tuple, origin: dict[int, Step], metas: list) -> tuple | Non
     if len(metas[a.i].shape or ()) != 2 or len(metas[b.i].shape or ()) not in (1, 2):
         return None
     step, is_turned = origin.get(a.i), False
-    if step is not None and step.f is np.transpose and len(step.args) == 1 and not step.kwargs:
+    if step is not None and is_transpose(step):
         a, is_turned = step.args[0], True
         step = origin.get(a.i) if type(a) is Ref else None
     is_lower = None if step is None else _is_lower(step)

@@ -194,6 +194,11 @@ def sub_item(before: Any, index: Any, value: Any) -> Any:
     return after
 
 
+def is_transpose(step: Step) -> bool:
+    """Whether a step transposes an array, with all axes turned round."""
+    return step.f is np.transpose and len(step.args) == 1 and not step.kwargs
+
+
 def is_outer(step: Step) -> bool:
     """Whether a step makes an outer product of its last two arguments."""
     return step.f is np.outer or (step.f is np.einsum and step.args[0] == "i,j->ij")
