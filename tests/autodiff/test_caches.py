@@ -250,8 +250,6 @@ def test_caches_have_names_of_their_own():
 NO_CACHES = {
     "autodiff.caches": "the registry itself",
     "autodiff.compiler.compiled_function._compiled": "the compiled functions that users hold",
-    "autodiff.compiler.numba_backend.kernel_functions._known": "filled once, when numba is loaded",
-    "autodiff.compiler.numba_backend.simd_math._known": "filled once, when numba is loaded",
     "autodiff.compiler.recording.domain_guards.SOURCES": "the source of a guard, by its function",
     "autodiff.compiler.recording.function_effects._known_of_scipy": "filled once, with SciPy",
     "autodiff.fastpath.scalar_methods._element": "the rule for elements, one entry",

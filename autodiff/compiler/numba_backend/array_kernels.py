@@ -1,4 +1,4 @@
-"""Stretches of a program on floats and small arrays as machine code, by numba if it is installed.
+"""Stretches of a program on floats and small arrays as machine code, if llvmlite is installed.
 
 A call of NumPy's costs half a microsecond however small the arrays are. Steps that are known as
 loops over elements (``nests``) are put together where they are many, whatever stands between them
@@ -8,17 +8,11 @@ that does not depend on them: the others (factorisations, large products) stay N
 from __future__ import annotations
 
 import importlib.util
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.kernel_functions import (
-    Routine,
-    compiled_by_numba,
-    kernel_functions,
-)
 from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
 from autodiff.compiler.numba_backend.loop_codegen import NestWriter
 from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View, constant
@@ -37,6 +31,7 @@ from autodiff.compiler.recording.ir import (
     part,
     refs_of,
 )
+from autodiff.structured.native.llvm.given import Given
 from chainrules_core.interpreter.places import MADE_HERE
 
 FEWEST = 60
@@ -48,8 +43,8 @@ _LONG = 4096
 
 
 def is_installed() -> bool:
-    """Whether there is numba."""
-    return importlib.util.find_spec("numba") is not None
+    """Whether there is llvmlite."""
+    return importlib.util.find_spec("llvmlite") is not None
 
 
 def with_kernels(
@@ -99,7 +94,7 @@ def with_kernels(
 
 
 class _TooLargeError(NotSmallError):
-    """A kernel would have more loop nests than numba compiles in acceptable time."""
+    """A kernel would have more loop nests than are compiled in acceptable time."""
 
 
 class _GroupError(Exception):
@@ -271,7 +266,7 @@ class Kernel:
                     body += _copied(writer, view, f"p{k}")
                 results.append(f"p{k}" if meta.dtype == FLOAT64 else f"p{k} != 0.0")
                 continue
-            body.append(f"numbers[{len(numbers)}] = {_final(writer, view)}")
+            body.append(f"put(numbers, {len(numbers)}, {_final(writer, view)})")
             text = f"n[{len(numbers)}]"
             numbers.append(text)
             if not is_number(meta):
@@ -282,43 +277,43 @@ class Kernel:
                 text = f"float64({text})"
             results.append(text)
         given = [f"x{k}" for k in range(len(reader.given))]
-        kinds = [_kind(x, reader) for x in reader.given]
+        outputs = [metas[k].shape or () for k in arrays]
         parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
         head = f"def kernel({', '.join(parameters)}):"
         self.source = "\n    ".join([head, *body, "return 1"]) + "\n"
-        self._kinds = [*kinds, *["result"] * (len(arrays) + 2)]
-        self._wrapper = self._around(given, kinds, arrays, metas, len(numbers), results)
         self._size = max(1, writer.size)
+        self._given = [_given(x, reader) for x in reader.given]
+        self._written = [
+            Given(shape, FLOAT64, is_written=True)
+            for shape in (*outputs, (len(numbers),), (self._size,))
+        ]
+        self._wrapper = self._around(given, arrays, metas, len(numbers), results)
         self._run: Callable | None = None
 
     def _around(
         self,
         given: list[str],
-        kinds: list[str],
         arrays: list[int],
         metas: list[Meta],
         n: int,
         results: list[str],
     ) -> str:
         """Return the source of the Python function that calls the machine code."""
-        forms = {
-            "array": "{0}.ravel()",
-            "places": "{0}",
-            "truths": "{0}.ravel() * 1.0",
-            "number": "float({0})",
-        }
-        flat = [forms.get(kind, "{0}").format(x) for x, kind in zip(given, kinds, strict=True)]
+        rest = ", ".join([*[f"p{k}" for k in arrays], "numbers", "s"])
+        floats, ordered = [], []
+        for x, g in zip(given, self._given, strict=True):
+            if g is None:
+                floats.append(f"{x} = float({x})")
+            elif g.dtype == np.bool_:
+                floats.append(f"{x} = {x} * 1.0")
+            is_any = g is None or g.strides is not None
+            ordered.append(x if is_any else f"require({x}, None, 'CA')")
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [f"if p{k} is None: p{k} = empty({metas[k].shape!r})" for k in arrays]
-        lines.append(f"numbers = empty({n})")
-        outputs = [f"p{k}" if len(metas[k].shape) == 1 else f"p{k}.reshape(-1)" for k in arrays]
-        rest = ", ".join([*outputs, "numbers", "s"])
+        lines += [f"numbers = empty({n})", *floats]
         lines += [
-            "try:",
-            f"    done = run({', '.join([*flat, rest])})",
-            "except TypeError:  # of memory that is not aligned",
-            *(["    raise ValueError"] if any(kind.isdigit() for kind in kinds) else []),
-            f"    done = run(*[require(x, None, 'A') for x in ({', '.join(flat)},)], {rest})",
+            f"done = run({', '.join([*given, rest])})",
+            f"if done < 0: done = run({', '.join([*ordered, rest])})",
             "memory.append(s)",
             "if done != 1:",
             "    if done == 0: return None",
@@ -332,21 +327,8 @@ class Kernel:
 
     def compiled(self) -> Kernel:
         """Make the machine code."""
-        import numba
-
-        scope: dict[str, Any] = {"math": math, "np": np, **kernel_functions(), **self._tables}
-        for name, f in scope.items():
-            if isinstance(f, Routine) and f"{name}(" in self.source:
-                scope[name] = f.compiled()
-        exec(compile(self.source, "<kernel>", "exec"), scope)
-        array, number = numba.float64[::1], numba.float64
-        given = numba.types.Array(numba.float64, 1, "C", readonly=True)
-        places = numba.types.Array(numba.int64, 1, "C", readonly=True)
-        kinds = {"number": number, "result": array, "places": places}
-        for kind in filter(str.isdigit, self._kinds):
-            kinds[kind] = numba.types.Array(numba.float64, int(kind), "A", readonly=True)
-        signature = tuple([kinds.get(kind, given) for kind in self._kinds])
-        run = compiled_by_numba(signature, False, self.largest >= _LONG)(scope["kernel"])
+        given = [*map(_as_floats, self._given), *self._written]
+        run = machine_code(self.source, self._tables, given, self.largest >= _LONG)
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "require": np.require,
@@ -366,17 +348,28 @@ class Kernel:
         return run(*given, **into)
 
 
-def _kind(x: Any, reader: Reader) -> str:
-    """Return the type of an argument in the machine code; if it lies in no row, its rank."""
-    metas = reader.metas
-    if type(x) is Ref and x.i in reader.strides:
-        return str(len(reader.strides[x.i]))
-    shape, dtype = (metas[x.i].shape, metas[x.i].dtype) if type(x) is Ref else (x.shape, x.dtype)
-    if not shape:
-        return "number"
-    if dtype.kind == "i":
-        return "places"
-    return "truths" if dtype == np.bool_ else "array"
+def machine_code(
+    source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool
+) -> Callable:
+    """Return the function of a source: see `machine_code.Module.kernel`."""
+    from autodiff.compiler.numba_backend.machine_code import Module  # it needs llvmlite
+
+    return Module(tables).kernel(source, given, is_long)
+
+
+def _given(x: Any, reader: Reader) -> Given | None:
+    """Return what is known of an argument, if it is an array."""
+    meta = reader.metas[x.i] if type(x) is Ref else x
+    if not meta.shape:
+        return None
+    strides = reader.strides.get(x.i) if type(x) is Ref else None
+    return Given(meta.shape, meta.dtype, strides and tuple([8 * n for n in strides]))
+
+
+def _as_floats(given: Given | None) -> Given | None:
+    """Return as what machine code is given an array of truths."""
+    is_truth = given is not None and given.dtype == np.bool_
+    return Given(given.shape, FLOAT64) if given is not None and is_truth else given
 
 
 def _copied(writer: NestWriter, view: View, name: str) -> list[str]:

@@ -309,7 +309,7 @@ class Chain:
         names = {i: f"x{i}" for i in self._given} | {i: f"o{i}" for i in self._outs}
         names |= {i: f"t{n}" for n, i in enumerate(inner)}
         call = ", ".join([names[i] for i in [*self._arrays, *numbers, *wanted]])
-        lines = [f"if loop({call}): return i"]
+        lines = [f"if loop({call}, float(b - a)) != 1: return i"]
         lines += [_sum_of(s, [names[i] for i in refs_of(s)]) for s in sums]
         self._otherwise = self._run, self._count
         self._scratch, self._count = [], len(inner)

@@ -1,7 +1,9 @@
-"""Kernels run as Python, so that they are tested quickly and without numba."""
+"""Kernels run as Python, which checks the places that they read and write."""
 
+import inspect
 import math
 from operator import add, mul as multiply
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -18,22 +20,23 @@ class Math:
         return getattr(np, short.get(name, name))
 
 
-def typed(run, kinds):
-    """Return a kernel that insists on what machine code takes: flat arrays and floats.
-
-    Of arrays that are read by their strides it is given the memory.
-    """
+def typed(run, given):
+    """Return a kernel that insists on what machine code takes: flat memory and floats."""
 
     def called(*args):
-        given = []
-        for a, kind in zip(args, kinds, strict=True):
-            if kind.isdigit():
-                assert a.ndim == int(kind)
-                size = 1 + sum((n - 1) * s // 8 for n, s in zip(a.shape, a.strides, strict=True))
-                a = as_strided(a, (size,), (8,), writeable=False)
-            assert type(a) is float or (a.ndim == 1 and a.flags.c_contiguous)
-            given.append(a)
-        return run(*given)
+        flat = []
+        for a, expected in zip(args, given, strict=True):
+            if expected is None:
+                assert type(a) is float
+                flat.append(a)
+                continue
+            assert (a.shape, a.dtype) == (expected.shape, expected.dtype)
+            if expected.strides is None and not a.flags.c_contiguous:
+                return -1
+            assert expected.strides in (None, a.strides)
+            size = 1 + sum((n - 1) * s // 8 for n, s in zip(a.shape, a.strides, strict=True))
+            flat.append(as_strided(a, (size if a.size else 0,), (8,), writeable=expected.is_written))
+        return run(*flat)
 
     return called
 
@@ -50,31 +53,23 @@ def put(array, place, value):
 
 @pytest.fixture
 def interpreted(monkeypatch):
-    """Have kernels made at once, for all programs, and run as Python; return the list of them."""
+    """Have kernels made at once, for all programs, and run as Python; return what they are."""
     from autodiff.compiler.numba_backend import array_kernels
     from autodiff.compiler.numba_backend.linalg import linalg_runtime
 
     made = []
 
-    def compiled(self):
+    def machine_code(source, tables, given, is_long):
         scope = {
             "get": get, "put": put, "plus": add, "times": multiply, "larger": max, "smaller": min,
             "exp": np.exp, "tanh": np.tanh, "sin": np.sin, "cos": np.cos, "log": np.log,
-            "log1p": np.log1p, "expm1": np.expm1,
-            "math": Math(), "np": np, **self._tables,
-            **linalg_runtime.routines(get, put, add, multiply, lambda f: f),
+            "log1p": np.log1p, "expm1": np.expm1, "math": Math(), "np": np, **tables,
         }  # fmt: skip
-        exec(self.source, scope)
-        names = {
-            "run": typed(scope["kernel"], self._kinds), "memory": [], "size": self._size,
-            "empty": lambda shape: np.full(shape, np.nan),
-            "array": np.array, "float64": np.float64,
-        }  # fmt: skip
-        exec(self._wrapper, names)
-        self._run = names["call"]
-        made.append(self)
-        return self
+        exec(inspect.getsource(linalg_runtime), scope)
+        exec(source, scope)
+        made.append(SimpleNamespace(source=source, given=given))
+        return typed(scope["kernel"], given)
 
-    monkeypatch.setattr(array_kernels.Kernel, "compiled", compiled)
+    monkeypatch.setattr(array_kernels, "machine_code", machine_code)
     monkeypatch.setattr(array_kernels, "is_installed", lambda: True)
     return made

@@ -1,195 +1,176 @@
-"""The functions that the source of kernels calls, each compiled once."""
+"""The functions that the source of kernels calls.
+
+They are read as source, and never run as Python. What they take is known by name: `a` and `b` are
+arrays that are read, `s` is the memory, `is_...` a truth, and all else a place, a stride or a number
+of elements. ``get``, ``put``, ``plus`` and ``times`` are what `machine_code` makes of them.
+"""
+
+# ruff: noqa: F821 # names that machine code alone knows
+# mypy: ignore-errors
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 
 
-def routines(
-    get: Callable, put: Callable, plus: Callable, times: Callable, compiled: Callable
-) -> dict[str, Callable]:
-    """Return the functions, by name.
-
-    They are made with those that read and write an element, and with a sum and a product that may
-    be taken in another order.
-
-    `compiled` makes machine code of each. What it takes is known by name: `a` and `b` are arrays
-    that are read, `s` is the memory, `is_...` a truth, and all else a place, a stride or a number
-    of elements.
-    """
-
-    @compiled
-    def multiplied(a, at, row, along, b, first, down, column, n, k, m, s, x):
-        for i in range(n):
-            here = x + m * i
+def multiplied(a, at, row, along, b, first, down, column, n, k, m, s, x):
+    for i in range(n):
+        here = x + m * i
+        for c in range(m):
+            put(s, here + c, 0.0)
+        for j in range(k):
+            factor = get(a, at + row * i + along * j)
+            begin = first + down * j
             for c in range(m):
-                put(s, here + c, 0.0)
-            for j in range(k):
-                factor = get(a, at + row * i + along * j)
-                begin = first + down * j
-                for c in range(m):
-                    known = times(factor, get(b, begin + column * c))
-                    put(s, here + c, plus(get(s, here + c), known))
+                known = times(factor, get(b, begin + column * c))
+                put(s, here + c, plus(get(s, here + c), known))
 
-    @compiled
-    def moved(a, first, n, s, x):
-        for i in range(n):
-            put(s, x + i, get(a, first + i))
 
-    @compiled
-    def are_finite(a, first, row, column, n, m):
-        for i in range(n):
-            for j in range(m):
-                if not abs(get(a, first + row * i + column * j)) < math.inf:
-                    return False
-        return True
+def moved(a, first, n, s, x):
+    for i in range(n):
+        put(s, x + i, get(a, first + i))
 
-    @compiled
-    def copied(a, first, row, column, n, m, s, x):
-        for i in range(n):
-            for c in range(m):
-                put(s, x + m * i + c, get(a, first + row * i + column * c))
 
-    @compiled
-    def eliminated(a, first, row, column, n, is_unit, s, x, stride, m):
-        # A lower triangle; an upper one is a lower one from the last row on.
-        for i in range(n):
-            here = x + stride * i
-            for j in range(i):
-                factor = get(a, first + row * i + column * j)
-                there = x + stride * j
-                for c in range(m):
-                    put(s, here + c, get(s, here + c) - factor * get(s, there + c))
-            if not is_unit:
-                pivot = get(a, first + (row + column) * i)
-                for c in range(m):
-                    put(s, here + c, get(s, here + c) / pivot)
-
-    @compiled
-    def factored(a, first, row, column, n, s, lu):
-        order = lu + n * n
-        for i in range(n):
-            put(s, order + i, float(i))
-        copied(a, first, row, column, n, n, s, lu)
-        sign = 1.0
-        for k in range(n):
-            largest, best = abs(get(s, lu + n * k + k)), k
-            for i in range(k + 1, n):
-                size = abs(get(s, lu + n * i + k))
-                if size > largest:
-                    largest, best = size, i
-            if not 0.0 < largest < math.inf:
+def are_finite(a, first, row, column, n, m):
+    for i in range(n):
+        for j in range(m):
+            if not abs(get(a, first + row * i + column * j)) < math.inf:
                 return False
-            if best != k:
-                sign = -sign
-                for j in range(n):
-                    held = get(s, lu + n * k + j)
-                    put(s, lu + n * k + j, get(s, lu + n * best + j))
-                    put(s, lu + n * best + j, held)
-                held = get(s, order + k)
-                put(s, order + k, get(s, order + best))
-                put(s, order + best, held)
-            pivot = get(s, lu + n * k + k)
-            for i in range(k + 1, n):
-                factor = get(s, lu + n * i + k) / pivot
-                if not abs(factor) <= 1.0:
-                    return False  # there is a NaN
-                put(s, lu + n * i + k, factor)
-                here, there = lu + n * i, lu + n * k
-                for j in range(k + 1, n):
-                    put(s, here + j, get(s, here + j) - factor * get(s, there + j))
-        put(s, order + n, sign)
-        return True
+    return True
 
-    @compiled
-    def solved(s, lu, n, is_turned, b, first, row, column, m, x):
-        if is_turned:
-            copied(b, first, row, column, n, m, s, x)
-        else:
-            for i in range(n):
-                begin = first + row * int(get(s, lu + n * n + i))
-                for c in range(m):
-                    put(s, x + m * i + c, get(b, begin + column * c))
-        down, along = (1, n) if is_turned else (n, 1)
-        eliminated(s, lu, down, along, n, not is_turned, s, x, m, m)
-        last = n - 1
-        eliminated(s, lu + n * n - 1, -down, -along, n, is_turned, s, x + m * last, -m, m)
 
-    @compiled
-    def triangle_solved(
-        a, at, down, along, n, is_lower, is_unit, is_checked, b, first, row, column, m, s, x
-    ):
-        if is_checked and not (
-            are_finite(a, at, down, along, n, n) and are_finite(b, first, row, column, n, m)
-        ):
-            return False
+def copied(a, first, row, column, n, m, s, x):
+    for i in range(n):
+        for c in range(m):
+            put(s, x + m * i + c, get(a, first + row * i + column * c))
+
+
+def eliminated(a, first, row, column, n, is_unit, s, x, stride, m):
+    # A lower triangle; an upper one is a lower one from the last row on.
+    for i in range(n):
+        here = x + stride * i
+        for j in range(i):
+            factor = get(a, first + row * i + column * j)
+            there = x + stride * j
+            for c in range(m):
+                put(s, here + c, get(s, here + c) - factor * get(s, there + c))
         if not is_unit:
-            for i in range(n):
-                if get(a, at + (down + along) * i) == 0.0:
-                    return False
-        copied(b, first, row, column, n, m, s, x)
-        last = n - 1
-        if is_lower:
-            eliminated(a, at, down, along, n, is_unit, s, x, m, m)
-        else:
-            end = at + (down + along) * last
-            eliminated(a, end, -down, -along, n, is_unit, s, x + m * last, -m, m)
-        return True
-
-    @compiled
-    def cholesky(a, first, row, column, n, is_checked, s, y, down, along):
-        if is_checked and not are_finite(a, first, row, column, n, n):
-            return False
-        for j in range(n):
-            square = get(a, first + (row + column) * j)
-            for k in range(j):
-                left = get(s, y + down * j + along * k)
-                square -= left * left
-            if not 0.0 < square < math.inf:
-                return False
-            pivot = math.sqrt(square)
-            put(s, y + (down + along) * j, pivot)
-            for i in range(j + 1, n):
-                rest = get(a, first + row * i + column * j)
-                for k in range(j):
-                    left = get(s, y + down * i + along * k)
-                    rest -= left * get(s, y + down * j + along * k)
-                put(s, y + down * i + along * j, rest / pivot)
-                put(s, y + down * j + along * i, 0.0)
-        return True
-
-    @compiled
-    def put_back(s, lu, n, rows, m, x):
-        for i in range(n):
-            begin = x + m * int(get(s, lu + n * n + i))
+            pivot = get(a, first + (row + column) * i)
             for c in range(m):
-                put(s, begin + c, get(s, rows + m * i + c))
+                put(s, here + c, get(s, here + c) / pivot)
 
-    @compiled
-    def pivots_sign(s, lu, n):
-        sign = get(s, lu + n * n + n)
+
+def factored(a, first, row, column, n, s, lu):
+    order = lu + n * n
+    for i in range(n):
+        put(s, order + i, float(i))
+    copied(a, first, row, column, n, n, s, lu)
+    sign = 1.0
+    for k in range(n):
+        largest, best = abs(get(s, lu + n * k + k)), k
+        for i in range(k + 1, n):
+            size = abs(get(s, lu + n * i + k))
+            if size > largest:
+                largest, best = size, i
+        if not 0.0 < largest < math.inf:
+            return False
+        if best != k:
+            sign = -sign
+            for j in range(n):
+                held = get(s, lu + n * k + j)
+                put(s, lu + n * k + j, get(s, lu + n * best + j))
+                put(s, lu + n * best + j, held)
+            held = get(s, order + k)
+            put(s, order + k, get(s, order + best))
+            put(s, order + best, held)
+        pivot = get(s, lu + n * k + k)
+        for i in range(k + 1, n):
+            factor = get(s, lu + n * i + k) / pivot
+            if not abs(factor) <= 1.0:
+                return False  # there is a NaN
+            put(s, lu + n * i + k, factor)
+            here, there = lu + n * i, lu + n * k
+            for j in range(k + 1, n):
+                put(s, here + j, get(s, here + j) - factor * get(s, there + j))
+    put(s, order + n, sign)
+    return True
+
+
+def solved(s, lu, n, is_turned, b, first, row, column, m, x):
+    if is_turned:
+        copied(b, first, row, column, n, m, s, x)
+    else:
         for i in range(n):
-            if get(s, lu + n * i + i) < 0.0:
-                sign = -sign
-        return sign
+            begin = first + row * int(get(s, lu + n * n + i))
+            for c in range(m):
+                put(s, x + m * i + c, get(b, begin + column * c))
+    down = 1 if is_turned else n
+    along = n if is_turned else 1
+    eliminated(s, lu, down, along, n, not is_turned, s, x, m, m)
+    last = n - 1
+    eliminated(s, lu + n * n - 1, -down, -along, n, is_turned, s, x + m * last, -m, m)
 
-    @compiled
-    def pivots_log(s, lu, n):
-        total = 0.0
+
+def triangle_solved(
+    a, at, down, along, n, is_lower, is_unit, is_checked, b, first, row, column, m, s, x
+):
+    if is_checked and not (
+        are_finite(a, at, down, along, n, n) and are_finite(b, first, row, column, n, m)
+    ):
+        return False
+    if not is_unit:
         for i in range(n):
-            total += math.log(abs(get(s, lu + n * i + i)))
-        return total
+            if get(a, at + (down + along) * i) == 0.0:
+                return False
+    copied(b, first, row, column, n, m, s, x)
+    last = n - 1
+    if is_lower:
+        eliminated(a, at, down, along, n, is_unit, s, x, m, m)
+    else:
+        end = at + (down + along) * last
+        eliminated(a, end, -down, -along, n, is_unit, s, x + m * last, -m, m)
+    return True
 
-    made = (
-        multiplied,
-        moved,
-        factored,
-        solved,
-        triangle_solved,
-        cholesky,
-        put_back,
-        pivots_sign,
-        pivots_log,
-    )
-    return {f.__name__: f for f in made}
+
+def cholesky(a, first, row, column, n, is_checked, s, y, down, along):
+    if is_checked and not are_finite(a, first, row, column, n, n):
+        return False
+    for j in range(n):
+        square = get(a, first + (row + column) * j)
+        for k in range(j):
+            left = get(s, y + down * j + along * k)
+            square -= left * left
+        if not 0.0 < square < math.inf:
+            return False
+        pivot = math.sqrt(square)
+        put(s, y + (down + along) * j, pivot)
+        for i in range(j + 1, n):
+            rest = get(a, first + row * i + column * j)
+            for k in range(j):
+                left = get(s, y + down * i + along * k)
+                rest -= left * get(s, y + down * j + along * k)
+            put(s, y + down * i + along * j, rest / pivot)
+            put(s, y + down * j + along * i, 0.0)
+    return True
+
+
+def put_back(s, lu, n, rows, m, x):
+    for i in range(n):
+        begin = x + m * int(get(s, lu + n * n + i))
+        for c in range(m):
+            put(s, begin + c, get(s, rows + m * i + c))
+
+
+def pivots_sign(s, lu, n):
+    sign = get(s, lu + n * n + n)
+    for i in range(n):
+        if get(s, lu + n * i + i) < 0.0:
+            sign = -sign
+    return sign
+
+
+def pivots_log(s, lu, n):
+    total = 0.0
+    for i in range(n):
+        total += math.log(abs(get(s, lu + n * i + i)))
+    return total

@@ -135,9 +135,9 @@ class Builder(ir.IRBuilder):
         each = zip(*[self.parts(v) if is_pair(v.type) else (v, v) for v in values], strict=True)
         return self.pair(*[write(*parts, **options) for parts in each])
 
-    def select(self, cond: Any, lhs: Any, rhs: Any) -> Any:
+    def select(self, cond: Any, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
         """Choose one of two."""
-        return self._by_parts("select", cond, lhs, rhs)
+        return self._by_parts("select", cond, lhs, rhs, flags=flags)
 
     def fadd(self, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
         """Add floats or complex numbers."""
@@ -163,11 +163,13 @@ class Code:
         Its name.
     types : list
         Of its parameters.
+    result : llvmlite type, optional
+        Of what it returns.
     """
 
-    def __init__(self, module: ir.Module, name: str, types: list) -> None:
+    def __init__(self, module: ir.Module, name: str, types: list, result: Any = I32) -> None:
         self.module = module
-        self.function = ir.Function(module, ir.FunctionType(I32, types), name)
+        self.function = ir.Function(module, ir.FunctionType(result, types), name)
         entry = self.function.append_basic_block("entry")
         self.head = ir.IRBuilder(entry)  # variables
         self.b = Builder(self.function.append_basic_block("body"))
@@ -180,6 +182,10 @@ class Code:
         self.b.ret(ir.Constant(I32, 0))
         for status, block in self.exits.items():
             ir.IRBuilder(block).ret(ir.Constant(I32, status))
+        self.begin()
+
+    def begin(self) -> None:
+        """Go on from the variables to what was written first."""
         self.head.branch(self._first)
 
     # -- numbers -----------------------------------------------------------------------------------

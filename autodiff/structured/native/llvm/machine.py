@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import ctypes
 import threading
+from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
 from llvmlite import ir
 
-from autodiff.structured.native.llvm import blas, memory, special
+from autodiff.structured.native.llvm import blas, memory, python_calls, special
 from autodiff.structured.native.llvm.code import text_of
 
 _lock = threading.Lock()
@@ -23,6 +24,8 @@ class Compiled:
     ----------
     module : llvmlite.ir.Module
         The functions.
+    in_turns : bool, optional
+        Whether loops do several turns at once, as it pays where they add up long arrays.
 
     Attributes
     ----------
@@ -30,7 +33,7 @@ class Compiled:
         Whether they call functions of `scipy.special`.
     """
 
-    def __init__(self, module: ir.Module) -> None:
+    def __init__(self, module: ir.Module, in_turns: bool = False) -> None:
         with _lock:
             machine = _machine()
             found = special.addresses(module)
@@ -44,8 +47,8 @@ class Compiled:
             options = llvm.create_pipeline_tuning_options(speed_level=1)
             options.loop_vectorization = True
             options.slp_vectorization = False
-            options.loop_unrolling = False
-            options.loop_interleaving = False
+            options.loop_unrolling = in_turns
+            options.loop_interleaving = in_turns
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(made, builder)
             self.engine = llvm.create_mcjit_compiler(made, _new_machine())
@@ -55,6 +58,10 @@ class Compiled:
         """Return a function, to be called with values of these types of ctypes."""
         address = self.engine.get_function_address(name)
         return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
+
+    def builtin(self, name: str) -> Callable:
+        """Return a function that `python_calls` has written, as one of Python's."""
+        return python_calls.builtin(name, self.engine.get_function_address(name), self)
 
 
 def _new_machine() -> Any:
@@ -71,7 +78,7 @@ def _machine() -> Any:
     if not _ready:
         llvm.initialize_native_target()
         llvm.initialize_native_asmprinter()
-        for name, f in memory.FUNCTIONS.items():
+        for name, f in {**memory.FUNCTIONS, **python_calls.FUNCTIONS}.items():
             llvm.add_symbol(name, ctypes.cast(f, ctypes.c_void_p).value)
         _ready.append(_new_machine())
     return _ready[0]

@@ -90,7 +90,11 @@ class Library(Inlining):
             raise UnsupportedError(f"{name} in machine code")
         doubles = [self.b.fpext(v, TYPES["d"]) for v in values] if letter == "s" else values
         if self.in_vectors and name in _IN_VECTORS and (name not in _WAVES or has_fused()):
-            found = self._by_vectors(name, doubles[0])
+            found = self.by_vectors(name, doubles[0])
+            if _IN_VECTORS[name]:
+                condition = tree_of(_IN_VECTORS[name], mode="eval").body
+                given = self.plain("d", doubles[0])
+                self.leave_behind(self.evaluated(condition, {"x": given}, {}, "b", 0).value)
         else:
             found = code.call(name, TYPES["d"], doubles)
         return self.b.fptrunc(found, kind) if letter == "s" else found
@@ -102,16 +106,12 @@ class Library(Inlining):
             raise UnsupportedError(f"{name} in machine code")
         return special.called(self.code, name, [a.value for a in args])
 
-    def _by_vectors(self, name: str, x: Any) -> Any:
+    def by_vectors(self, name: str, x: Any) -> Any:
         """Write a function as `vector_functions` has it, of which several are computed at once."""
         # What is lost in 1 + x, log1p gives back: there sums are as they are written.
         before, self.flags = self.flags, ("contract",) if name != "log1p" else ()
-        given = self.plain("d", x)
-        made = self.inlined(getattr(vector_functions, name), [given], "d", 0)
+        made = self.inlined(getattr(vector_functions, name), [self.plain("d", x)], "d", 0)
         self.flags = before
-        if _IN_VECTORS[name]:
-            condition = tree_of(_IN_VECTORS[name], mode="eval").body
-            self.leave_behind(self.evaluated(condition, {"x": given}, {}, "b", 0).value)
         return made.value
 
     def leave_behind(self, test: Any) -> None:

@@ -118,5 +118,5 @@ def test_numbers_in_loops(number):
     steps = [Step(np.exp, (Ref(0),), None, 1), Step(np.add, (Ref(1), number), None, 2)]
     loop, _ = loop_of(steps, [0], [], [2])
     found = np.empty(3)
-    assert loop(np.zeros(3), found) == 0
+    assert loop(np.zeros(3), found, 3.0) == 1
     np.testing.assert_array_equal(found, np.full(3, 1.0 + number))

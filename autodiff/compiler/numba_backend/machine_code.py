@@ -1,0 +1,362 @@
+"""The source of kernels, and of the functions that they call, as machine code.
+
+The source is Python of numbers and of memory: ``get(s, i)`` reads an element and ``put(s, i, x)``
+writes one, without a look at bounds. A variable is a float, an integer or a truth, as what it is
+first bound to. Sums by ``plus`` and products by ``times`` may be taken in another order, no others.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import operator
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.compiler.numba_backend.linalg import linalg_runtime
+from autodiff.compiler.numba_backend.loop_ir import NotSmallError
+from autodiff.functions import known
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.native.llvm import python_calls
+from autodiff.structured.native.llvm.code import F64, I1, I32, I64, PTR, Code, has_fused
+from autodiff.structured.native.llvm.given import Given
+from autodiff.structured.native.llvm.machine import Compiled
+from autodiff.structured.native.numbers.scalars import BINARY, UNARY, Scalars
+from autodiff.structured.native.values import Known, Number
+from chainrules_core.interpreter.parsing import tree_of
+
+_TYPES = {"d": F64, "i": I64, "b": I1}
+_IN_ANY_ORDER = ("reassoc", "contract")
+_NO_NAN = ("nnan", "nsz")
+_WIDENED = {f.__name__ for f in known("simd")}
+_OF_INTEGERS = {
+    operator.add: "add", operator.sub: "sub", operator.mul: "mul", operator.and_: "and_",
+}  # fmt: skip
+
+
+@dataclass
+class _Memory:
+    """The elements of an array."""
+
+    address: Any
+    letter: str
+
+
+@dataclass
+class _Function:
+    """A function that has been written."""
+
+    function: Any
+    letter: str  # of its result
+
+
+class Module:
+    """Writes functions, and compiles them.
+
+    Parameters
+    ----------
+    tables : dict
+        Arrays of numbers that the source reads by name.
+    """
+
+    def __init__(self, tables: dict[str, np.ndarray]) -> None:
+        self.module = ir.Module("kernel")
+        self.tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
+        self._functions: dict[str, _Function] = {}
+
+    def kernel(self, source: str, given: list[Given | None], is_long: bool) -> Callable:
+        """Return the function of a source; it is given arrays, and a float where that is None."""
+        (node,) = tree_of(source).body
+        letters = ["d" if x is None else "*" if x.dtype == np.float64 else "#" for x in given]
+        made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
+        made.function.linkage = "internal"
+        python_calls.define(self.module, "call", made.function, given, is_long)
+        compiled = Compiled(self.module, True)
+        compiled.tables = self.tables
+        return compiled.builtin("call")
+
+    def called(self, name: str) -> _Function | None:
+        """Return one of the functions of `linalg_runtime`, written when it is first called."""
+        found = self._functions.get(name)
+        f = getattr(linalg_runtime, name, None)
+        if found is None and inspect.isfunction(f):
+            (node,) = tree_of(textwrap.dedent(inspect.getsource(f))).body
+            parameters = inspect.signature(f).parameters
+            letters = ["*" if p in "sab" else "b" if p.startswith("is_") else "i" for p in parameters]
+            found = self.define(node, letters, [False] * len(letters), _result_of(node))
+            found.function.linkage = "internal"
+            found.function.attributes.add("noinline")
+            self._functions[name] = found
+        return found
+
+    def define(self, node: Any, letters: list[str], alone: list[bool], result: str) -> _Function:
+        """Write a function; what is `alone` shares no memory with other arguments."""
+        kinds = [PTR if x in "*#" else _TYPES[x] for x in letters]
+        code = Code(self.module, node.name, kinds, I32 if result == "status" else _TYPES[result])
+        for x, is_alone in zip(code.function.args, alone, strict=True):
+            if is_alone:
+                x.add_attribute("noalias")
+        _Body(self, code, result).write(node, letters)
+        return _Function(code.function, result)
+
+
+def _result_of(node: Any) -> str:
+    """Return what a function returns: a truth, or a float; that of others is not used."""
+    found = [x.value for x in ast.walk(node) if isinstance(x, ast.Return)]
+    return "b" if not found or isinstance(found[0], ast.Constant) else "d"
+
+
+class _Body:
+    """Writes the statements of one function."""
+
+    def __init__(self, module: Module, code: Code, result: str) -> None:
+        self.module, self.code, self.result = module, code, result
+        self.b = code.b
+        self.scalars = Scalars(code, False)
+        self.names: dict[str, Any] = {}  # arguments and counters
+        self.variables: dict[str, tuple[Any, str]] = {}
+
+    def write(self, node: Any, letters: list[str]) -> None:
+        """Write the function."""
+        for p, x, letter in zip(node.args.args, self.code.function.args, letters, strict=True):
+            is_array = letter in "*#"
+            self.names[p.arg] = (
+                _Memory(x, "d" if letter == "*" else "i") if is_array else self.number(letter, x)
+            )
+        self.statements(node.body)
+        if not self.b.block.is_terminated:
+            self.b.ret(ir.Constant(I1, 1))
+        self.code.begin()
+
+    def number(self, letter: str, value: Any) -> Number:
+        """Return a number."""
+        return self.scalars.plain(letter, value)
+
+    # -- statements --------------------------------------------------------------------------------
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Write statements."""
+        for node in body:
+            getattr(self, f"_{type(node).__name__.lower()}")(node)
+
+    def _expr(self, node: Any) -> None:
+        if isinstance(node.value, ast.Call):
+            self.expression(node.value)
+
+    def _return(self, node: Any) -> None:
+        if self.result == "status":
+            self.b.ret(ir.Constant(I32, node.value.value))
+        else:
+            self.b.ret(self.converted(self.expression(node.value), self.result))
+
+    def _assign(self, node: Any) -> None:
+        (target,) = node.targets
+        if isinstance(target, ast.Name):
+            self._bind(target.id, self.expression(node.value))
+            return
+        values = [self.expression(x) for x in node.value.elts]
+        for t, value in zip(target.elts, values, strict=True):
+            self._bind(t.id, value)
+
+    def _augassign(self, node: Any) -> None:
+        made = self._operation(
+            BINARY[type(node.op)], self.expression(node.target), self.expression(node.value)
+        )
+        self._bind(node.target.id, made)
+
+    def _bind(self, name: str, x: Any) -> None:
+        if name not in self.variables:
+            x = self.scalars.number(x)
+            self.variables[name] = self.code.variable(_TYPES[x.letter]), x.letter
+        place, letter = self.variables[name]
+        self.b.store(self.converted(x, letter), place)
+
+    def _if(self, node: Any) -> None:
+        test = self.truth(node.test)
+        if not node.orelse:
+            is_way_out = isinstance(node.body[-1], ast.Return)
+            with self.b.if_then(test, False if is_way_out else None):
+                self.statements(node.body)
+            return
+        with self.b.if_else(test) as (then, otherwise):
+            with then:
+                self.statements(node.body)
+            with otherwise:
+                self.statements(node.orelse)
+
+    def _for(self, node: Any) -> None:
+        *first, last = [self.integer(x) for x in node.iter.args]
+        count = self.b.sub(last, first[0]) if first else last
+        with self.code.counted(count) as turn:
+            i = self.b.add(first[0], turn, flags=("nsw",)) if first else turn
+            self.names[node.target.id] = self.number("i", i)
+            self.statements(node.body)
+
+    # -- expressions -------------------------------------------------------------------------------
+
+    def converted(self, x: Any, letter: str) -> Any:
+        """Return what is known, or a number, as it is held for a letter."""
+        return self.scalars.converted(self.scalars.number(x), letter)
+
+    def truth(self, node: ast.expr) -> Any:
+        """Write a test."""
+        return self.converted(self.expression(node), "b")
+
+    def integer(self, node: ast.expr) -> Any:
+        """Write a place, a stride or a number of elements."""
+        return self.converted(self.expression(node), "i")
+
+    def expression(self, node: ast.expr) -> Any:
+        """Write an expression: return a number, what is known, or memory."""
+        if isinstance(node, ast.Constant):
+            return Known(node.value)
+        if isinstance(node, ast.Name):
+            return self._named(node.id)
+        if isinstance(node, ast.BinOp):
+            left, right = self.expression(node.left), self.expression(node.right)
+            return self._operation(BINARY[type(node.op)], left, right)
+        if isinstance(node, ast.UnaryOp):
+            return self._negative(UNARY[type(node.op)], self.expression(node.operand))
+        if isinstance(node, ast.Compare):
+            return self._compared(node)
+        if isinstance(node, ast.BoolOp):
+            join = self.b.and_ if isinstance(node.op, ast.And) else self.b.or_
+            made, *rest = [self.truth(x) for x in node.values]
+            for x in rest:
+                made = join(made, x)
+            return self.number("b", made)
+        if isinstance(node, ast.IfExp):
+            test, x, y = map(self.expression, (node.test, node.body, node.orelse))
+            letter = self._common(x, y)
+            chosen = self.b.select(
+                self.converted(test, "b"), self.converted(x, letter), self.converted(y, letter)
+            )
+            return self.number(letter, chosen)
+        if isinstance(node, ast.Subscript):
+            memory = self.expression(node.value)
+            return self._element(memory, self.integer(node.slice))
+        if isinstance(node, ast.Attribute):
+            assert isinstance(node.value, ast.Name)
+            return Known(getattr({"math": math, "np": np}[node.value.id], node.attr))
+        if isinstance(node, ast.Call):
+            return self._called(node)
+        raise UnsupportedError(f"{type(node).__name__} in a kernel")
+
+    def _named(self, name: str) -> Any:
+        if name in self.variables:
+            place, letter = self.variables[name]
+            return self.number(letter, self.b.load(place, typ=_TYPES[letter]))
+        if name in self.names:
+            return self.names[name]
+        table = self.module.tables[name]
+        address = self.b.inttoptr(self.code.whole(table.ctypes.data), PTR)
+        return _Memory(address, "d" if table.dtype == np.float64 else "i")
+
+    def _common(self, *values: Any) -> str:
+        letters = {self.scalars.number(x).letter for x in values}
+        return "d" if "d" in letters else "i" if "i" in letters else "b"
+
+    def _operation(self, f: Any, x: Any, y: Any) -> Any:
+        if isinstance(x, Known) and isinstance(y, Known):
+            return Known(f(x.x, y.x))
+        if self._common(x, y) == "i" and f in _OF_INTEGERS:
+            values = self.converted(x, "i"), self.converted(y, "i")
+            flags = () if f is operator.and_ else ("nsw",)
+            return self.number("i", getattr(self.b, _OF_INTEGERS[f])(*values, flags=flags))
+        return self.scalars._operation(f, [x, y], "d")
+
+    def _negative(self, f: Any, x: Any) -> Any:
+        if isinstance(x, Known):
+            return Known(f(x.x))
+        if f is operator.neg and x.letter == "i":
+            return self.number("i", self.b.neg(x.value))
+        return self.scalars._operation(f, [x], "d")
+
+    def _compared(self, node: ast.Compare) -> Number:
+        values = list(map(self.expression, (node.left, *node.comparators)))
+        tests = []
+        for op, x, y in zip(node.ops, values[:-1], values[1:], strict=True):
+            tests.append(self.scalars._operation(BINARY[type(op)], [x, y], "b"))
+        made = self.converted(tests[0], "b")
+        for test in tests[1:]:
+            made = self.b.and_(made, self.converted(test, "b"))
+        return self.number("b", made)
+
+    def _element(self, memory: _Memory, place: Any) -> Number:
+        kind = _TYPES[memory.letter]
+        return self.number(memory.letter, self.b.load(self._place(memory, place), typ=kind))
+
+    def _place(self, memory: _Memory, place: Any) -> Any:
+        kind = _TYPES[memory.letter]
+        return self.b.gep(memory.address, [place], inbounds=True, source_etype=kind)
+
+    # -- calls -------------------------------------------------------------------------------------
+
+    def _called(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name):
+            own = getattr(self, f"_call_{node.func.id}", None)
+            if own is not None:
+                return own(*map(self.expression, node.args))
+            found = self.module.called(node.func.id)
+            if found is not None:
+                return self._routine(found, list(map(self.expression, node.args)))
+        args = list(map(self.expression, node.args))
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if name in _WIDENED and (name not in ("sin", "cos") or has_fused()):
+            (x,) = args
+            return self.number("d", self.scalars.by_vectors(name, self.converted(x, "d")))
+        f = Known(getattr(math, name)) if name in _WIDENED else self._function(node.func)
+        return self.scalars._called(f, args, "d", 0)
+
+    def _function(self, node: ast.expr) -> Any:
+        if isinstance(node, ast.Name):
+            return Known({"abs": abs, "min": min, "max": max}[node.id])
+        return self.expression(node)
+
+    def _routine(self, f: _Function, args: list[Any]) -> Number:
+        values = []
+        for x, p in zip(args, f.function.args, strict=True):
+            letter = "b" if p.type == I1 else "i"
+            values.append(x.address if isinstance(x, _Memory) else self.converted(x, letter))
+        return self.number(f.letter, self.b.call(f.function, values))
+
+    def _call_get(self, memory: _Memory, place: Any) -> Number:
+        return self._element(memory, self.converted(place, "i"))
+
+    def _call_put(self, memory: _Memory, place: Any, value: Any) -> None:
+        to = self._place(memory, self.converted(place, "i"))
+        self.b.store(self.converted(value, memory.letter), to)
+
+    def _call_plus(self, x: Any, y: Any) -> Number:
+        values = self.converted(x, "d"), self.converted(y, "d")
+        return self.number("d", self.b.fadd(*values, flags=_IN_ANY_ORDER))
+
+    def _call_times(self, x: Any, y: Any) -> Number:
+        values = self.converted(x, "d"), self.converted(y, "d")
+        return self.number("d", self.b.fmul(*values, flags=_IN_ANY_ORDER))
+
+    def _call_larger(self, x: Any, y: Any) -> Number:
+        return self._either(">", x, y)
+
+    def _call_smaller(self, x: Any, y: Any) -> Number:
+        return self._either("<", x, y)
+
+    def _either(self, sign: str, x: Any, y: Any) -> Number:
+        """Return one of two that are no NaN: who asks looks for NaN apart."""
+        values = self.converted(x, "d"), self.converted(y, "d")
+        is_first = self.b.fcmp_ordered(sign, *values, flags=_NO_NAN)
+        return self.number("d", self.b.select(is_first, *values, flags=_NO_NAN))
+
+    def _call_float(self, x: Any) -> Number:
+        return self.number("d", self.converted(x, "d"))
+
+    def _call_int(self, x: Any) -> Number:
+        x = self.scalars.number(x)
+        value = x.value if x.letter == "i" else self.b.fptosi(x.value, I64)
+        return self.number("i", value)

@@ -1,0 +1,135 @@
+"""Machine code as a builtin function of Python, which costs less to call than `ctypes` does.
+
+The function is given objects: floats, and arrays, of which it asks whether they lie in memory as it
+was written for. It returns an integer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.native.llvm.code import F64, I32, I64, PTR, Code
+from autodiff.structured.native.llvm.given import Given
+
+_CLASS, _VALUE = 8, 16  # in an object, and in a float
+_DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE, _FLAGS = 16, 24, 32, 40, 56, 64  # in an array
+_IN_ORDER, _IS_ALIGNED, _MAY_BE_WRITTEN = 0x1, 0x100, 0x400
+_FAST_CALL = 0x80
+UNFIT = -1
+"""What a function returns that is given arrays which lie in memory in another way."""
+_API = ctypes.pythonapi
+FUNCTIONS: dict[str, Any] = {
+    "python_integer": _API.PyLong_FromLong,
+    "python_unlock": _API.PyEval_SaveThread,
+    "python_lock": _API.PyEval_RestoreThread,
+}
+"""Python's functions, under the names that machine code calls."""
+
+
+def define(
+    module: ir.Module, name: str, inner: Any, given: list[Given | None], is_long: bool
+) -> None:
+    """Write a function that Python calls.
+
+    Parameters
+    ----------
+    module : llvmlite.ir.Module
+        Where the function belongs.
+    name : str
+        Its name.
+    inner : llvmlite.ir.Function
+        What it calls, with the addresses of arrays and with floats; it returns a status.
+    given : list
+        What each argument is: None for a float.
+    is_long : bool
+        Whether other threads may run Python meanwhile.
+    """
+    _Entry(module, name, is_long).write(inner, given)
+
+
+class _Entry(Code):
+    """Writes what takes the objects of one function apart."""
+
+    def __init__(self, module: ir.Module, name: str, is_long: bool) -> None:
+        super().__init__(module, name, [PTR, PTR, I64], PTR)
+        self._is_long = is_long
+        self._unfit = self.function.append_basic_block("unfit")
+
+    def write(self, inner: Any, given: list[Given | None]) -> None:
+        """Write the function."""
+        objects = self.function.args[1]
+        values = [self._value(self.word(objects, k, PTR), x) for k, x in enumerate(given)]
+        if self._is_long:
+            state = self.call("python_unlock", PTR, [])
+        status = self.b.call(inner, values)
+        if self._is_long:
+            self.call("python_lock", ir.VoidType(), [state])
+        self._give_back(self.b.sext(status, I64))
+        self.b.position_at_end(self._unfit)
+        self._give_back(self.whole(UNFIT))
+        self.begin()
+
+    def _give_back(self, status: Any) -> None:
+        self.b.ret(self.call("python_integer", PTR, [status]))
+
+    def _value(self, x: Any, array: Given | None) -> Any:
+        """Return the float, or the address of the elements of an array, that an object has."""
+        cls = self._field(x, _CLASS)
+        if array is None:
+            self._require(self.b.or_(*[self.equal(cls, self._id(c)) for c in (float, np.float64)]))
+            return self._field(x, _VALUE, F64)
+        self._require(self.equal(cls, self._id(np.ndarray)))
+        self._require(self.equal(self._field(x, _DTYPE), self._id(array.dtype)))
+        flags = _IS_ALIGNED | (_MAY_BE_WRITTEN if array.is_written else 0)
+        flags |= _IN_ORDER if array.strides is None else 0
+        self._require(self._are(self.b.and_(self._field(x, _FLAGS, I32), _short(flags)), flags))
+        self._require(self._are(self._field(x, _NDIM, I32), len(array.shape)))
+        for place, expected in ((_SHAPE, array.shape), (_STRIDES, array.strides or ())):
+            for k, n in enumerate(expected):
+                if n is None:
+                    continue
+                found = self.word(self._field(x, place, PTR), k)
+                self._require(self.equal(found, self.whole(n)))
+        return self._field(x, _DATA, PTR)
+
+    def _field(self, x: Any, offset: int, kind: Any = I64) -> Any:
+        return self.b.load(self.at(x, self.whole(offset)), typ=kind)
+
+    def _id(self, x: Any) -> Any:
+        return self.whole(id(x))
+
+    def _are(self, flags: Any, expected: int) -> Any:
+        return self.b.icmp_signed("==", flags, _short(expected))
+
+    def _require(self, test: Any) -> None:
+        """Return that the arguments do not fit unless a test holds."""
+        following = self.function.append_basic_block()
+        self.b.cbranch(test, following, self._unfit).set_weights([9999, 1])
+        self.b.position_at_end(following)
+
+
+def _short(n: int) -> Any:
+    return ir.Constant(I32, n)
+
+
+class _Method(ctypes.Structure):
+    """What Python knows of a builtin function (``PyMethodDef``)."""
+
+    _fields_: ClassVar = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p),
+                          ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]  # fmt: skip
+
+
+def builtin(name: str, address: int, owner: Any) -> Callable:
+    """Return the builtin function at an address; `owner` lives as long as it does."""
+    method = _Method(name.encode(), address, _FAST_CALL, None)
+    return _new_function(ctypes.byref(method), (method, owner), None)
+
+
+_new_function = _API.PyCFunction_NewEx
+_new_function.restype = ctypes.py_object
+_new_function.argtypes = [ctypes.c_void_p, ctypes.py_object, ctypes.py_object]
