@@ -1,7 +1,6 @@
 """exp, tanh, sin, cos, log, … without branches, for loops over several elements at once.
 
-They are written in the Python that machine code is made of (by numba, and by structured programs),
-where a call of the C library for each element would cost more than all else. With y = n ln 2 + r,
+They are written in the Python that machine code is made of, where a call of the C library for each element would cost more than all else. With y = n ln 2 + r,
 |r| < 0.35, and p(r) = exp(r) - 1 by its series: exp(y) = 2ⁿ + 2ⁿ p(r), and tanh(x) = e / (e + 2)
 for e = exp(2x) - 1, which is 2ⁿ p(r) + (2ⁿ - 1). Errors are a few units in the last place; what is
 no normal number is zero.

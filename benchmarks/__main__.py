@@ -210,7 +210,7 @@ def memory(console: Console) -> dict:
 def versions() -> dict[str, str]:
     """Return the versions of everything that is measured."""
     found = {"python": platform.python_version()}
-    for name in ("numpy", "scipy", "numba", "autograd", "torch", "jax"):
+    for name in ("numpy", "scipy", "llvmlite", "autograd", "torch", "jax"):
         try:
             found[name] = importlib.metadata.version(name)
         except importlib.metadata.PackageNotFoundError:

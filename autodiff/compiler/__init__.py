@@ -2,8 +2,8 @@
 
 `recording` writes down the calls and what has to be guarded. `passes` make the program shorter and
 say what may be written in place; `tiling` runs elementwise steps on large arrays tile by tile.
-`python_backend` writes the source, `numba_backend` machine code for floats, loops and small arrays.
-`tiering` decides when a program is handed to numba, and `compiled_function` holds it together.
+`python_backend` writes the source, `kernels` machine code for floats, loops and small arrays.
+`tiering` decides when a program becomes machine code, and `compiled_function` holds it together.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "aut
         derivatives (``compile(lambda x: gradient(loss, x))``). Without it, a decorator is returned.
     maxsize : int
         How many programs are kept for one number of arguments, the least recently used are dropped.
-    backend : {"auto", "python", "numba"}
-        Whether long programs of floats and small arrays are compiled by numba, where it is
-        installed.
+    backend : {"auto", "python", "native"}
+        Whether programs of floats and arrays become machine code: where it is faster, never, or
+        at once. This needs llvmlite.
 
     Returns
     -------

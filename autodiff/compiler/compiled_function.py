@@ -20,10 +20,11 @@ from autodiff.compiler.compile_errors import (
     NotRecordedError,
     UnrolledError,
 )
-from autodiff.compiler.numba_backend import array_kernels
-from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
+from autodiff.compiler.kernels import array_kernels
+from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
 from autodiff.compiler.passes.batching import gathered
+from autodiff.compiler.passes.einsum_pairs import with_pairs
 from autodiff.compiler.passes.shared_factors import with_shared_factors
 from autodiff.compiler.passes.simplify import has_nan, optimised
 from autodiff.compiler.python_backend.emitter import Emitter, restored
@@ -52,8 +53,8 @@ from chainrules_core.rule import Rule
 from chainrules_core.rules import name_of
 
 _serials = itertools.count(1)
-_INSTALL = 'pip install "chainrules-autodiff[numba]"'
-_BACKENDS = ("auto", "python", "numba")
+_INSTALL = 'pip install "chainrules-autodiff[native]"'
+_BACKENDS = ("auto", "python", "native")
 _MOST_FAILURES = 3
 
 
@@ -123,8 +124,8 @@ class Compiled:
             raise ArgumentError(
                 f"maxsize is how many variants are kept, at least 1, not {maxsize!r}."
             )
-        if backend == "numba" and not array_kernels.is_installed():
-            raise ArgumentError("backend='numba' needs numba: pip install numba.")
+        if backend == "native" and not array_kernels.is_installed():
+            raise ArgumentError("backend='native' needs llvmlite: pip install llvmlite.")
         functools.update_wrapper(self, f, updated=())
         self._f = f
         self._maxsize = maxsize
@@ -139,7 +140,7 @@ class Compiled:
         _compiled.add(self)
 
     def __repr__(self) -> str:
-        more = "" if array_kernels.is_installed() else f"; machine code needs numba: {_INSTALL}"
+        more = "" if array_kernels.is_installed() else f"; machine code needs llvmlite: {_INSTALL}"
         return f"<compiled {name_of(self._f)}, {self.variants} variants{more}>"
 
     def __get__(self, owner: Any, kind: Any = None) -> Any:
@@ -439,7 +440,7 @@ class _Writing:
         self.parameters = parameters
         self.backend = backend
         self.loops = loops
-        self.may_use_numba = backend != "python" and array_kernels.is_installed()
+        self.may_use_machine_code = backend != "python" and array_kernels.is_installed()
         self._copied: set[int] = set()
         self._whole: Any = None  # the program before its chains are put together
         self._has_chains = False
@@ -447,14 +448,14 @@ class _Writing:
     def variant(self, program: Program, last: bool = False) -> Variant:
         """Return a variant of a program after all passes, as generated source."""
         was_shared = _Sharing(program)
-        shorter = optimised(program)
+        shorter = optimised(program if program.exact else with_pairs(program))
         if last:
             program.steps.clear()  # a long one takes much memory
         program = self._whole = without_copies(shorter)
         if not program.exact:
             whole = without_copies(with_shared_factors(gathered(program)))
-            self._whole = in_tiles(whole, self.may_use_numba)
-            program = in_blocks(self._whole, self.may_use_numba)
+            self._whole = in_tiles(whole, self.may_use_machine_code)
+            program = in_blocks(self._whole, self.may_use_machine_code)
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         run, filename, source = self.emitted(program)
@@ -479,9 +480,9 @@ class _Writing:
         )
         if seconds > _MOST_SECONDS and self.backend != "numba":
             return None
-        is_asked_for = self.backend == "numba" and not self._has_chains
+        is_asked_for = self.backend == "native" and not self._has_chains
         is_small = max(k.largest for k in kernels) <= _SMALL
-        is_faster = is_asked_for or (is_small and (not forced or self.backend == "numba"))
+        is_faster = is_asked_for or (is_small and (not forced or self.backend == "native"))
         return Candidate(seconds, is_faster, lambda: self._compiled(faster, kernels))
 
     def _compiled(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
@@ -494,12 +495,12 @@ class _Writing:
         """Compile a variant to machine code: at once if asked for, else when it pays."""
         whole, program = self._whole, variant.program
         n = len(program.steps)
-        if self.backend == "numba":
+        if self.backend == "native":
             candidate = self.by_machine(whole, True)
             if candidate is not None:
                 take(variant, candidate, variant.run)
         elif (
-            self.may_use_numba and len(whole.steps) >= _FEWEST_STEPS
+            self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS
         ):  # a chain is one of `program`
             soon = (lambda: self.by_machine(program, False)) if n >= array_kernels.FEWEST else None
             watch(variant, n, soon, lambda: self.by_machine(whole, True))
@@ -552,9 +553,9 @@ class _Sharing:
         return not self.owners[self.outputs[j]].isdisjoint(self.owners[self.outputs[k]])
 
 
-# How long numba takes: to begin with, and for each line, loop and branch; and may take.
-_SECONDS, _MOST_SECONDS = 0.2, 10.0
-_SECONDS_BY_PART = {"\n": 0.005, "for ": 0.055, "if ": 0.02}
+# How long compiling takes: to begin with, and for each line, loop and branch; and may take.
+_SECONDS, _MOST_SECONDS = 0.02, 5.0
+_SECONDS_BY_PART = {"\n": 0.0005, "for ": 0.006, "if ": 0.008}
 _FEWEST_STEPS = 6
 _SMALL = 8192
 

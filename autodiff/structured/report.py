@@ -91,7 +91,7 @@ def _state_of(program: Structured, node: For | While, is_native: bool) -> tuple[
     if program.native is not None and node in program.native.why:
         return SOURCE, f"machine code has no form of this: {program.native.why[node]}"
     if not has_llvm():
-        return SOURCE, 'machine code needs llvmlite: pip install "chainrules-autodiff[numba]"'
+        return SOURCE, 'machine code needs llvmlite: pip install "chainrules-autodiff[native]"'
     if program.why is not None:
         return SOURCE, f"machine code was given up: {program.why}"
     return SOURCE, f"it has not run for {Settings.native} s yet"

@@ -3,7 +3,7 @@
 An observation's two errors depend on the eleven parameters of its camera, its point and its weight
 alone: a block of 2 × 15 elements of the Jacobian. Each observation has a row of these fifteen, so
 the gradient of the sum of all first errors by the rows holds the first rows of all blocks. With
-numba, the loop over the observations is machine code.
+llvmlite, the loop over the observations is machine code.
 """
 
 from __future__ import annotations

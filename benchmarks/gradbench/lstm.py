@@ -1,7 +1,7 @@
 """lstm: the loss of a diagonal LSTM that predicts the next character, and its gradient.
 
 Each unit has weights of its own. The steps and the layers are two loops, as the formulas are read;
-with numba, both are machine code, forward and backward.
+with llvmlite, both are machine code, forward and backward.
 """
 
 from __future__ import annotations

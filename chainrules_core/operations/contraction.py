@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-_WORTH_PLANNING = 1 << 16
-"""So many products take longer than to find a better way."""
+_WORTH_PLANNING, _OF_SEVERAL = 1 << 16, 1 << 13
+"""So many products of two operands, or of more, take longer than a better way would."""
 _LARGEST = 1 << 20
 """Intermediate results may have as many elements, or as the largest operand."""
 
@@ -65,7 +65,8 @@ def path_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> list | bool
     sizes: dict[str, int] = {}
     for label, n in zip(inputs.replace(",", ""), (n for s in shapes for n in s), strict=True):
         sizes[label] = max(n, sizes.get(label, 1))
-    if math.prod(sizes.values()) < _WORTH_PLANNING:
+    fewest = _WORTH_PLANNING if len(labels) == 2 else _OF_SEVERAL
+    if math.prod(sizes.values()) < fewest:
         return False
     models = [np.broadcast_to(0.0, shape) for shape in shapes]
     most = max(_LARGEST, *[m.size for m in models])

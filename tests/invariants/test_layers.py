@@ -96,12 +96,9 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
     if package == "autodiff" and found.top == "pandas":
         # Loaded when a Series or a function of pandas is met.
         return path.name in ("pandas_columns.py", "pandas_windows.py")
-    if package == "autodiff" and found.top == "numba":
-        # Programs become machine code where it is installed.
-        return found.late and "compiler" in path.parts
     if package == "autodiff" and found.top == "llvmlite":
-        # So do the loops of structured programs: the room is loaded where llvmlite is installed.
-        return "native" in path.parts
+        # Programs become machine code where it is installed: these modules are loaded only then.
+        return "native" in path.parts or path.name == "machine_code.py"
     if package == "autodiff" and found.top in ADAPTERS.values():
         # Each adapter is loaded when it is asked for, and imports its own system alone.
         return path.parent.name == "interop" and ADAPTERS.get(path.stem) == found.top

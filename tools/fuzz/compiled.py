@@ -68,7 +68,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.fuzz.compiled", description=__doc__)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--count", type=int, default=200)
-    parser.add_argument("--backend", default="numba", choices=("auto", "python", "numba"))
+    parser.add_argument("--backend", default="native", choices=("auto", "python", "native"))
     parser.add_argument(
         "--kind", default="arrays", choices=("arrays", "anything", "users", "threads", "changes")
     )

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.array_kernels import Kernel
+from autodiff.compiler.kernels.array_kernels import Kernel
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.recording.ir import (
     Program,

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.linalg.linalg_ops import PAIR
+from autodiff.compiler.kernels.linalg.linalg_ops import PAIR
 from autodiff.compiler.recording.ir import TUPLE, Program, Ref, Step, is_transpose, shape_of
 
 Factors = tuple[np.ndarray, np.ndarray, np.ndarray]

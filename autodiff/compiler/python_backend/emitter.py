@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.compile_errors import MISMATCH
-from autodiff.compiler.numba_backend.array_kernels import Kernel
+from autodiff.compiler.kernels.array_kernels import Kernel
 from autodiff.compiler.passes.alias_analysis import CHANGES, Memory
 from autodiff.compiler.passes.scalar_replacement import flat_place, pack
 from autodiff.compiler.passes.simplify import has_nan

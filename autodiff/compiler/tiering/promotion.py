@@ -18,14 +18,14 @@ from autodiff.compiler.compile_errors import MISMATCH
 from chainrules_core.define.partial import ARITHMETIC
 
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
-SHORT = 3.0
+SHORT = 0.3
 """Up to how many seconds machine code that is sure to be faster may take at once."""
 SURE, SHARE = 0.05, 0.5
 """Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
 machine code is sure to be faster."""
 LARGE = 2e-5
 """Seconds by step that a program takes at the least where its arrays are large."""
-_FIRST_LOOK = 0.1
+_FIRST_LOOK = 0.03
 WITH_LOOPS = 0.3
 """Seconds that a program with all turns of loops runs before one is made that has loops."""
 TRIALS = 5
@@ -140,7 +140,7 @@ def watch(
                     take(variant, candidate, run, False)
                     return period
             period = min(_MOST_CALLS, max(1, int((needed - spent) / max(seconds, 1e-7)) + 1))
-        except Exception:  # something that numba does not know: the program runs as it is
+        except Exception:  # something that machine code has not: the program runs as it is
             variant.run = run
         return period
 
@@ -161,14 +161,14 @@ def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool =
 
 
 def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
-    """Return machine code that gives way where numba, which compiles some when called, cannot."""
+    """Return machine code that gives way where it cannot be run."""
 
     def called(*args: Any) -> Any:
         try:
             return quick(*args)
         except ARITHMETIC:
             raise
-        except Exception:  # of numba's, or the user's own, which is raised here again
+        except Exception:  # arrays that are not as expected, or the user's own error, which is raised again
             variant.run = before
             return before(*args)
 

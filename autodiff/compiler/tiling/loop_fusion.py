@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.simd_math import is_widened, loop_of
+from autodiff.compiler.kernels.simd_math import is_widened, loop_of
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -40,7 +40,7 @@ _FEW_CALLS = 4
 def in_blocks(program: Program, by_machine: bool) -> Program:
     """Return a program with its chains of elementwise steps on large arrays put together.
 
-    `by_machine` says whether numba may make a loop of a chain.
+    `by_machine` says whether a chain may become a loop of machine code.
     """
     if not any(_is_large(program, s) for s in program.steps):
         return program

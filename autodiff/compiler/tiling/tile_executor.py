@@ -1,7 +1,7 @@
 """A stretch of a program as a function that does one tile of its arrays after the other.
 
 What is done with a tile is a program of its own, with the shapes of a tile. It is run by NumPy's
-calls, or as kernels where numba makes them faster; the last tile, which is shorter, by NumPy.
+calls, or as kernels where these are faster; the last tile, which is shorter, by NumPy.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.array_kernels import Kernel, with_kernels
+from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.recording.ir import Meta, Program, Ref, Step, meta_of, part
 from autodiff.compiler.tiling.loop_fusion import shared_out, threads
 from autodiff.compiler.tiling.tile_rules import Member, in_tile
@@ -225,7 +225,7 @@ class Tiles:
                     if type(step.f) is Kernel:
                         step.f.compiled()
                 self._quick, self.source = self._written(faster)
-        except Exception:  # something that numba does not know
+        except Exception:  # something that machine code has not
             self._quick = None
         self._by_machine = self._quick is not None
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.reductions import is_reduction
+from autodiff.compiler.kernels.reductions import is_reduction
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,

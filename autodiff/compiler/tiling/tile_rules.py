@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.op_lowerings import NUMBERS, VIEWS, is_plain
+from autodiff.compiler.kernels.op_lowerings import NUMBERS, VIEWS, is_plain
 from autodiff.compiler.passes.integers_as_floats import counted
 from autodiff.compiler.recording.ir import (
     FLOAT64,

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.op_lowerings import VIEWS
-from autodiff.compiler.numba_backend.reductions import REDUCED
+from autodiff.compiler.kernels.op_lowerings import VIEWS
+from autodiff.compiler.kernels.reductions import REDUCED
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.passes.simplify import without_unused
 from autodiff.compiler.recording.ir import (
@@ -44,7 +44,7 @@ _DEEPEST = 2
 def in_tiles(program: Program, by_machine: bool) -> Program:
     """Return a program with stretches on large arrays done tile by tile.
 
-    `by_machine` says whether numba may make loops of what is done with a tile.
+    `by_machine` says whether what is done with a tile may become machine code.
     """
     shape = _Cutting(program, False).shape
     if len(program.steps) > _MOST_STEPS or not any(map(shape, program.steps)):

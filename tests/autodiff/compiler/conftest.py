@@ -54,8 +54,8 @@ def put(array, place, value):
 @pytest.fixture
 def interpreted(monkeypatch):
     """Have kernels made at once, for all programs, and run as Python; return what they are."""
-    from autodiff.compiler.numba_backend import array_kernels
-    from autodiff.compiler.numba_backend.linalg import linalg_runtime
+    from autodiff.compiler.kernels import array_kernels
+    from autodiff.compiler.kernels.linalg import linalg_runtime
 
     made = []
 

@@ -66,10 +66,10 @@ def test_transforms(name):
     assert compiled.eager_because is None
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 def test_long_loops_of_floats(backend):
-    if backend == "numba":
-        pytest.importorskip("numba")
+    if backend == "native":
+        pytest.importorskip("llvmlite")
 
     def euler(y, rate):
         for _ in range(100):
@@ -84,11 +84,11 @@ def test_long_loops_of_floats(backend):
         close(b, a)
         close(h, g)
     assert compiled.variants == 2
-    assert ("for t in range" in compiled.source) == (backend == "numba")
+    assert ("for t in range" in compiled.source) == (backend == "native")
 
 
-def test_numba_takes_over_where_it_is_installed():
-    pytest.importorskip("numba")
+def test_machine_code_takes_over_where_llvmlite_is_installed():
+    pytest.importorskip("llvmlite")
 
     def filled(x):
         out = np.zeros(40)
@@ -108,20 +108,20 @@ def test_numba_takes_over_where_it_is_installed():
     assert compiled(x) is not shared
 
 
-def test_numba_gives_way_where_python_raises():
-    pytest.importorskip("numba")
-    compiled = compile(lambda a, b: a / b, backend="numba")
+def test_machine_code_gives_way_where_python_raises():
+    pytest.importorskip("llvmlite")
+    compiled = compile(lambda a, b: a / b, backend="native")
     assert compiled(1.0, 4.0) == 0.25
     with pytest.raises(ZeroDivisionError):
         compiled(1.0, 0.0)
 
 
-def test_backend_numba_needs_numba(monkeypatch):
-    from autodiff.compiler.numba_backend import array_kernels
+def test_backend_native_needs_llvmlite(monkeypatch):
+    from autodiff.compiler.kernels import array_kernels
 
     monkeypatch.setattr(array_kernels, "is_installed", lambda: False)
-    with pytest.raises(ArgumentError, match="pip install numba"):
-        compile(square_sum, backend="numba")
+    with pytest.raises(ArgumentError, match="pip install llvmlite"):
+        compile(square_sum, backend="native")
 
 
 # ------------------------------------------------------------------------------------------ guards

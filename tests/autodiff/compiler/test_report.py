@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff.compiler.numba_backend import array_kernels
+from autodiff.compiler.kernels import array_kernels
 from autodiff.structured import report
 from autodiff.structured.calls import Settings
 from autodiff.structured.runtime import Structured
@@ -86,7 +86,7 @@ def test_without_llvmlite(monkeypatch: Any) -> None:
     monkeypatch.setattr(report, "has_llvm", lambda: False)
     found = _compiled(filled, 1200).report()
     assert {state for _, state in _states(filled, found)} == {report.SOURCE}
-    assert all('pip install "chainrules-autodiff[numba]"' in loop.why for loop in found.loops)
+    assert all('pip install "chainrules-autodiff[native]"' in loop.why for loop in found.loops)
 
 
 @pytest.mark.parametrize("method", ["run", "sweep"])
@@ -139,8 +139,8 @@ def test_before_the_first_call_and_where_nothing_is_recorded() -> None:
     assert "runs as it is written; " in str(eager.report())
 
 
-def test_repr_says_what_numba_would_add(monkeypatch: Any) -> None:
+def test_repr_says_what_machine_code_would_add(monkeypatch: Any) -> None:
     monkeypatch.setattr(array_kernels, "is_installed", lambda: False)
-    assert 'machine code needs numba: pip install "chainrules' in repr(autodiff.compile(np.sin))
+    assert 'machine code needs llvmlite: pip install "chainrules' in repr(autodiff.compile(np.sin))
     monkeypatch.setattr(array_kernels, "is_installed", lambda: True)
-    assert "numba" not in repr(autodiff.compile(np.sin))
+    assert "llvmlite" not in repr(autodiff.compile(np.sin))

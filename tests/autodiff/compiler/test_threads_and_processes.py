@@ -43,7 +43,7 @@ def test_a_forked_process_does_not_wait_for_threads_that_it_has_not(two_threads)
         child.join()
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize("n", [5, 300, 40_000])
 @pytest.mark.usefixtures("switching")
 def test_threads_that_call_one_function_do_not_share_memory(n, backend):

@@ -16,7 +16,7 @@ from tools.errors.sites import ROOT, sites
 UNREACHED: dict[str, str] = {
     "autodiff/closures/captured_state.py:assigned:0": "only where Python's bytecode is not read: "
     "not in 3.11 to 3.13; tests/autodiff/closures/test_outer_assignments.py",
-    "autodiff/compiler/compiled_function.py:Compiled.__init__:3": "only where numba is missing",
+    "autodiff/compiler/compiled_function.py:Compiled.__init__:3": "only where llvmlite is missing",
     "autodiff/distributed/sums.py:ShardedSum.evaluate:0": "only where a cluster loses again and "
     "again the sums that it had made",
     "autodiff/interop/captures.py:check_captures:0": "only with another system; "

@@ -89,7 +89,7 @@ def all_views(w):
     return y, y[1:], y.T, w[0]
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize("f", [equal_calls, neutral_calls, arguments_again, all_views])
 def test_results_share_what_they_share_eagerly(f, backend, interpreted):
     compiled = compile(f, backend=backend)
@@ -100,7 +100,7 @@ def test_results_share_what_they_share_eagerly(f, backend, interpreted):
                 assert np.shares_memory(expected[i], expected[j])
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 def test_results_stay_what_they_are(backend, interpreted):
     def f(w):
         y = np.sin(w) * 2.0
@@ -215,7 +215,7 @@ BROADCAST = {
 }
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize("name", BROADCAST)
 def test_results_can_be_written_into(name, backend, interpreted):
     compiled = compile(BROADCAST[name], backend=backend)

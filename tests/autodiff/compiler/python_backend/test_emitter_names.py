@@ -15,7 +15,7 @@ NAMES = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize("name", NAMES)
 def test_functions_of_any_name(name, backend):
     def f(x, s):

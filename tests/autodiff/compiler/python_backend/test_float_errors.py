@@ -34,7 +34,7 @@ RAISING = [
 ]
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize("f, x", RAISING)
 def test_what_raises_eagerly_raises_compiled(f, x, backend):
     for eager in (f, lambda x: gradient(f, x)):

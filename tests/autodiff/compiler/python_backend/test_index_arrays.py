@@ -85,7 +85,7 @@ def masked_view(w):
     return h
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize(
     "f", [scaled_row, from_a_row_on, sorted_places_of_a_view, masked_view], ids=lambda f: f.__name__
 )

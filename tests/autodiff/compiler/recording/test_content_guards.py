@@ -72,7 +72,7 @@ def difference(f, x):
     return np.array([(f(x + d) - f(x - d)) / 2e-6 for d in steps]).reshape(x.shape)
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_compiled_gradients(f, backend):
     compiled = compile(lambda x, w: gradient(f, x, w, argnums=0), backend=backend)

@@ -110,7 +110,7 @@ def test_where_there_is_none_nothing_is_counted_any_more(clock):
     assert variant.run is run
 
 
-def test_what_numba_does_not_know_runs_as_it_is(clock):
+def test_what_has_no_machine_code_runs_as_it_is(clock):
     def fails():
         raise np.exceptions.AxisError("unknown")
 
@@ -125,13 +125,13 @@ def test_what_numba_does_not_know_runs_as_it_is(clock):
     "seconds, written, stays",
     [(1e-3, 1e-4, "written"), (1e-3, 2e-3, "python"), (1e-5, 1e-6, "python")],
 )
-@pytest.mark.parametrize("by_numba", [False, True])
+@pytest.mark.parametrize("by_machine", [False, True])
 def test_on_large_arrays_the_function_as_it_is_written_may_stay(
-    clock, seconds, written, stays, by_numba
+    clock, seconds, written, stays, by_machine
 ):
     variant = Stub(clock.taking(seconds, "python"))
     variant.written = clock.taking(written, "written")
-    if by_numba:
+    if by_machine:
         watch(variant, 300, None, lambda: None)
     else:
         settle(variant, variant.run)
@@ -211,7 +211,7 @@ def smoothed(x, n):
 
 
 def test_turns_become_a_loop(monkeypatch):
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     monkeypatch.setattr(promotion, "WITH_LOOPS", 0.0)
     monkeypatch.setattr(promotion, "_trial", lambda quick, run, use, keep: use() or quick)
     compiled = compile(lambda x: gradient(lambda z: smoothed(z * 1.0, 8), x))

@@ -138,7 +138,7 @@ def test_values_and_gradients(f, shape, interpreted):
 
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_without_machine_code(f, monkeypatch):
-    machine = importlib.import_module("autodiff.compiler.numba_backend.array_kernels")
+    machine = importlib.import_module("autodiff.compiler.kernels.array_kernels")
     monkeypatch.setattr(machine, "is_installed", lambda: False)
     functions = both(lambda x, w: value_and_gradient(f, x, w), given((43, 8)), has_machine=False)
     assert any(type(g) is Tiles for g in functions)

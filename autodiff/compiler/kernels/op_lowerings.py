@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.contractions import (
+from autodiff.compiler.kernels.contractions import (
     LARGEST as LARGEST_PRODUCT,
     contracted,
     factors_of,
     is_contraction,
 )
-from autodiff.compiler.numba_backend.data_movement import arrays_of, is_move, moved
-from autodiff.compiler.numba_backend.gather_scatter import added_places, is_table, read_places
-from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair, is_system
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
-from autodiff.compiler.numba_backend.reductions import OF_TRUTHS, REDUCED, is_reduction, reduced
+from autodiff.compiler.kernels.data_movement import arrays_of, is_move, moved
+from autodiff.compiler.kernels.gather_scatter import added_places, is_table, read_places
+from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair, is_system
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.reductions import OF_TRUTHS, REDUCED, is_reduction, reduced
 from autodiff.compiler.passes.scalar_replacement import pack
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
@@ -41,7 +41,7 @@ from autodiff.functions import PRODUCT, UFUNC_OF, VIEW, known, of_kind
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Reader
 
 LARGEST = 1 << 20
 """Arrays with up to so many elements are read and written by loops."""

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.recording.ir import Meta, Step, shape_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Reader
 
 LARGEST = 1 << 15
 """Up to how many products are left to loops; more is BLAS's business."""

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View, strides_of
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View, strides_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Reader
 
 _LARGEST = 1 << 18
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.linalg.linalg_ops import Systems
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View, strides_of
-from autodiff.compiler.numba_backend.op_lowerings import is_view, lowering_of
+from autodiff.compiler.kernels.linalg.linalg_ops import Systems
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View, strides_of
+from autodiff.compiler.kernels.op_lowerings import is_view, lowering_of
 from autodiff.compiler.passes.simplify import LARGEST_LOOKED_AT
 from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, guard
@@ -63,6 +63,9 @@ class Reader:
             return View("c", bool(x) if type(x) in (bool, np.bool_) else float(x))
         if x.shape == ():
             return View("c", bool(x) if x.dtype == np.bool_ else float(x))
+        if 0 in x.strides and x.size > 1:  # elements that are repeated are read once
+            once = x[tuple([slice(None if s else 1) for s in x.strides])]
+            return self.view(np.ascontiguousarray(once)).broadcast(x.shape)
         whole = x if x.dtype == np.bool_ else _whole_of(x)
         key = content_of(whole)
         number = self._constants.get(key)

@@ -7,7 +7,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
-from autodiff.compiler.numba_backend import op_lowerings
+from autodiff.compiler.kernels import op_lowerings
 
 rng = np.random.default_rng(0)
 A, B, C = (rng.standard_normal(s) / 3 for s in ((4, 4), (4, 3), (3,)))
@@ -237,7 +237,7 @@ TRANSFORMS = {
 @pytest.mark.parametrize("f", PROGRAMS)
 def test_kernels_do_what_the_steps_do(f, transform, interpreted):
     g = TRANSFORMS[transform](f)
-    compiled = compile(g, backend="numba")
+    compiled = compile(g, backend="native")
     compare(g, compiled, POINTS)
     assert interpreted or (transform == "jacobian" and f in (filtered, bodies))  # zeros
     assert compiled.eager_because is None
@@ -245,13 +245,13 @@ def test_kernels_do_what_the_steps_do(f, transform, interpreted):
 
 @pytest.mark.parametrize("f", [rnn, written_rows, normalised])
 def test_loops_are_found(f, interpreted):
-    compiled = compile(lambda *a: gradient(f, *a), backend="numba")
+    compiled = compile(lambda *a: gradient(f, *a), backend="native")
     compiled(A, B, V)
     assert "for t in range(" in compiled.source
 
 
 def test_machine_code():
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     compiled = compile(lambda *a: gradient(rnn, *a))
     for _ in range(7):
         compare(lambda *a: gradient(rnn, *a), compiled, POINTS)
@@ -284,7 +284,7 @@ def test_products_with_arrays_of_one_number_are_products():
     assert ".dot(" in compiled.source
 
 
-def with_kernel(f, backend="numba"):
+def with_kernel(f, backend="native"):
     return compile(lambda *a: gradient(f, *a), backend=backend)
 
 
@@ -310,7 +310,7 @@ def test_what_is_not_regular_is_solved_eagerly(interpreted, bad, where):
             total = total + np.linalg.slogdet(a)[1]
         return total + np.sum(b) + np.linalg.det(a)
 
-    compiled = compile(f, backend="numba")
+    compiled = compile(f, backend="native")
     regular, b = A + 2.0 * np.eye(4), np.arange(4.0)
     compare(f, compiled, [(regular, b)])
     irregular = regular.copy()
@@ -328,7 +328,7 @@ def test_what_is_not_regular_is_solved_eagerly(interpreted, bad, where):
 
 
 def test_machine_code_of_systems_and_places():
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
 
     def f(a, u, b):
         m, y = a + 2.0 * np.eye(4), u
@@ -336,7 +336,7 @@ def test_machine_code_of_systems_and_places():
             y = np.linalg.solve(m, y + np.linalg.slogdet(m)[1]) + np.linalg.solve(m.T, u)
         return np.sum(y[INDICES] ** 2) + np.max(y, axis=1)[0] + np.cumsum(b)[1] * np.linalg.det(m)
 
-    compiled = compile(f, backend="numba")
+    compiled = compile(f, backend="native")
     compare(f, compiled, POINTS)
     assert "factored(" in compiled.source
     with pytest.raises(np.linalg.LinAlgError):
@@ -352,7 +352,7 @@ def test_counts_that_are_seen_stay_integers(interpreted):
             total = total + a[0] / m
         return total, m, n * 2, np.maximum(np.count_nonzero(a > 0, axis=1), 2) / 3
 
-    compiled = compile(f, backend="numba")
+    compiled = compile(f, backend="native")
     for a in (A, -A, A.T.copy()):
         for x, y in zip(compiled(a), f(a), strict=True):
             np.testing.assert_array_equal(x, y)
@@ -360,7 +360,7 @@ def test_counts_that_are_seen_stay_integers(interpreted):
     assert interpreted
 
 
-@pytest.mark.parametrize("backend", ["python", "numba"])
+@pytest.mark.parametrize("backend", ["python", "native"])
 def test_arrays_of_lists_of_numbers(backend, interpreted):
     def f(x):
         y = np.array([x[0], 2, np.sin(x[1]), 0.5])
@@ -385,16 +385,16 @@ def written_in_passing(x):
     return np.sum(y * np.linspace(-1.0, 1.5, 8)) + np.vdot(np.cos(np.arange(8.0)), single)
 
 
-@pytest.mark.parametrize("backend", ["numba", "python"])
+@pytest.mark.parametrize("backend", ["native", "python"])
 def test_what_nobody_reads_from_the_memory_has_a_place_in_it(backend, interpreted):
     compiled = with_kernel(written_in_passing, backend)
     compare(lambda x: gradient(written_in_passing, x), compiled, [(V,), (2 * V,), (-V,)])
-    assert bool(interpreted) == (backend == "numba")
+    assert bool(interpreted) == (backend == "native")
 
 
 def test_kernels_are_made_in_several_threads_at_once():
-    pytest.importorskip("numba")
-    compiled = [compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="numba") for k in (2, 3)]
+    pytest.importorskip("llvmlite")
+    compiled = [compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="native") for k in (2, 3)]
     start = threading.Barrier(len(compiled))
 
     def run(f):
@@ -416,7 +416,7 @@ def test_elements_of_arrays_that_are_not_small_are_read_in_the_kernel(interprete
         return x
 
     c = rng.random(op_lowerings.LARGEST + 1)
-    compiled = compile(lambda x, c: gradient(recurrence, x, c, argnums=0), backend="numba")
+    compiled = compile(lambda x, c: gradient(recurrence, x, c, argnums=0), backend="native")
     for x in (0.3, 0.3, 1.2):
         expected = gradient(recurrence, x, c, argnums=0)
         np.testing.assert_allclose(compiled(x, c), expected, rtol=1e-13)

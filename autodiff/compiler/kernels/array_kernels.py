@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.linalg.linalg_ops import is_part_of_pair
-from autodiff.compiler.numba_backend.loop_codegen import NestWriter
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, View, constant
-from autodiff.compiler.numba_backend.lowering import Reader
-from autodiff.compiler.numba_backend.op_lowerings import handles, is_view
+from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair
+from autodiff.compiler.kernels.loop_codegen import NestWriter
+from autodiff.compiler.kernels.loop_ir import NotSmallError, View, constant
+from autodiff.compiler.kernels.lowering import Reader
+from autodiff.compiler.kernels.op_lowerings import handles, is_view
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
 from autodiff.compiler.python_backend.scalar_exprs import is_number
 from autodiff.compiler.recording.ir import (
@@ -352,7 +352,7 @@ def machine_code(
     source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool
 ) -> Callable:
     """Return the function of a source: see `machine_code.Module.kernel`."""
-    from autodiff.compiler.numba_backend.machine_code import Module  # it needs llvmlite
+    from autodiff.compiler.kernels.machine_code import Module  # it needs llvmlite
 
     return Module(tables).kernel(source, given, is_long)
 

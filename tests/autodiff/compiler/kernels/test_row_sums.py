@@ -33,7 +33,7 @@ def _turns(x, y):
 
 @pytest.mark.parametrize("f", FUNCTIONS.values(), ids=FUNCTIONS)
 def test_gradients(f, interpreted):
-    compiled = compile(lambda x, y: gradient(f, x, y), backend="numba")
+    compiled = compile(lambda x, y: gradient(f, x, y), backend="native")
     for x, y in [(X, Y), (Y[:, ::-1][[0, 1, 2, 3, 0]], X[:4]), (2.0 * X, Y)]:
         x, y = np.ascontiguousarray(x), np.ascontiguousarray(y)
         for found, expected in zip(compiled(x, y), gradient(f, x, y), strict=True):
@@ -42,7 +42,7 @@ def test_gradients(f, interpreted):
 
 
 def test_the_elements_are_not_stored(interpreted):
-    compiled = compile(lambda x: np.sum(np.exp(np.sum(np.sin(x) * x, axis=1))), backend="numba")
+    compiled = compile(lambda x: np.sum(np.exp(np.sum(np.sin(x) * x, axis=1))), backend="native")
     compiled(X)
     kernel = interpreted[0].source
     assert kernel.count("put(s, ") == 1  # the sums of the rows

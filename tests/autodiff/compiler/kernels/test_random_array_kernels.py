@@ -13,7 +13,7 @@ from tools.fuzz.users import user_program
 FIRST, GROUP = 40_000, 8
 
 
-def compared(make, seeds, backend="numba"):
+def compared(make, seeds, backend="native"):
     found = {}
     for seed in seeds:
         with np.errstate(all="ignore"), warnings.catch_warnings():
@@ -44,7 +44,7 @@ def test_programs_of_users(group, interpreted):
     for seed in range(first, first + GROUP):
         with np.errstate(all="ignore"), warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            source, message = compared_kind("users", seed, "numba")
+            source, message = compared_kind("users", seed, "native")
         if message:
             found[seed] = f"{message}\n{source}"
     assert not found

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.integers_as_floats import counted
 from autodiff.compiler.recording.ir import Step, has_refs
 from autodiff.functions import REDUCTION, of_kind
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Reader
 
 _EXTREMA: dict[Any, str] = {np.max: "max", np.min: "min"}
 _SPREADS: Any = (np.var, np.std)

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.loop_ir import constant
+from autodiff.compiler.kernels.loop_ir import constant
 from autodiff.compiler.recording.ir import FLOAT64, Ref, Step
 from autodiff.functions import facts_of, known
 from autodiff.structured.native.llvm.given import Given
@@ -52,7 +52,7 @@ def loop_of(
     It is also given how many elements there are, as a float. It returns 1 unless some of them are
     beyond what its sines and cosines are made for.
     """
-    from autodiff.compiler.numba_backend.machine_code import Module  # it needs llvmlite
+    from autodiff.compiler.kernels.machine_code import Module  # it needs llvmlite
 
     names = {i: f"get(x{i}, i)" for i in arrays} | {i: f"x{i}" for i in numbers}
     lines = []

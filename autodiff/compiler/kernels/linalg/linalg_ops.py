@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.triangular_solves import solve_triangle
 from autodiff.compiler.recording.ir import Meta, Ref, Step, part, shape_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Reader
 
 LARGEST = 32
 """Up to how many rows loops are as fast as LAPACK."""

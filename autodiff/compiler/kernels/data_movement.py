@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.recording.ir import Meta, Ref, Step, refs_of
 from autodiff.functions import facts_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Reader
 
 _SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a", "m": "a", "v": "a"}
 _DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.linalg import linalg_codegen
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, at, constant, strides_of
-from autodiff.compiler.numba_backend.memory_planner import Block
+from autodiff.compiler.kernels.linalg import linalg_codegen
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of
+from autodiff.compiler.kernels.memory_planner import Block
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.loop_codegen import NestWriter
+    from autodiff.compiler.kernels.loop_codegen import NestWriter
 
 _UNROLLED = 4
 _FEW = 4096

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autodiff.compiler.numba_backend.loop_ir import at, strides_of
+from autodiff.compiler.kernels.loop_ir import at, strides_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.loop_codegen import NestWriter
-    from autodiff.compiler.numba_backend.memory_planner import Block
+    from autodiff.compiler.kernels.loop_codegen import NestWriter
+    from autodiff.compiler.kernels.memory_planner import Block
 
 
 class _Stack:

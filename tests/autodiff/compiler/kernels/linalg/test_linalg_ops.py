@@ -19,7 +19,7 @@ TURNS = 3
 
 def compare(f, *args):
     """Compare with eager calls: the recording, and the kernel on other numbers."""
-    compiled = compile(f, backend="numba")
+    compiled = compile(f, backend="native")
     for scale in (1.0, 1.1, 0.7):
         given = [scale * a for a in args]
         expected, found = f(*given), compiled(*given)
@@ -172,7 +172,7 @@ def in_a_loop(step):
 
 def check_error(f, regular, bad):
     """The error is that of the eager call; the program stays."""
-    compiled = compile(f, backend="numba")
+    compiled = compile(f, backend="native")
     compiled(*regular)
     error = expected = None
     try:
@@ -248,7 +248,7 @@ def test_a_large_determinant_stays_outside(interpreted):
 
 
 def test_machine_code():
-    pytest.importorskip("numba")
+    pytest.importorskip("llvmlite")
     compare(lambda *a: gradient(with_factors, *a, argnums=(0, 1)), P, B)
     for f in (with_scipy(True), of_a_triangle(0, False, False)):  # their gradients: interpreted
         compare(f, P, B)

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.fusion_schedule import Memory, scheduled
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.fusion_schedule import Memory, scheduled
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.loop_rerolling import Loop, loops_of
 
 _LARGEST_MEMORY = 1 << 24

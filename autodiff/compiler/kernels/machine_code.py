@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
-from autodiff.compiler.numba_backend.linalg import linalg_runtime
-from autodiff.compiler.numba_backend.loop_ir import NotSmallError
+from autodiff.compiler.kernels.linalg import linalg_runtime
+from autodiff.compiler.kernels.loop_ir import NotSmallError
 from autodiff.functions import known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm import python_calls

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from autodiff.compiler.numba_backend.loop_ir import Op, strides_of
+from autodiff.compiler.kernels.loop_ir import Op, strides_of
 from autodiff.compiler.passes.simplify import has_nan
 
 if TYPE_CHECKING:
-    from autodiff.compiler.numba_backend.memory_planner import Block, Layout
+    from autodiff.compiler.kernels.memory_planner import Block, Layout
 
 
 class Item:

@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.numba_backend.fusion_schedule import is_of_rows
-from autodiff.compiler.numba_backend.loop_ir import Op, View, at, constant, strides_of
-from autodiff.compiler.numba_backend.memory_planner import Block, Layout
-from autodiff.compiler.numba_backend.op_codegen import written
-from autodiff.compiler.numba_backend.simd_math import FAR, WAVES, WIDENED, widened
+from autodiff.compiler.kernels.fusion_schedule import is_of_rows
+from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of
+from autodiff.compiler.kernels.memory_planner import Block, Layout
+from autodiff.compiler.kernels.op_codegen import written
+from autodiff.compiler.kernels.simd_math import FAR, WAVES, WIDENED, widened
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of

@@ -1,0 +1,1 @@
+"""Programs as nests of loops, which become machine code."""

@@ -1,1 +1,0 @@
-"""Programs as loops that numba compiles."""

@@ -1,0 +1,62 @@
+"""Einsums of three operands and more, two operands at a time.
+
+The products of a pair are then a step like any other: part of a loop nest, or one of BLAS, and
+equal pairs of several einsums are made once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, meta_of
+from chainrules_core.operations.contraction import path_of
+
+
+def with_pairs(program: Program) -> Program:
+    """Return a program whose einsums have two operands, where there is a better order."""
+    steps: list[Step] = []
+    for step in program.steps:
+        steps += (step.f is np.einsum and _pairs(step, program.metas)) or [step]
+    if len(steps) == len(program.steps):
+        return program
+    return Program(steps, program.metas, program.inputs, program.outputs)
+
+
+def _pairs(step: Step, metas: list[Meta]) -> list[Step] | None:
+    """Return the steps that an einsum becomes; None if it stays."""
+    text, *operands = step.args
+    if type(text) is not str or len(operands) < 3 or (step.kwargs or {}).keys() - {"optimize"}:
+        return None
+    given, arrow, out = text.replace(" ", "").partition("->")
+    found = [metas[x.i] if type(x) is Ref else meta_of(x) for x in operands]
+    if not arrow or not (given.replace(",", "") + out).isalpha():
+        return None
+    if any(m.type is not np.ndarray or m.dtype != FLOAT64 for m in found):
+        return None
+    path: Any = path_of(text, tuple([m.shape for m in found]))
+    if not path:
+        return None
+    factors = [*zip(given.split(","), operands, [m.shape for m in found], strict=True)]
+    steps: list[Step] = []
+    for places in path[1:]:
+        pair = [factors[k] for k in places]
+        factors = [x for k, x in enumerate(factors) if k not in places]
+        letters = "".join(dict.fromkeys("".join(labels for labels, _, _ in pair)))
+        needed = out + "".join(labels for labels, _, _ in factors)
+        kept = "".join(c for c in letters if c in needed) if factors else out
+        if not kept and factors:
+            return None
+        sizes: dict[str, int] = {}
+        for labels, _, shape in pair:
+            for c, n in zip(labels, shape, strict=True):
+                sizes[c] = max(n, sizes.get(c, 1))
+        shape = tuple([sizes[c] for c in kept])
+        if factors:
+            metas.append(Meta(np.ndarray, FLOAT64, shape))
+        target = len(metas) - 1 if factors else step.out
+        subscripts = f"{','.join(labels for labels, _, _ in pair)}->{kept}"
+        steps.append(Step(np.einsum, (subscripts, *[x for _, x, _ in pair]), None, target))
+        factors.append((kept, Ref(target), shape))
+    return steps
