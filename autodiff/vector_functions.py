@@ -1,9 +1,9 @@
 """exp, tanh, sin, cos, log, … without branches, for loops over several elements at once.
 
-They are written in the Python that machine code is made of, where a call of the C library for each element would cost more than all else. With y = n ln 2 + r,
-|r| < 0.35, and p(r) = exp(r) - 1 by its series: exp(y) = 2ⁿ + 2ⁿ p(r), and tanh(x) = e / (e + 2)
-for e = exp(2x) - 1, which is 2ⁿ p(r) + (2ⁿ - 1). Errors are a few units in the last place; what is
-no normal number is zero.
+They are written in the Python that machine code is made of, where a call of the C library for each
+element would cost more than all else. With y = n ln 2 + r, |r| < 0.35, and p(r) = exp(r) - 1 by its
+series: exp(y) = 2ⁿ + 2ⁿ p(r), and tanh(x) = e / (e + 2) for e = exp(2x) - 1, which is
+2ⁿ p(r) + (2ⁿ - 1). Errors are a few units in the last place; what is no normal number is zero.
 
 Sines and cosines are series of what is left of x less a multiple of π/2 that has three parts. With
 products and sums in one instruction nothing is lost by that up to `FAR`; errors are below two units

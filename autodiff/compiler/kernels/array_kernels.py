@@ -37,7 +37,7 @@ from chainrules_core.interpreter.places import MADE_HERE
 FEWEST = 60
 """From how many steps on machine code is worth its compilation."""
 _FEWEST_IF_ASKED = 4
-_MOST_NESTS, _MOST_LINES = 200, 2000
+_MOST_NESTS, _MOST_LINES = 500, 5000
 _FEWEST_BY_NEST = 5
 _LONG = 4096
 

@@ -20,7 +20,6 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.compiler.kernels.linalg import linalg_runtime
-from autodiff.compiler.kernels.loop_ir import NotSmallError
 from autodiff.functions import known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm import python_calls
@@ -77,9 +76,7 @@ class Module:
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
         made.function.linkage = "internal"
         python_calls.define(self.module, "call", made.function, given, is_long)
-        compiled = Compiled(self.module, True)
-        compiled.tables = self.tables
-        return compiled.builtin("call")
+        return Compiled(self.module, True).builtin("call", self.tables)
 
     def called(self, name: str) -> _Function | None:
         """Return one of the functions of `linalg_runtime`, written when it is first called."""
@@ -88,7 +85,9 @@ class Module:
         if found is None and inspect.isfunction(f):
             (node,) = tree_of(textwrap.dedent(inspect.getsource(f))).body
             parameters = inspect.signature(f).parameters
-            letters = ["*" if p in "sab" else "b" if p.startswith("is_") else "i" for p in parameters]
+            letters = [
+                "*" if p in "sab" else "b" if p.startswith("is_") else "i" for p in parameters
+            ]
             found = self.define(node, letters, [False] * len(letters), _result_of(node))
             found.function.linkage = "internal"
             found.function.attributes.add("noinline")

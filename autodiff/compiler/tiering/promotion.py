@@ -168,7 +168,9 @@ def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
             return quick(*args)
         except ARITHMETIC:
             raise
-        except Exception:  # arrays that are not as expected, or the user's own error, which is raised again
+        except (
+            Exception
+        ):  # arrays that are not as expected, or the user's own error, which is raised again
             variant.run = before
             return before(*args)
 

@@ -35,7 +35,9 @@ def typed(run, given):
                 return -1
             assert expected.strides in (None, a.strides)
             size = 1 + sum((n - 1) * s // 8 for n, s in zip(a.shape, a.strides, strict=True))
-            flat.append(as_strided(a, (size if a.size else 0,), (8,), writeable=expected.is_written))
+            flat.append(
+                as_strided(a, (size if a.size else 0,), (8,), writeable=expected.is_written)
+            )
         return run(*flat)
 
     return called

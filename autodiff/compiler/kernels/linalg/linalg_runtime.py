@@ -1,8 +1,8 @@
 """The functions that the source of kernels calls.
 
-They are read as source, and never run as Python. What they take is known by name: `a` and `b` are
-arrays that are read, `s` is the memory, `is_...` a truth, and all else a place, a stride or a number
-of elements. ``get``, ``put``, ``plus`` and ``times`` are what `machine_code` makes of them.
+`machine_code` reads their source; Python never runs it. What they take is known by name: `a` and
+`b` are arrays that are read, `s` is the memory, `is_...` a truth, and all else a place, a stride or
+a number of elements. What ``get``, ``put``, ``plus`` and ``times`` are, `machine_code` says.
 """
 
 # ruff: noqa: F821 # names that machine code alone knows

@@ -59,9 +59,12 @@ class Compiled:
         address = self.engine.get_function_address(name)
         return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
 
-    def builtin(self, name: str) -> Callable:
-        """Return a function that `python_calls` has written, as one of Python's."""
-        return python_calls.builtin(name, self.engine.get_function_address(name), self)
+    def builtin(self, name: str, read: Any) -> Callable:
+        """Return a function that `python_calls` has written, as one of Python's.
+
+        What it reads by address lives as long as it does.
+        """
+        return python_calls.builtin(name, self.engine.get_function_address(name), (self, read))
 
 
 def _new_machine() -> Any:

@@ -253,7 +253,7 @@ def test_loops_are_found(f, interpreted):
 def test_machine_code():
     pytest.importorskip("llvmlite")
     compiled = compile(lambda *a: gradient(rnn, *a))
-    for _ in range(7):
+    for _ in range(70):
         compare(lambda *a: gradient(rnn, *a), compiled, POINTS)
     assert "def kernel" in compiled.source
     assert compiled.variants == 1
@@ -394,7 +394,9 @@ def test_what_nobody_reads_from_the_memory_has_a_place_in_it(backend, interprete
 
 def test_kernels_are_made_in_several_threads_at_once():
     pytest.importorskip("llvmlite")
-    compiled = [compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="native") for k in (2, 3)]
+    compiled = [
+        compile(lambda x, k=k: np.sin(x) * k + np.tanh(x), backend="native") for k in (2, 3)
+    ]
     start = threading.Barrier(len(compiled))
 
     def run(f):
@@ -423,3 +425,14 @@ def test_elements_of_arrays_that_are_not_small_are_read_in_the_kernel(interprete
     (kernel,) = interpreted
     read = [g for g in kernel.given if g is None or not g.is_written]
     assert len(read) == 2  # and not each element by itself
+
+
+def test_constants_of_equal_elements_are_read_in_the_kernel(interpreted):
+    def huber(x):
+        r = np.abs(x)
+        return np.mean(np.where(r < 0.5, 0.5 * r * r, r - 0.5))
+
+    compiled = compile(lambda x: gradient(huber, x), backend="native")
+    compare(lambda x: gradient(huber, x), compiled, [(V,), (2 * V,), (0.1 * V,)])
+    assert len(interpreted) == 1
+    assert "where(" not in compiled.source.partition("def f(")[2]

@@ -62,7 +62,7 @@ def calls_until(variant, source, most):
 
 def test_what_is_sure_to_be_faster_is_made_after_a_few_calls(clock):
     variant = Stub(clock.taking(1e-6, "python"))
-    watch(variant, 300, machine(clock, 1e-7, True, 1.0), lambda: None)
+    watch(variant, 300, machine(clock, 1e-7, True, 0.2), lambda: None)
     assert calls_until(variant, "machine code", 100) == promotion.FEW_CALLS
     assert variant.run() == "machine"
 
