@@ -478,7 +478,7 @@ class _Writing:
         seconds = _SECONDS + sum(
             t * k.source.count(part) for k in kernels for part, t in _SECONDS_BY_PART.items()
         )
-        if seconds > _MOST_SECONDS and self.backend != "numba":
+        if seconds > _MOST_SECONDS and self.backend != "native":
             return None
         is_asked_for = self.backend == "native" and not self._has_chains
         is_small = max(k.largest for k in kernels) <= _SMALL

@@ -7,6 +7,7 @@ import pytest
 
 import autodiff
 from autodiff import compile, gradient
+from autodiff.compiler import compiled_function
 from autodiff.compiler.kernels import op_lowerings
 
 rng = np.random.default_rng(0)
@@ -436,3 +437,12 @@ def test_constants_of_equal_elements_are_read_in_the_kernel(interpreted):
     compare(lambda x: gradient(huber, x), compiled, [(V,), (2 * V,), (0.1 * V,)])
     assert len(interpreted) == 1
     assert "where(" not in compiled.source.partition("def f(")[2]
+
+
+@pytest.mark.parametrize("backend", ["native", "auto"])
+def test_only_who_asks_for_machine_code_waits_for_it(interpreted, monkeypatch, backend):
+    monkeypatch.setattr(compiled_function, "_MOST_SECONDS", 0.0)
+    compiled = compile(lambda *a: gradient(rnn, *a), backend=backend)
+    for _ in range(70):
+        compiled(*POINTS[0])
+    assert bool(interpreted) == (backend == "native")
