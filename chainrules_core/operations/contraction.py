@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import math
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -62,9 +63,7 @@ def path_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> list | bool
     labels = inputs.split(",")
     if len(labels) < 2 or [*map(len, labels)] != [*map(len, shapes)]:
         return False
-    sizes: dict[str, int] = {}
-    for label, n in zip(inputs.replace(",", ""), (n for s in shapes for n in s), strict=True):
-        sizes[label] = max(n, sizes.get(label, 1))
+    sizes = extents_of(labels, shapes)
     fewest = _WORTH_PLANNING if len(labels) == 2 else _OF_SEVERAL
     if math.prod(sizes.values()) < fewest:
         return False
@@ -72,3 +71,18 @@ def path_of(subscripts: str, shapes: tuple[tuple[int, ...], ...]) -> list | bool
     most = max(_LARGEST, *[m.size for m in models])
     path: list = np.einsum_path(subscripts, *models, optimize=("greedy", most))[0]
     return path
+
+
+def extents_of(labels: Iterable[str], shapes: Iterable[tuple[int, ...]]) -> dict[str, int]:
+    """Return how long the axis of each letter is, where one of length 1 is repeated.
+
+    Examples
+    --------
+    >>> extents_of(["ij", "jk"], [(2, 1), (3, 4)])
+    {'i': 2, 'j': 3, 'k': 4}
+    """
+    extents: dict[str, int] = {}
+    for letters, shape in zip(labels, shapes, strict=True):
+        for c, n in zip(letters, shape, strict=True):
+            extents[c] = n if extents.get(c, 1) == 1 else extents[c]
+    return extents

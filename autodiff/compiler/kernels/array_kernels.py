@@ -222,7 +222,7 @@ def _as_kernel(
     kernel = Kernel(reader, outs, [metas[i] for i in outs])
     is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
     if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):
-        raise NotSmallError  # a nest takes some 0.1 s to compile, and saves a microsecond
+        raise NotSmallError  # a nest takes some 0.01 s to compile, and saves a microsecond
     metas.append(TUPLE)
     whole = len(metas) - 1
     steps = [Step(kernel, tuple(reader.given), None, whole)]

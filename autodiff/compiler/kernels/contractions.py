@@ -13,6 +13,7 @@ import numpy as np
 
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.recording.ir import Meta, Step, shape_of
+from chainrules_core.operations.contraction import extents_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.lowering import Reader
@@ -96,11 +97,8 @@ def factors_of(step: Step) -> tuple:
 
 def _extents(letters: tuple[str, str, str], a: tuple, b: tuple) -> dict[str, int]:
     """Return how long each axis is; one of length 1 is repeated."""
-    left, right, out = letters
-    extents = dict.fromkeys(out, 1)
-    for c, n in zip(left + right, a + b, strict=True):
-        extents[c] = n if extents.get(c, 1) == 1 else extents[c]
-    return extents
+    *factors, out = letters
+    return dict.fromkeys(out, 1) | extents_of(factors, (a, b))
 
 
 def contracted(reader: Reader, step: Step, shape: tuple) -> Op:

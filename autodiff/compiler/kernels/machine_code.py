@@ -8,6 +8,7 @@ first bound to. Sums by ``plus`` and products by ``times`` may be taken in anoth
 from __future__ import annotations
 
 import ast
+import functools
 import inspect
 import math
 import operator
@@ -31,7 +32,6 @@ from autodiff.structured.native.values import Known, Number
 from chainrules_core.interpreter.parsing import tree_of
 
 _TYPES = {"d": F64, "i": I64, "b": I1}
-_IN_ANY_ORDER = ("reassoc", "contract")
 _NO_NAN = ("nnan", "nsz")
 _WIDENED = {f.__name__ for f in known("simd")}
 _OF_INTEGERS = {
@@ -226,10 +226,7 @@ class _Body:
             return self._compared(node)
         if isinstance(node, ast.BoolOp):
             join = self.b.and_ if isinstance(node.op, ast.And) else self.b.or_
-            made, *rest = [self.truth(x) for x in node.values]
-            for x in rest:
-                made = join(made, x)
-            return self.number("b", made)
+            return self.number("b", functools.reduce(join, map(self.truth, node.values)))
         if isinstance(node, ast.IfExp):
             test, x, y = map(self.expression, (node.test, node.body, node.orelse))
             letter = self._common(x, y)
@@ -268,24 +265,22 @@ class _Body:
             values = self.converted(x, "i"), self.converted(y, "i")
             flags = () if f is operator.and_ else ("nsw",)
             return self.number("i", getattr(self.b, _OF_INTEGERS[f])(*values, flags=flags))
-        return self.scalars._operation(f, [x, y], "d")
+        return self.scalars.operation(f, [x, y], "d")
 
     def _negative(self, f: Any, x: Any) -> Any:
         if isinstance(x, Known):
             return Known(f(x.x))
         if f is operator.neg and x.letter == "i":
             return self.number("i", self.b.neg(x.value))
-        return self.scalars._operation(f, [x], "d")
+        return self.scalars.operation(f, [x], "d")
 
     def _compared(self, node: ast.Compare) -> Number:
         values = list(map(self.expression, (node.left, *node.comparators)))
         tests = []
         for op, x, y in zip(node.ops, values[:-1], values[1:], strict=True):
-            tests.append(self.scalars._operation(BINARY[type(op)], [x, y], "b"))
-        made = self.converted(tests[0], "b")
-        for test in tests[1:]:
-            made = self.b.and_(made, self.converted(test, "b"))
-        return self.number("b", made)
+            tests.append(self.scalars.operation(BINARY[type(op)], [x, y], "b"))
+        made = [self.converted(test, "b") for test in tests]
+        return self.number("b", functools.reduce(self.b.and_, made))
 
     def _element(self, memory: _Memory, place: Any) -> Number:
         kind = _TYPES[memory.letter]
@@ -311,7 +306,7 @@ class _Body:
             (x,) = args
             return self.number("d", self.scalars.by_vectors(name, self.converted(x, "d")))
         f = Known(getattr(math, name)) if name in _WIDENED else self._function(node.func)
-        return self.scalars._called(f, args, "d", 0)
+        return self.scalars.called(f, args, "d", 0)
 
     def _function(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
@@ -333,12 +328,14 @@ class _Body:
         self.b.store(self.converted(value, memory.letter), to)
 
     def _call_plus(self, x: Any, y: Any) -> Number:
-        values = self.converted(x, "d"), self.converted(y, "d")
-        return self.number("d", self.b.fadd(*values, flags=_IN_ANY_ORDER))
+        return self._in_any_order(self.b.fadd, x, y)
 
     def _call_times(self, x: Any, y: Any) -> Number:
-        values = self.converted(x, "d"), self.converted(y, "d")
-        return self.number("d", self.b.fmul(*values, flags=_IN_ANY_ORDER))
+        return self._in_any_order(self.b.fmul, x, y)
+
+    def _in_any_order(self, write: Callable, *args: Any) -> Number:
+        values = [self.converted(x, "d") for x in args]
+        return self.number("d", write(*values, flags=("reassoc", "contract")))
 
     def _call_larger(self, x: Any, y: Any) -> Number:
         return self._either(">", x, y)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, meta_of
-from chainrules_core.operations.contraction import path_of
+from chainrules_core.operations.contraction import extents_of, path_of
 
 
 def with_pairs(program: Program) -> Program:
@@ -41,22 +41,17 @@ def _pairs(step: Step, metas: list[Meta]) -> list[Step] | None:
     factors = [*zip(given.split(","), operands, [m.shape for m in found], strict=True)]
     steps: list[Step] = []
     for places in path[1:]:
-        pair = [factors[k] for k in places]
+        labels, values, shapes = zip(*[factors[k] for k in places], strict=True)
         factors = [x for k, x in enumerate(factors) if k not in places]
-        letters = "".join(dict.fromkeys("".join(labels for labels, _, _ in pair)))
-        needed = out + "".join(labels for labels, _, _ in factors)
-        kept = "".join(c for c in letters if c in needed) if factors else out
-        if not kept and factors:
-            return None
-        sizes: dict[str, int] = {}
-        for labels, _, shape in pair:
-            for c, n in zip(labels, shape, strict=True):
-                sizes[c] = max(n, sizes.get(c, 1))
-        shape = tuple([sizes[c] for c in kept])
+        kept, target = out, step.out
         if factors:
-            metas.append(Meta(np.ndarray, FLOAT64, shape))
-        target = len(metas) - 1 if factors else step.out
-        subscripts = f"{','.join(labels for labels, _, _ in pair)}->{kept}"
-        steps.append(Step(np.einsum, (subscripts, *[x for _, x, _ in pair]), None, target))
-        factors.append((kept, Ref(target), shape))
+            needed = {*out, *"".join(letters for letters, _, _ in factors)}
+            kept = "".join(c for c in dict.fromkeys("".join(labels)) if c in needed)
+            if not kept:
+                return None
+            extents = extents_of(labels, shapes)
+            metas.append(Meta(np.ndarray, FLOAT64, tuple([extents[c] for c in kept])))
+            target = len(metas) - 1
+        steps.append(Step(np.einsum, (f"{','.join(labels)}->{kept}", *values), None, target))
+        factors.append((kept, Ref(target), metas[target].shape))
     return steps

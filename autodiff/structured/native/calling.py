@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import platform
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +13,6 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.containers.given_lists import held
 from autodiff.structured.native.llvm import memory, special
 from autodiff.structured.native.llvm.code import (
-    EXCEPTIONS,
     I32,
     I64,
     MAY_WARN,
@@ -28,6 +26,7 @@ from autodiff.structured.native.llvm.code import (
     element_of,
     exceptions,
 )
+from autodiff.structured.native.llvm.given import DATA, NDIM, SHAPE, STRIDES
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import Tape, array_at
 from autodiff.structured.native.names import Names
@@ -46,7 +45,6 @@ from autodiff.structured.native.values import (
 from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 from chainrules_core.interpreter.places import MADE_HERE
 
-_DATA, _NDIM, _SHAPE, _STRIDES = 16, 24, 32, 40  # in an array of NumPy, by its C interface
 _WHY = {
     STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
     MAY_WARN: "NaN or Inf made of numbers",
@@ -148,11 +146,11 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
 
 def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
     b = code.b
-    ndim = b.load(code.at(x, code.whole(_NDIM)), typ=I32)
+    ndim = b.load(code.at(x, code.whole(NDIM)), typ=I32)
     code.exit_if(b.icmp_signed("!=", ndim, ir.Constant(I32, kind.ndim)))
-    address = b.load(code.at(x, code.whole(_DATA)), typ=PTR)
-    shape = b.load(code.at(x, code.whole(_SHAPE)), typ=PTR)
-    strides = b.load(code.at(x, code.whole(_STRIDES)), typ=PTR)
+    address = b.load(code.at(x, code.whole(DATA)), typ=PTR)
+    shape = b.load(code.at(x, code.whole(SHAPE)), typ=PTR)
+    strides = b.load(code.at(x, code.whole(STRIDES)), typ=PTR)
     sizes = [code.word(shape, k) for k in range(kind.ndim)]
     for k in names.ones.get(name, ()):
         code.exit_if(b.not_(code.equal(sizes[k], code.whole(1))), SHAPES_DIFFER)
@@ -394,19 +392,3 @@ class _Results:
 def _number_of(tag: int, *parts: float) -> Any:
     """Return a number of the class that a tag says."""
     return CLASSES[tag](complex(*parts) if tag & COMPLEX_TAG else parts[0])
-
-
-def is_readable() -> bool:
-    """Whether arrays of NumPy lie in memory as they are expected to."""
-    x = np.arange(24.0).reshape(2, 3, 4)[:, 1:, ::2]
-    address = id(x)
-    shape = ctypes.c_void_p.from_address(address + _SHAPE).value or 0
-    strides = ctypes.c_void_p.from_address(address + _STRIDES).value or 0
-    return (
-        platform.machine() in EXCEPTIONS
-        and ctypes.sizeof(ctypes.c_void_p) == 8
-        and ctypes.c_void_p.from_address(address + _DATA).value == x.ctypes.data
-        and ctypes.c_int32.from_address(address + _NDIM).value == 3
-        and tuple((ctypes.c_int64 * 3).from_address(shape)) == x.shape
-        and tuple((ctypes.c_int64 * 3).from_address(strides)) == x.strides
-    )

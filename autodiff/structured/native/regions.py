@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import platform
 import textwrap
 import threading
 from collections.abc import Callable, Container, Iterator
@@ -13,9 +14,10 @@ from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, is_readable, leave
+from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, leave
 from autodiff.structured.native.containers import given_lists
-from autodiff.structured.native.llvm.code import Code
+from autodiff.structured.native.llvm.code import EXCEPTIONS, Code
+from autodiff.structured.native.llvm.given import is_readable
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
 from autodiff.structured.native.names import Flow, Liveness, Names
@@ -71,7 +73,7 @@ class Native:
         self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a piece
         self.tried = self.count = 0
         self.loops: set[For | While] = set()
-        if not is_readable():
+        if platform.machine() not in EXCEPTIONS or not is_readable():
             raise UnsupportedError("arrays that lie in memory in another way")
         self.live = [self._liveness(*lines) for lines in self._functions()]
         body = emitter.program.body

@@ -14,11 +14,21 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.native.llvm.code import F64, I32, I64, PTR, Code
-from autodiff.structured.native.llvm.given import Given
+from autodiff.structured.native.llvm.given import (
+    CLASS,
+    DATA,
+    DTYPE,
+    FLAGS,
+    IN_ORDER,
+    IS_ALIGNED,
+    MAY_BE_WRITTEN,
+    NDIM,
+    SHAPE,
+    STRIDES,
+    VALUE,
+    Given,
+)
 
-_CLASS, _VALUE = 8, 16  # in an object, and in a float
-_DATA, _NDIM, _SHAPE, _STRIDES, _DTYPE, _FLAGS = 16, 24, 32, 40, 56, 64  # in an array
-_IN_ORDER, _IS_ALIGNED, _MAY_BE_WRITTEN = 0x1, 0x100, 0x400
 _FAST_CALL = 0x80
 UNFIT = -1
 """What a function returns that is given arrays which lie in memory in another way."""
@@ -79,23 +89,23 @@ class _Entry(Code):
 
     def _value(self, x: Any, array: Given | None) -> Any:
         """Return the float, or the address of the elements of an array, that an object has."""
-        cls = self._field(x, _CLASS)
+        cls = self._field(x, CLASS)
         if array is None:
             self._require(self.b.or_(*[self.equal(cls, self._id(c)) for c in (float, np.float64)]))
-            return self._field(x, _VALUE, F64)
+            return self._field(x, VALUE, F64)
         self._require(self.equal(cls, self._id(np.ndarray)))
-        self._require(self.equal(self._field(x, _DTYPE), self._id(array.dtype)))
-        flags = _IS_ALIGNED | (_MAY_BE_WRITTEN if array.is_written else 0)
-        flags |= _IN_ORDER if array.strides is None else 0
-        self._require(self._are(self.b.and_(self._field(x, _FLAGS, I32), _short(flags)), flags))
-        self._require(self._are(self._field(x, _NDIM, I32), len(array.shape)))
-        for place, expected in ((_SHAPE, array.shape), (_STRIDES, array.strides or ())):
+        self._require(self.equal(self._field(x, DTYPE), self._id(array.dtype)))
+        flags = IS_ALIGNED | (MAY_BE_WRITTEN if array.is_written else 0)
+        flags |= IN_ORDER if array.strides is None else 0
+        self._require(self._are(self.b.and_(self._field(x, FLAGS, I32), _short(flags)), flags))
+        self._require(self._are(self._field(x, NDIM, I32), len(array.shape)))
+        for place, expected in ((SHAPE, array.shape), (STRIDES, array.strides or ())):
             for k, n in enumerate(expected):
                 if n is None:
                     continue
                 found = self.word(self._field(x, place, PTR), k)
                 self._require(self.equal(found, self.whole(n)))
-        return self._field(x, _DATA, PTR)
+        return self._field(x, DATA, PTR)
 
     def _field(self, x: Any, offset: int, kind: Any = I64) -> Any:
         return self.b.load(self.at(x, self.whole(offset)), typ=kind)

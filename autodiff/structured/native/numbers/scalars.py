@@ -283,7 +283,7 @@ class Scalars(Integers, Comparisons):
             return b.select(d.value, self.converted(t, letter), zero)
         held = t.letter if is_complex(t) else PARTS.get(letter, letter)
         t = self.plain(held, self.converted(t, held))
-        made = self._operation(operator.mul, [d, t], letter)
+        made = self.operation(operator.mul, [d, t], letter)
         wins = self.compared("==", t, nothing)
         if f is constant_product or d.kind.classes == {int}:
             steep = self._in_any_part(t, lambda p: b.fcmp_ordered(
@@ -338,22 +338,22 @@ class Scalars(Integers, Comparisons):
                 return self.part_of(self.number(of(node.value)), node.attr)
             return Known(getattr(_named(node.value.id, outer), node.attr))
         if isinstance(node, ast.BinOp):
-            return self._operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
+            return self.operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
         if isinstance(node, ast.UnaryOp):
-            return self._operation(UNARY[type(node.op)], [of(node.operand)], letter)
+            return self.operation(UNARY[type(node.op)], [of(node.operand)], letter)
         if isinstance(node, ast.Compare) and len(node.ops) == 1:
             held = "d" if letter == "b" else letter
             args = [self.evaluated(part, scope, outer, held, depth)
                     for part in (node.left, node.comparators[0])]  # fmt: skip
             if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
                 return Known(args[0].x is args[1].x)
-            return self._operation(BINARY.get(type(node.ops[0])), args, "b")
+            return self.operation(BINARY.get(type(node.ops[0])), args, "b")
         if isinstance(node, ast.BoolOp):
             return self._all_or_any(isinstance(node.op, ast.And), node.values, of)
         if isinstance(node, ast.IfExp):
             return self._chosen(of(node.test), (node.body, node.orelse), of, letter)
         if isinstance(node, ast.Call) and not node.keywords:
-            return self._called(of(node.func), [of(a) for a in node.args], letter, depth)
+            return self.called(of(node.func), [of(a) for a in node.args], letter, depth)
         raise UnsupportedError(f"{type(node).__name__} in machine code")
 
     def _all_or_any(self, is_all: bool, nodes: list[ast.expr], of: Callable) -> Any:
@@ -368,7 +368,7 @@ class Scalars(Integers, Comparisons):
         f = operator.and_ if is_all else operator.or_
         if not asked:
             return Known(is_all)
-        return functools.reduce(lambda x, y: self._operation(f, [x, y], "b"), asked)
+        return functools.reduce(lambda x, y: self.operation(f, [x, y], "b"), asked)
 
     def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
         if isinstance(test, Known):
@@ -385,7 +385,8 @@ class Scalars(Integers, Comparisons):
         cls = _CLASSES[letter]
         return Number(Kind(frozenset([cls])), letter, value)
 
-    def _operation(self, f: Any, args: list[Any], letter: str) -> Any:
+    def operation(self, f: Any, args: list[Any], letter: str) -> Any:
+        """Return what an operator makes of numbers, held as a letter says."""
         if f is None:
             raise UnsupportedError(f"operator {f} in machine code")
         if all(isinstance(a, Known) for a in args):
@@ -419,7 +420,8 @@ class Scalars(Integers, Comparisons):
             return self.plain(letter, self._written(f, numbers, letter, depth=0))
         return self.plain(letter, getattr(self.b, method)(*values, flags=self.flags))
 
-    def _called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
+    def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
+        """Return what a function that is known makes of numbers, held as a letter says."""
         if not isinstance(f, Known) or depth > MOST_DEPTH:
             raise UnsupportedError("a call in machine code")
         f = f.x

@@ -10,7 +10,7 @@ llvmlite = pytest.importorskip("llvmlite")
 from autodiff.compiler.kernels.machine_code import Module  # noqa: E402 # it needs llvmlite
 from autodiff.structured.native.llvm.given import Given  # noqa: E402
 
-FLOAT, INT = np.dtype(np.float64), np.dtype(np.int64)
+FLOAT = np.dtype(np.float64)
 SOURCES = {
     "integers": """
 def kernel(x, n, y):

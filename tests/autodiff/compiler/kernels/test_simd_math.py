@@ -8,20 +8,26 @@ from autodiff.compiler.kernels.simd_math import loop_of
 from autodiff.compiler.recording.ir import Ref, Step
 
 
+def compare(f, compiled, x, calls, rtol, scale=1.0, signs=True):
+    """Compare the results of the last of some calls with NumPy's, and their signs."""
+    with np.errstate(all="ignore"):
+        expected = f(scale * x)
+        for _ in range(calls):
+            found = compiled(scale * x)
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_allclose(a, b, rtol=rtol, atol=0.0)
+        known = ~np.isnan(b)
+        if signs:
+            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
+
+
 def test_exponentials_of_machine_code():
     pytest.importorskip("llvmlite")
     special = [0.0, -0.0, np.inf, -np.inf, np.nan, 708.5, 709.75, 710.0, -700.0, -750.0, 1e-300]
     x = np.concatenate([np.linspace(-40.0, 40.0, 60_000), np.linspace(-1.0, 1.0, 9_000), special])
     f = lambda x: (np.exp(x) + 0.0 * x, np.tanh(x), np.tanh(-x) * 2.0)  # noqa: E731
     compiled = compile(f)
-    with np.errstate(all="ignore"):
-        expected = f(x)
-        for _ in range(8):
-            found = compiled(x)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=2e-15, atol=0.0)
-            known = ~np.isnan(b)
-            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
+    compare(f, compiled, x, 8, 2e-15)
 
 
 @pytest.mark.parametrize("size", [40, 60_000])
@@ -37,14 +43,7 @@ def test_sines_of_machine_code(size):
 
     compiled = compile(f, backend="native" if size < 1000 else "auto")
     for scale in (1.0, 1e13, -3.0, 1.0):
-        with np.errstate(all="ignore"):
-            expected = f(scale * x)
-            for _ in range(6):
-                found = compiled(scale * x)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-15, atol=0.0)
-            known = ~np.isnan(b)
-            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
+        compare(f, compiled, x, 6, 1e-15, scale)
     assert compiled.variants == 1
     assert size > 1000 or "far" in compiled.source
 
@@ -59,12 +58,7 @@ def test_logarithms_of_machine_code(size):
     f = lambda x: (np.log(x) + 0.0, np.log(x + 1.0) * 2.0, np.log(x * x) - 0.0, -np.log(1.0 / x))  # noqa: E731
     compiled = compile(f, backend="native" if size < 1000 else "auto")
     for scale in (1.0, 3.0, 1.0):
-        with np.errstate(all="ignore"):
-            expected = f(scale * x)
-            for _ in range(6):
-                found = compiled(scale * x)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=4e-16, atol=0.0)
+        compare(f, compiled, x, 6, 4e-16, scale, signs=False)
     assert size > 1000 or "log(" in compiled.source.replace("math.log(", "")
 
 
@@ -77,14 +71,7 @@ def test_logarithms_and_exponentials_beside_one(size):
     f = lambda x: (np.log1p(x) * 2.0, np.expm1(x) * 1.0, np.log1p(x * x) + 0.0, -np.expm1(-x))  # noqa: E731
     compiled = compile(f, backend="native" if size < 1000 else "auto")
     for scale in (1.0, 0.3, 1.0):
-        with np.errstate(all="ignore"):
-            expected = f(scale * x)
-            for _ in range(6):
-                found = compiled(scale * x)
-        for a, b in zip(found, expected, strict=True):
-            np.testing.assert_allclose(a, b, rtol=1e-15, atol=0.0)
-            known = ~np.isnan(b)
-            np.testing.assert_array_equal(np.signbit(a[known]), np.signbit(b[known]))
+        compare(f, compiled, x, 6, 1e-15, scale)
     assert size > 1000 or "log1p(" in compiled.source.replace("math.log1p(", "")
 
 
