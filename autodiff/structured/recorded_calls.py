@@ -212,6 +212,7 @@ def as_one_step(
         is_inner = tape is not recording and type(a) in TRACERS and a._tape is tape
         return a._value if is_inner else a
 
+    recording.late.append(program.use_machine_code)
     given = tuple(map(without_level, leaves))
     *outs, run = recording.call(Forward(program, g, body, form, leaves), given, {})
     return recorded(RecordedRun(recording, program, outs, run, given, leaves), g, leaves, tape)

@@ -25,6 +25,7 @@ from autodiff.structured.runtime_calls import (
     SteppedAsideError,
     UnequalError,
     is_finite,
+    ones_of,
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.whole_lists import (
@@ -289,6 +290,8 @@ class Structured:
         """Find which arrays are broadcast before machine code is made, which takes long."""
         if self.is_unknown:
             spent, self.is_unknown = self.spent, False
+            names = [slot.name for slot in self.program.parameters]
+            self._learn_ones(ones_of(names, [args[i] for i in self.positions]))
             self.with_broadcasting(args)
             self.spent = spent
 
@@ -449,12 +452,23 @@ class Structured:
                     self.with_numpy_floats()
 
     def is_machine_code(self, args: tuple) -> bool:
-        """Whether all loops are machine code, which is made now if need be."""
+        """Whether all loops are machine code, or can be."""
         if self.native is None and self.why is None:
             self._find_broadcasts(args)
             self._make_native()
-            self.spent = max(self.spent, Settings.native)  # so it is used from now on
         return self.native is not None and not self.native.why
+
+    def use_machine_code(self) -> None:
+        """Have calls made by machine code from now on, which is compiled at once.
+
+        A first call and its sweep, by the source, have told what there is to know by then: which
+        slopes are infinite, say.
+        """
+        self.spent = max(self.spent, Settings.native)
+        if self.native is None and self.why is None:
+            self._make_native()
+        if self.native is not None:
+            self.native.compiled()
 
     def is_current(self, state: tuple) -> bool:
         """Whether the code that has left a state has not been written anew since."""

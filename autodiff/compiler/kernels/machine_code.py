@@ -24,7 +24,7 @@ from autodiff.compiler.kernels.linalg import linalg_runtime
 from autodiff.functions import known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm import python_calls
-from autodiff.structured.native.llvm.code import F64, I1, I32, I64, PTR, Code, has_fused
+from autodiff.structured.native.llvm.code import F64, I1, I32, I64, PTR, Code, Unit, has_fused
 from autodiff.structured.native.llvm.given import Given
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.numbers.scalars import BINARY, UNARY, Scalars
@@ -65,7 +65,7 @@ class Module:
     """
 
     def __init__(self, tables: dict[str, np.ndarray]) -> None:
-        self.module = ir.Module("kernel")
+        self.module = Unit("kernel")
         self.tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
         self._functions: dict[str, _Function] = {}
 

@@ -42,7 +42,7 @@ from autodiff.structured.native.values import (
     has_tag,
     letter_of,
 )
-from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
+from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError, ones_of
 from chainrules_core.interpreter.places import MADE_HERE
 
 _WHY = {
@@ -232,7 +232,7 @@ class Loop:
     def _first(self, push: Callable, *args: Any) -> tuple:
         """Compile the loop at its first call, unless it has to be written anew for these arrays."""
         forward, backward = self._parts
-        ones = _ones_of(forward.given, args)
+        ones = ones_of(forward.given, args)
         if self._is_new(ones):
             raise UnequalError(ones)
         try:
@@ -315,15 +315,8 @@ def _given(
 def _failed(status: int, names: list[str], args: tuple) -> None:
     """Raise an error that says why machine code has left."""
     if status == SHAPES_DIFFER:
-        raise UnequalError(_ones_of(names, args))
+        raise UnequalError(ones_of(names, args))
     raise SteppedAsideError(_WHY[status])
-
-
-def _ones_of(names: list[str], args: tuple[Any, ...]) -> dict[str, set[int]]:
-    """Return the axes of arrays, and so of their shadows, that have one element."""
-    arrays = {name: x for name, x in zip(names, args, strict=True) if type(x) is np.ndarray}
-    axes = {name: {k for k, n in enumerate(x.shape) if n == 1} for name, x in arrays.items()}
-    return {f"{name}_b": own for name, own in axes.items()} | axes
 
 
 class _Results:

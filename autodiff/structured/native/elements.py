@@ -23,6 +23,7 @@ from autodiff.structured.native.llvm.code import (
     Code,
     element_of,
 )
+from autodiff.structured.native.loop_functions import in_function
 from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
 
@@ -206,6 +207,10 @@ class Elements:
         """
         if not isinstance(x, Number):
             self.check_fits(x.shape, target.shape)
+        in_function(self.code, self._write, target, x, f)
+
+    def _write(self, target: Array, x: Any, f: Any) -> None:
+        """Write into an array that `x` is known to fit."""
         sources = leaves(x)
         arrays = [target, *sources]
 

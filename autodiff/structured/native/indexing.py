@@ -88,31 +88,41 @@ class Indexing:
             return self.place(code.whole(one_at), n), one, one
         if not isinstance(step, ir.Constant) or step.constant == 0:
             raise UnsupportedError("a step that is not known")
-        down = step.constant < 0
-        low = code.whole(-1) if down else zero
-        high = b.sub(n, one) if down else n
-
-        def inside(x: Any, otherwise: Any) -> Any:
-            if x is None:
-                return otherwise
-            if isinstance(x, ir.Constant) and x.constant >= 0:
-                made: Any = x
-                return b.select(code.less(high, made), high, made)
-            wrapped = b.select(code.less(x, zero), b.add(x, n), x)
-            made = b.select(code.less(wrapped, low), low, wrapped)
-            return b.select(code.less(high, made), high, made)
-
-        first, last = (high, low) if down else (low, high)
-        start, stop = inside(part.start, first), inside(part.stop, last)
-        if step.constant == 1:
-            length = b.sub(stop, start)
-        else:
+        start, stop = self._ends(part, n, step.constant < 0)
+        length = b.sub(start, stop) if step.constant < 0 else b.sub(stop, start)
+        if abs(step.constant) != 1:
             size = code.whole(abs(step.constant))
-            span = b.sub(start, stop) if down else b.sub(stop, start)
-            length = b.sdiv(b.add(span, b.sub(size, one)), size)
-        empty = b.icmp_signed("<=", length, zero)
-        empty = b.or_(empty, code.less(b.sub(start, stop) if down else b.sub(stop, start), one))
-        return start, b.select(empty, zero, length), step
+            length = b.sdiv(b.add(length, b.sub(size, one)), size)
+        return start, b.select(code.less(length, zero), zero, length), step
+
+    def _ends(self, part: slice, n: Any, down: bool) -> tuple[Any, Any]:
+        """Return where a slice begins and ends, each as far as it has to be moved into the axis.
+
+        One that begins behind the axis, or ends before it, is seen to be empty as it is.
+        """
+        code, b = self.code, self.code.b
+        zero, last = code.whole(0), b.sub(n, code.whole(1)) if down else n
+
+        def wrapped(x: Any) -> Any:
+            if isinstance(x, ir.Constant):
+                return x if x.constant >= 0 else b.add(n, x)
+            return b.select(code.less(x, zero), b.add(x, n), x)
+
+        def at_least(x: Any, low: int) -> Any:
+            if isinstance(x, ir.Constant) and x.constant >= low:
+                return x
+            return b.select(code.less(x, code.whole(low)), code.whole(low), x)
+
+        def at_most(x: Any) -> Any:
+            return b.select(code.less(last, x), last, x)
+
+        if down:
+            start = last if part.start is None else at_most(wrapped(part.start))
+            stop = code.whole(-1) if part.stop is None else at_least(wrapped(part.stop), -1)
+        else:
+            start = zero if part.start is None else at_least(wrapped(part.start), 0)
+            stop = n if part.stop is None else at_most(wrapped(part.stop))
+        return start, stop
 
     def diagonal(self, a: Array) -> Array:
         """Return a view of the diagonal of a matrix."""

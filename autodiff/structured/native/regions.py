@@ -10,13 +10,12 @@ from collections.abc import Callable, Container, Iterator
 from typing import Any
 
 import numpy as np
-from llvmlite import ir
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, leave
 from autodiff.structured.native.containers import given_lists
-from autodiff.structured.native.llvm.code import EXCEPTIONS, Code
+from autodiff.structured.native.llvm.code import EXCEPTIONS, Code, Unit
 from autodiff.structured.native.llvm.given import is_readable
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
@@ -28,6 +27,9 @@ from chainrules_core.interpreter.parsing import tree_of
 
 _MOST_INSTRUCTIONS = 12_000
 """What LLVM compiles in about two seconds; longer functions take it more for each instruction."""
+_SHORT = 2000
+"""Up to so many instructions, loops over elements are no functions of their own in the end: a call
+takes some nanoseconds."""
 _OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 
 
@@ -66,7 +68,7 @@ class Native:
         for n, v in enumerate(emitter.outputs):
             self.names.seed(n, v.kind)
         self.scope = {**SCOPE, **emitter.constants.scope}
-        self.module = ir.Module("structured")
+        self.module = Unit("structured")
         define_functions(self.module)
         self.parts: list[tuple[list, Part, Part]] = []
         self.why: dict[For | While, str] = {}
@@ -91,13 +93,16 @@ class Native:
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
-            self.scope[f"{forward.name}_loop"] = Loop(self._compiled, forward, backward, is_new)
+            self.scope[f"{forward.name}_loop"] = Loop(self.compiled, forward, backward, is_new)
         self.source = self._source()
 
-    def _compiled(self) -> Compiled:
+    def compiled(self) -> Compiled:
         """Return the functions as machine code, which is made once for all threads."""
         with self._compiling:
             if self._machine is None:
+                is_short = self.module.instructions() <= _SHORT
+                for loop in self.module.loops.values():
+                    loop.function.attributes.add("alwaysinline" if is_short else "noinline")
                 self._machine = Compiled(self.module)
             return self._machine
 
@@ -181,9 +186,7 @@ class Native:
             backward = self._part(f"{name}_backward", lines, first, lists)
         except UnsupportedError as error:
             for direction in ("forward", "backward"):
-                made = self.module.globals.pop(f"{name}_{direction}", None)
-                if made is not None:
-                    self.module.scope._useset.discard(f"{name}_{direction}")
+                self.module.drop(f"{name}_{direction}")
             return str(error)
         self.count += _loops_in(nodes)
         self.loops.update(_outermost(nodes))

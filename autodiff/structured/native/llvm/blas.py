@@ -13,7 +13,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code, constant
+from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code, Unit, constant
 
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
@@ -27,7 +27,7 @@ MOST = 2**31
 """BLAS takes fewer elements along an axis."""
 
 
-def addresses(module: ir.Module) -> dict[str, int]:
+def addresses(module: Unit) -> dict[str, int]:
     """Return where the functions of BLAS and LAPACK are that a module calls."""
     found: dict[str, Any] = {}
     for library, functions in _FUNCTIONS.items():
@@ -113,7 +113,7 @@ def _by_lapack(code: Code, name: str, n: Any, args: Callable, letter: str = "d")
     code.exit_if(code.b.not_(done))
 
 
-def _multiply(module: ir.Module, letter: str, by_vector: bool) -> Any:
+def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
     """Return the function that multiplies an (m, k) matrix with a (k, n) matrix or a vector."""
     name = f"structured_{letter}{'gemv' if by_vector else 'gemm'}"
     if name in module.globals:

@@ -152,12 +152,35 @@ class Builder(ir.IRBuilder):
         return self._by_parts("fneg", arg, flags=flags)
 
 
+class Unit(ir.Module):
+    """Functions that are compiled together.
+
+    Attributes
+    ----------
+    loops : dict
+        Those that are loops over elements, by what they do: see `loop_functions`.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.loops: dict[Any, Any] = {}
+
+    def drop(self, name: str) -> None:
+        """Drop a function, if there is one of the name."""
+        if self.globals.pop(name, None) is not None:
+            self.scope._useset.discard(name)
+
+    def instructions(self) -> int:
+        """Return how many instructions there are."""
+        return sum(len(block.instructions) for f in self.functions for block in f.blocks)
+
+
 class Code:
     """Writes the instructions of one function.
 
     Parameters
     ----------
-    module : llvmlite.ir.Module
+    module : Unit
         Where the function belongs.
     name : str
         Its name.
@@ -167,7 +190,7 @@ class Code:
         Of what it returns.
     """
 
-    def __init__(self, module: ir.Module, name: str, types: list, result: Any = I32) -> None:
+    def __init__(self, module: Unit, name: str, types: list, result: Any = I32) -> None:
         self.module = module
         self.function = ir.Function(module, ir.FunctionType(result, types), name)
         entry = self.function.append_basic_block("entry")
@@ -187,6 +210,20 @@ class Code:
     def begin(self) -> None:
         """Go on from the variables to what was written first."""
         self.head.branch(self._first)
+
+    @contextmanager
+    def another(self, name: str, types: list) -> Any:
+        """Write another function; it gives that."""
+        own = dict(vars(self))
+        Code.__init__(self, self.module, name, types)
+        try:
+            yield self.function
+            self.finish()
+        except BaseException:
+            self.module.drop(name)
+            raise
+        finally:
+            vars(self).update(own)
 
     # -- numbers -----------------------------------------------------------------------------------
 
@@ -238,6 +275,14 @@ class Code:
         following = self.function.append_basic_block()
         branch = self.b.cbranch(test, self.exits[status], following)
         branch.set_weights([1, 9999])
+        self.b.position_at_end(following)
+
+    def leave_with(self, status: Any) -> None:
+        """Leave the function with a status, unless that is success."""
+        left, following = (self.function.append_basic_block() for _ in range(2))
+        failed = self.b.icmp_signed("!=", status, ir.Constant(I32, 0))
+        self.b.cbranch(failed, left, following).set_weights([1, 9999])
+        ir.IRBuilder(left).ret(status)
         self.b.position_at_end(following)
 
     @contextmanager
@@ -347,7 +392,7 @@ class Code:
         return b.fptrunc(x, F32) if letter == "s" else x
 
 
-def text_of(module: ir.Module) -> str:
+def text_of(module: Unit) -> str:
     """Return a module as LLVM reads it, with the marks of loops as it wants them."""
     text = str(module)
     found = re.search(r'(!\d+) = !{ !"accesses" }', text)

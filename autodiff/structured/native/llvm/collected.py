@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.blas import LEAST, MOST, Caller, char, is_along
-from autodiff.structured.native.llvm.code import I32, I64, PTR, TYPES, Code
+from autodiff.structured.native.llvm.code import I32, I64, PTR, TYPES, Code, Unit
 
 _MOST_TOGETHER = 32  # products that are computed at once
 _WIDEST = 4  # how many times larger than a part the rectangle around all parts may be
@@ -75,7 +75,7 @@ def _call(code: Code, function: Any, args: list) -> None:
     code.exit_if(code.b.icmp_signed("!=", status, ir.Constant(I32, 0)))
 
 
-def _append(module: ir.Module, axis: int | None) -> Any:
+def _append(module: Unit, axis: int | None) -> Any:
     name = f"structured_collect_{axis}"
     if name in module.globals:
         return module.globals[name]
@@ -167,7 +167,7 @@ def _target(code: Code, words: Any, count: Any) -> Any:
                    code.b.mul(count, code.whole(8 * _WORDS_OF_TARGET)))  # fmt: skip
 
 
-def _add_all(module: ir.Module, axis: int | None) -> Any:
+def _add_all(module: Unit, axis: int | None) -> Any:
     name = f"structured_add_{axis}"
     if name in module.globals:
         return module.globals[name]

@@ -8,10 +8,9 @@ from collections.abc import Callable
 from typing import Any
 
 import llvmlite.binding as llvm
-from llvmlite import ir
 
 from autodiff.structured.native.llvm import blas, memory, python_calls, special
-from autodiff.structured.native.llvm.code import text_of
+from autodiff.structured.native.llvm.code import Unit, text_of
 
 _lock = threading.Lock()
 _ready: list[Any] = []  # the machine that code is written for, once it is known
@@ -22,7 +21,7 @@ class Compiled:
 
     Parameters
     ----------
-    module : llvmlite.ir.Module
+    module : Unit
         The functions.
     in_turns : bool, optional
         Whether loops do several turns at once, as it pays where they add up long arrays.
@@ -33,7 +32,7 @@ class Compiled:
         Whether they call functions of `scipy.special`.
     """
 
-    def __init__(self, module: ir.Module, in_turns: bool = False) -> None:
+    def __init__(self, module: Unit, in_turns: bool = False) -> None:
         with _lock:
             machine = _machine()
             found = special.addresses(module)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import I1, I64, PTR, Code
+from autodiff.structured.native.llvm.code import I1, I64, PTR, Code, Unit
 
 WORDS, USED, ROOM = 0, 1, 2  # the stack
 SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size
@@ -139,13 +139,14 @@ def array_at(dtype: Any, address: int, shape: tuple, strides: tuple, owner: tupl
     return np.asarray(_Place(interface, owner))
 
 
-def define_functions(module: ir.Module) -> None:
-    """Write the functions that make room: they return an address, 0 if there is no memory."""
+def define_functions(module: Unit) -> None:
+    """Write the functions that make room, which are called for it: code is short without them."""
     _define_room(module)
     _define_more(module)
+    _define_array(module)
 
 
-def _define_room(module: ir.Module) -> None:
+def _define_room(module: Unit) -> None:
     """``structured_room(state, n)``: room for n more words on the stack; 0 if there is none."""
     code = _function(module, "structured_room", I1, [PTR, I64])
     state, n = code.function.args
@@ -162,10 +163,10 @@ def _define_room(module: ir.Module) -> None:
         code.set_word(state, ROOM, room)
         code.set_word(state, _GROWN, code.whole(1))
     code.b.ret(is_there)
-    code.head.branch(code._first)
+    code.begin()
 
 
-def _define_more(module: ir.Module) -> None:
+def _define_more(module: Unit) -> None:
     """``structured_more(state, store, bytes)``: the address of so many bytes in a new piece."""
     code = _function(module, "structured_more", PTR, [PTR, PTR, I64])
     state, store, n = code.function.args
@@ -187,37 +188,35 @@ def _define_more(module: ir.Module) -> None:
         code.set_word(state, _GROWN, code.whole(1))
     found = code.b.select(is_there, code.at(piece, code.whole(_HEAD)), ir.Constant(PTR, None))
     code.b.ret(found)
-    code.head.branch(code._first)
+    code.begin()
 
 
-def _function(module: ir.Module, name: str, result: Any, types: list) -> Code:
-    code = Code.__new__(Code)
-    code.module = module
-    code.function = ir.Function(module, ir.FunctionType(result, types), name)
-    code.head = ir.IRBuilder(code.function.append_basic_block("entry"))
-    code.b = ir.IRBuilder(code.function.append_basic_block("body"))
-    code._first = code.b.block
-    code.exits, code.behind = {}, []
+def _define_array(module: Unit) -> None:
+    """``structured_array(state, store, bytes)``: so many bytes of a store; 0 if there are none."""
+    code = _function(module, "structured_array", PTR, [PTR, PTR, I64])
+    state, store, size = code.function.args
+    b = code.b
+    rounded = b.and_(b.add(size, code.whole(63)), code.whole(-64))
+    used = code.word(store, 1)
+    after = b.add(used, rounded)
+    with code.branch(b.icmp_signed("<=", after, code.word(store, 2))):
+        code.set_word(store, 1, after)
+        b.ret(code.at(code.word(store, 0, PTR), used))
+    b.ret(code.call("structured_more", PTR, [state, store, rounded]))
+    code.begin()
+
+
+def _function(module: Unit, name: str, result: Any, types: list) -> Code:
+    code = Code(module, name, types, result)
+    code.function.attributes.add("noinline")
     return code
 
 
 def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
     """Return the address of so many bytes in a store."""
-    b = code.b
     place = code.at(state, code.whole(8 * store))
-    rounded = b.and_(b.add(size, code.whole(63)), code.whole(-64))
-    used = code.word(place, 1)
-    after = b.add(used, rounded)
-    fits = code.b.icmp_signed("<=", after, code.word(place, 2))
-    found = code.variable(PTR)
-    with code.branches(fits) as (then, otherwise):
-        with then:
-            b.store(code.at(code.word(place, 0, PTR), used), found)
-            code.set_word(place, 1, after)
-        with otherwise:
-            b.store(code.call("structured_more", PTR, [state, place, rounded]), found)
-    address = b.load(found, typ=PTR)
-    code.exit_if(b.icmp_unsigned("==", b.ptrtoint(address, I64), code.whole(0)))
+    address = code.call("structured_array", PTR, [state, place, size])
+    code.exit_if(code.b.icmp_unsigned("==", address, ir.Constant(PTR, None)))
     return address
 
 

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import F64, I32, I64, PTR, Code
+from autodiff.structured.native.llvm.code import F64, I32, I64, PTR, Code, Unit
 from autodiff.structured.native.llvm.given import (
     CLASS,
     DATA,
@@ -41,14 +41,12 @@ FUNCTIONS: dict[str, Any] = {
 """Python's functions, under the names that machine code calls."""
 
 
-def define(
-    module: ir.Module, name: str, inner: Any, given: list[Given | None], is_long: bool
-) -> None:
+def define(module: Unit, name: str, inner: Any, given: list[Given | None], is_long: bool) -> None:
     """Write a function that Python calls.
 
     Parameters
     ----------
-    module : llvmlite.ir.Module
+    module : Unit
         Where the function belongs.
     name : str
         Its name.
@@ -65,7 +63,7 @@ def define(
 class _Entry(Code):
     """Writes what takes the objects of one function apart."""
 
-    def __init__(self, module: ir.Module, name: str, is_long: bool) -> None:
+    def __init__(self, module: Unit, name: str, is_long: bool) -> None:
         super().__init__(module, name, [PTR, PTR, I64], PTR)
         self._is_long = is_long
         self._unfit = self.function.append_basic_block("unfit")

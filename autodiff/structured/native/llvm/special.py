@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.native.llvm.blas import addresses_of, name_of
-from autodiff.structured.native.llvm.code import I32, TYPES, Code, exceptions
+from autodiff.structured.native.llvm.code import I32, TYPES, Code, Unit, exceptions
 
 NAMES = frozenset({
     "gamma", "gammaln", "loggamma", "psi", "rgamma", "beta", "betaln", "binom", "poch", "erfinv",
@@ -68,7 +68,7 @@ def called(code: Code, name: str, values: list[Any]) -> Any:
     return made
 
 
-def addresses(module: ir.Module) -> dict[str, int]:
+def addresses(module: Unit) -> dict[str, int]:
     """Return where the functions are that a module calls."""
     wanted = [x for x in module.globals if x.startswith(_PREFIX)]
     parts = {x: x.removeprefix(_PREFIX).split("_", 1) for x in wanted}

@@ -22,7 +22,7 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, kind_of, kind_of_result
 from autodiff.structured.native.elementwise import Elementwise
-from autodiff.structured.native.llvm.code import I32, PTR, TYPES, Code, exceptions
+from autodiff.structured.native.llvm.code import I32, PTR, TYPES, Code, Unit, exceptions
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
 from autodiff.structured.native.numbers.scalars import Scalars
@@ -57,7 +57,7 @@ class Machine:
         self, f: Callable, given: list[Any], is_vector: bool = False, literals: tuple = ()
     ) -> None:
         self.literals = literals  # the last arguments
-        module = ir.Module("test")
+        module = Unit("test")
         define_functions(module)
         self.code = Code(module, "f", [PTR, PTR])
         flags = [ir.Constant(I32, exceptions())]
