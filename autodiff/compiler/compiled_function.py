@@ -442,7 +442,9 @@ class _Writing:
         self.loops = loops
         self.may_use_machine_code = backend != "python" and array_kernels.is_installed()
         self._copied: set[int] = set()
-        self._whole: Any = None  # the program before its chains are put together
+        self._whole: Any = (
+            None  # the program before it is cut into tiles, and chains are put together
+        )
         self._has_chains = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
@@ -453,9 +455,9 @@ class _Writing:
             program.steps.clear()  # a long one takes much memory
         program = self._whole = without_copies(shorter)
         if not program.exact:
-            whole = without_copies(with_shared_factors(gathered(program)))
-            self._whole = in_tiles(whole, self.may_use_machine_code)
-            program = in_blocks(self._whole, self.may_use_machine_code)
+            self._whole = without_copies(with_shared_factors(gathered(program)))
+            tiled = in_tiles(self._whole, self.may_use_machine_code)
+            program = in_blocks(tiled, self.may_use_machine_code)
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         run, filename, source = self.emitted(program)

@@ -3,9 +3,10 @@
 To compile takes tenths of a second, which calls of a microsecond hardly bring back. Programs of
 many steps that repeat gain so much that theirs is made after a few calls, or when they have run for
 a twentieth of the time that it will take; others have to have run for half of it. Where NumPy may
-well be as fast (its exponentials on large arrays, say), both take turns for some calls, and the
-faster one stays. So do a program on large arrays and the function as it is written, whose overhead
-is small there, and a program that has all turns of loops with one that runs them as machine code.
+well be as fast (its exponentials on large arrays, or a program in tiles), both take turns for some
+calls, and the faster one stays. So do a program on large arrays and the function as it is written,
+whose overhead is small there, and a program that has all turns of loops with one that runs them as
+machine code.
 """
 
 from __future__ import annotations
