@@ -37,7 +37,6 @@ from autodiff.structured.whole_lists import (
 from autodiff.structured.writing.activity import (
     check_conversions,
     check_itself,
-    compares,
     is_active,
     mark_active,
     remove_unread,
@@ -162,11 +161,9 @@ class Structured:
         }
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        self.without_ways: set[int] = set()
-        self.hides_decisions = False
-        if compares(program) and not self.has_checkpoints:
-            found, self.hides_decisions = without_ways(program, variables, emitter.outputs)
-            self.without_ways = {self.positions[i] for i in found}
+        found, lacks_one = without_ways(program, variables, emitter.outputs)
+        self.without_ways = {self.positions[i] for i in found}
+        self.hides_decisions = lacks_one and not self.has_checkpoints
         if program.itself is not None and self.hides_decisions:  # the turns of a search are calls
             raise UnsupportedError("a function that calls itself, and may be a search")
         self.same = list(map(self._same_as_argument, emitter.outputs))

@@ -328,7 +328,7 @@ def without_ways(
     found: set[int] = set()
     lacks_one = False
     try:
-        for i in variables:
+        for i in variables if compares(program) else ():
             _unmark(program)
             mark_active(program, {i})
             ways = [*map(is_active, outputs), *[s.memory.root().is_active for s in written]]  # type: ignore[union-attr]

@@ -1,4 +1,4 @@
-"""Arrays that traced functions keep outside, and attributes of classes and modules that they set."""
+"""Arrays that traced functions keep outside; attributes of classes and modules that they set."""
 
 from __future__ import annotations
 
@@ -55,9 +55,7 @@ def test_changes_of_a_kept_array_are_seen(
             x = X * (1.0 + 0.1 * n)
             at = {"table": mine["table"].copy()} if mine else {}
             step = 1e-6 * np.eye(3)
-            slopes = [
-                (f(dict_of_copies(at), x + h) - f(dict_of_copies(at), x - h)) / 2e-6 for h in step
-            ]
+            slopes = [(f(_copies(at), x + h) - f(_copies(at), x - h)) / 2e-6 for h in step]
             value, gradient = found(x)
             assert value == pytest.approx(f(mine, x), rel=1e-12)
             np.testing.assert_allclose(gradient, slopes, rtol=1e-6)
