@@ -318,6 +318,7 @@ class Inputs:
             return x
         made = copy.copy(x)
         self._plain.append((made, held))
+        self._containers.append((name, x, held, made, held))
         return made
 
 

@@ -117,3 +117,16 @@ def test_an_object_is_the_one_that_was_given_in_a_derivative_inside() -> None:
     x = np.array([0.5, -1.5])
     assert autodiff.value_and_gradient(slope, x, one)[0] == pytest.approx(-3.0)
     assert autodiff.value_and_gradient(slope, x, other)[0] == pytest.approx(-5.0)
+
+
+_CHOSEN = {1, 2}
+
+
+def test_a_set_is_the_one_that_was_given() -> None:
+    def f(x: Any, chosen: set) -> Any:
+        return np.sum(x) * (3.0 if chosen is _CHOSEN else 5.0) * len(chosen)
+
+    x = np.array([0.5, 1.5])
+    compiled = autodiff.compile(f, backend="python")
+    for chosen in (_CHOSEN, {1, 2}, _CHOSEN, {1}):
+        assert compiled(x, chosen) == f(x, chosen)
