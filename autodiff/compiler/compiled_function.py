@@ -34,7 +34,8 @@ from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
 from autodiff.compiler.recording.recorder import MOST, Recording
-from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
+from autodiff.compiler.recording.results import Outputs
+from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Patience
 from autodiff.compiler.tiering.promotion import Candidate, contest, settle, take, watch
@@ -44,6 +45,7 @@ from autodiff.compiler.tiling.tiling import in_tiles
 from autodiff.dispatch.arguments import innermost
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
+from autodiff.mutation import written_arguments
 from autodiff.trace.pytree import leaves_of, parts_of
 from autodiff.trace.trace_stack import recording as at_level
 from chainrules_core.define.partial import ARITHMETIC
@@ -582,12 +584,17 @@ def _one_recording(
     traced = [inputs.traced(a, name) for name, a in given]
     tape.generators = inputs.generators
     named = dict(zip(kwargs, traced[len(args) :], strict=True))
+    watched = written_arguments.watch(inputs.containers())
     try:
         with at_level(tape):
             y = intercept(f)(*traced[: len(args)], **named)
-        outputs = Outputs(tape, y)
+        outputs = Outputs(tape, y, inputs)
     finally:
+        written_arguments.end_watch(watched)
+        has_changed = inputs.undo()
         tape.close()
+    if has_changed:
+        raise NotRecordedError("changes an argument that holds neither floats nor arrays")
     if tape.spoilt:
         raise NotRecordedError(tape.spoilt)
     if tape.has_changed():

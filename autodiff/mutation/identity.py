@@ -1,4 +1,7 @@
-"""Identity of recorded values: ``t is True``, ``case True`` and ``id(t)``.
+"""Identity: ``a is b`` of arguments; ``t is True``, ``case True`` and ``id(t)`` of recorded values.
+
+A function gets copies of the lists, dicts and objects that it is given. They answer ``is`` as the
+originals do: so do ``==``, ``in`` and keys, where a class leaves these to identity.
 
 A recording traces truth values, so that a comparison is a step of the program. Identity tests would
 see the tracer. So the value is read first, as a branch does: the recording guards it, and Python
@@ -8,24 +11,72 @@ traced, and these functions do nothing.
 
 from __future__ import annotations
 
+import collections
 import operator
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 import numpy as np
 
 from autodiff.mutation.shared_arguments import itself
+from autodiff.mutation.written_arguments import is_given, original, watching
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import Tracer, bare, is_tracer
+from chainrules_core.tangents.fields import in_class
 
 
 def same(a: Any, b: Any, /) -> bool:
-    """Return ``a is b``; arguments that are one array are one object."""
+    """Return ``a is b``; arguments that are one array, list or object are one object."""
     if type(a) is Tracer or type(b) is Tracer:
         return a is b or _same(a, b)
-    return a is b
+    return a is b or (bool(watching) and _are_given_as_one(a, b))
+
+
+def _are_given_as_one(a: Any, b: Any) -> bool:
+    """Whether two objects, of which some may be copies, are one for the user."""
+    if a is None or b is None:
+        return False
+    if is_given(a) is not is_given(b):
+        _spoil("is")  # which objects are arguments is compared at each call, not what is outside
+    return original(a) is original(b)
+
+
+def is_by_identity(x: Any) -> bool:
+    """Whether ``==`` and the hash of an object are those that its identity gives."""
+    kind = type(x)
+    return (
+        in_class(kind, "__eq__") is object.__eq__ and in_class(kind, "__hash__") is object.__hash__
+    )
+
+
+_HOLD: tuple[type[Collection], ...] = (
+    list,
+    tuple,
+    dict,
+    set,
+    frozenset,
+    collections.deque,
+    *map(type, ({}.keys(), {}.values())),
+)
+
+
+def holds(container: Any, x: Any) -> bool:
+    """Return ``x in container`` for an object that is compared by identity."""
+    if isinstance(container, _HOLD):
+        return any(same(held, x) for held in list(container))
+    return x in container
+
+
+def as_key(x: Any, container: Any) -> Any:
+    """Return what an object is for the user in a dict or other container; itself if it is not."""
+    if not (isinstance(container, _HOLD) and is_by_identity(x)):
+        return x
+    is_known = original(x) is not x or program_tape() is None
+    if is_known and not isinstance(container, (list, tuple)) and x in container:
+        return x
+    return next((held for held in list(container) if same(held, x)), x)
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -98,7 +149,7 @@ def _looking_at(g: Callable, look: Callable) -> Callable:
 REPLACED: dict[Any, Callable] = {
     operator.is_: same,
     operator.is_not: different,
-    id: _looking_at(id, lambda x: id(itself(x))),
+    id: _looking_at(id, lambda x: id(original(itself(x)))),
     sys.getsizeof: _looking_at(sys.getsizeof, lambda x, *default: sys.getsizeof(bare(x), *default)),
     sys.getrefcount: _looking_at(sys.getrefcount, sys.getrefcount),
 }

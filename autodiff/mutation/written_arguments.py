@@ -7,6 +7,8 @@ global. Nor is a write into the original seen in the copy. Both are errors.
 
 from __future__ import annotations
 
+import array
+import collections
 import operator
 import types
 from collections.abc import Callable, Iterator
@@ -27,33 +29,61 @@ from chainrules_core.rules import name_of
 _MOST_VISITED = 20_000
 
 
-watching: list[dict[int, bool]] = []
-"""For each run with containers as arguments: their identities, and whether one was stored into."""
+class Watch:
+    """The containers and objects that a run has as arguments, of which the function gets copies.
 
-
-def watch(containers: list[tuple]) -> dict[int, bool] | None:
-    """Begin to note what the function stores into the originals of its arguments.
-
-    It may store the very object that is there, of which nothing shows afterwards.
+    Attributes
+    ----------
+    stored : dict of int to bool
+        The identities of the originals, and whether the function has stored into one: it may store
+        the very object that is there, of which nothing shows afterwards.
+    originals : dict of int to tuple
+        The identity of each copy → what it is a copy of, and the copy.
     """
+
+    __slots__ = ("originals", "stored")
+
+    def __init__(self, containers: list[tuple]) -> None:
+        self.stored = {id(x): False for x, *_ in containers}
+        self.originals = {id(copy): (x, copy) for x, _, copy, _ in containers}
+
+
+watching: list[Watch] = []
+"""The runs with containers as arguments, the innermost last."""
+
+
+def watch(containers: list[tuple]) -> Watch | None:
+    """Begin to note what the function stores into the originals of its arguments."""
     if not containers:
         return None
-    stored = {id(x): False for x, *_ in containers}
-    watching.append(stored)
-    return stored
+    made = Watch(containers)
+    watching.append(made)
+    return made
 
 
-def end_watch(stored: dict[int, bool] | None) -> None:
+def end_watch(made: Watch | None) -> None:
     """Note no more."""
-    if stored is not None:
-        watching[:] = [other for other in watching if other is not stored]
+    if made is not None:
+        watching[:] = [other for other in watching if other is not made]
 
 
 def note_store(container: Any) -> None:
     """Note that something is stored into a container."""
-    for stored in watching:
-        if id(container) in stored:
-            stored[id(container)] = True
+    for run in watching:
+        if id(container) in run.stored:
+            run.stored[id(container)] = True
+
+
+def original(x: Any) -> Any:
+    """Return what the user has given in the place of a copy; anything else as it is."""
+    for run in reversed(watching):
+        x = run.originals.get(id(x), (x,))[0]
+    return x
+
+
+def is_given(x: Any) -> bool:
+    """Whether a container or object is an argument of a run."""
+    return any(id(x) in run.originals for run in watching)
 
 
 def check_writes(
@@ -61,7 +91,7 @@ def check_writes(
     args: tuple,
     arrays: list[tuple],
     containers: list[tuple],
-    stored: dict[int, bool] | None,
+    watched: Watch | None,
 ) -> None:
     """Raise if an argument has been written into that the function knows by another name.
 
@@ -73,7 +103,7 @@ def check_writes(
         A tracer, what a write into it replaces, and the array that it stands for.
     containers : list of tuple
         A container with its parts, and its copy with the parts of that.
-    stored : dict of int to bool, optional
+    watched : Watch, optional
         What `watch` has noted.
     """
     written: dict[int, Any] = {}
@@ -81,7 +111,7 @@ def check_writes(
         if traced._index is not index or (traced._tape is CONSTANT and _differs(traced._value, x)):
             written[id(x)] = x
     for x, parts, copy, parts_of_copy in containers:
-        if not has_parts(x, parts) or (stored is not None and stored[id(x)]):
+        if not has_parts(x, parts) or (watched is not None and watched.stored[id(x)]):
             raise _error(f, x)
         if not has_parts(copy, parts_of_copy):
             written[id(x)] = x
@@ -106,6 +136,8 @@ def has_parts(container: Any, parts: list) -> bool:
         now = container
     elif kind is dict:
         now = list(container.values())
+    elif isinstance(container, (set, collections.deque, bytearray, array.array)):
+        return list(container) == parts
     else:
         now = [part for _, part in parts_of(container) or ()]
     if len(now) != len(parts):

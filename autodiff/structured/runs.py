@@ -79,7 +79,8 @@ class Run:
         result: list = []
         for i in self.program.active:
             x = self.values[i]
-            result += x.cotangents(found[i]) if type(x) is GivenList else [found[i]]
+            bars = x.cotangents(found[i]) if type(x) is GivenList else [found[i]]
+            result += [None] * len(bars) if i in self.program.without_ways else bars
         return result
 
     def swept(self, bars: list[Any]) -> tuple | None:

@@ -36,13 +36,12 @@ from autodiff.structured.whole_lists import (
     whole_list,
 )
 from autodiff.structured.writing.activity import (
-    all_reach,
     check_conversions,
     check_itself,
-    compares,
     is_active,
     mark_active,
     remove_unread,
+    without_ways,
 )
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
@@ -68,6 +67,8 @@ class Structured:
         Of each number or array that it returns, and of those that it writes into.
     hides_decisions : bool
         Whether a result, or an array that it writes into, may depend on comparisons alone.
+    without_ways : set of int
+        The arguments on which nothing depends in another way, if some are compared.
     same : list
         Of each number, array or list that it returns: which argument it is, or None.
     called : set
@@ -161,8 +162,9 @@ class Structured:
         }
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        asks = compares(program) and not self.has_checkpoints
-        self.hides_decisions = asks and not all_reach(program, variables, emitter.outputs)
+        found, lacks_one = without_ways(program, variables, emitter.outputs)
+        self.without_ways = {self.positions[i] for i in found}
+        self.hides_decisions = lacks_one and not self.has_checkpoints
         if program.itself is not None and self.hides_decisions:  # the turns of a search are calls
             raise UnsupportedError("a function that calls itself, and may be a search")
         self.same = list(map(self._same_as_argument, emitter.outputs))

@@ -336,16 +336,16 @@ class Pushed:
         if given is not None and len(self.argnums) < len(traced) + len(self.kwargs):
             others = [a for i, a in enumerate(traced) if i not in self.argnums]
             given.note_others((*others, *self.kwargs.values()), tape)
-        stored = watch(containers)
+        watched = watch(containers)
         try:
             with recording(tape) if tape.copied or tape.aliases else noticing():
                 y = given_out(intercept(self.f)(*traced, **self.kwargs))
         finally:
             tape.close()
-            end_watch(stored)
+            end_watch(watched)
         if tape.copied or containers:
             every = (*self.args, *self.kwargs.values())
-            check_writes(self.f, every, tape.copied, containers, stored)
+            check_writes(self.f, every, tape.copied, containers, watched)
             tape.copied = []
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)

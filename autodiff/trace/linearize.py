@@ -121,7 +121,7 @@ class Linearised:
         self.leaves = tape.leaves = len(tape.nodes)
         if not self.leaves:
             raise nothing_to_differentiate(f, args)
-        stored = watch(containers)
+        watched = watch(containers)
         try:
             with recording(tape):
                 output = intercept(f)(*traced, **kwargs)
@@ -129,9 +129,9 @@ class Linearised:
                     output = given_out(output)
         finally:
             self.nodes = tape.close()
-            end_watch(stored)
+            end_watch(watched)
         if tape.copied or containers:
-            check_writes(f, (*args, *kwargs.values()), tape.copied, containers, stored)
+            check_writes(f, (*args, *kwargs.values()), tape.copied, containers, watched)
             tape.copied = []
         if tape.watched and tape.has_changed():
             raise MutationError(

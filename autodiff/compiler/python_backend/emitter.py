@@ -31,7 +31,8 @@ from autodiff.compiler.recording.ir import (
     meta_of,
     part,
 )
-from autodiff.compiler.recording.signature_guards import Inputs, Names, Outputs
+from autodiff.compiler.recording.results import Outputs
+from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.functions import facts_of
 from chainrules_core.operations.scattering import scatter
 
@@ -97,8 +98,8 @@ class Emitter:
             self.at = at
             self.step(step)
             self.buffers.free(at)
-        places = iter(self.program.outputs)
-        result = self.outputs.expression(self.names, lambda old: self.leaf(next(places), old))
+        pairs = list(zip(self.program.outputs, self.outputs.leaves, strict=True))
+        result = self.outputs.expression(self.names, lambda k: self.leaf(*pairs[k]))
         result_lines = [*self.late, f"return {result}"]
         if self.generators:
             self.names.scope["restored"] = restored

@@ -14,6 +14,7 @@ import numpy as np
 
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.trace.pytree import facts_of
+from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import is_tracer
 from chainrules_core.tangents.fields import dict_of, in_class, slots_of
 
@@ -234,7 +235,7 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
     """Return what is to be compared of a holder, if it is one, and what it holds."""
     kind = type(x)
     if is_tracer(x):
-        return [], []
+        return _rows_of_tracer(x)
     if isinstance(x, np.ndarray):
         if kind is np.ndarray:
             return _rows_of_array(x)
@@ -303,6 +304,14 @@ def _rows_of_array(x: np.ndarray) -> tuple[list[_Row], Collection]:
     return [_Row(x, (x.tobytes(), x.dtype, x.shape), _same_array, _put_array)], []
 
 
+def _rows_of_tracer(x: Any) -> tuple[list[_Row], Collection]:
+    """Return that of an array which was made in a traced function, and kept outside."""
+    array = x._value
+    if x._tape is not CONSTANT or type(array) is not np.ndarray:
+        return [], []
+    return [_Row(x, array, _holds_array, _put_into_tracer)], [array]
+
+
 def _rows_of_foreign(x: Any) -> tuple[list[_Row], list]:
     """Return the attributes of an object of a library's: its methods may read each of them."""
     own = dict_of(x)
@@ -361,6 +370,14 @@ def _same_slots(holder: Any, kept: dict) -> bool:
 def _same_array(holder: np.ndarray, kept: tuple) -> bool:
     content, dtype, shape = kept  # all of them can be set in place
     return holder.shape == shape and holder.dtype == dtype and holder.tobytes() == content
+
+
+def _holds_array(holder: Any, array: np.ndarray) -> bool:
+    return holder._tape is CONSTANT and holder._value is array
+
+
+def _put_into_tracer(holder: Any, array: np.ndarray) -> None:
+    holder._tape, holder._index, holder._value = CONSTANT, -1, array
 
 
 def _same_objects(holder: np.ndarray, kept: list) -> bool:

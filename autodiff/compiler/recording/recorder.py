@@ -11,7 +11,7 @@ import operator
 import sys
 import types
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -167,6 +167,12 @@ class Recording(Tape):
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""
         self.spoilt = self.spoilt or why
+
+    def refuse(self, why: str) -> NoReturn:
+        """End the recording before something is done that would be done again as it is written."""
+        self.spoil(why)
+        self.is_refused = True
+        raise NotRecordedError(why)
 
     def input(self, x: Any) -> Tracer:
         """Return a value given from outside, traced."""

@@ -1,4 +1,4 @@
-"""The nests that a compiled function takes and returns, as source code.
+"""The nests that a compiled function takes, as source code.
 
 What was traced decides: numbers and arrays are inputs, of which type, dtype and shape are guarded;
 ints, strings and the like are guarded by their value; anything that cannot be looked into is
@@ -10,10 +10,9 @@ from __future__ import annotations
 import array
 import builtins
 import collections
-import functools
+import copy
 import itertools
 import re
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -21,18 +20,17 @@ import numpy as np
 
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.content_guards import exactly
-from autodiff.compiler.recording.ir import Ref
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.mutation.written_arguments import has_parts, known_twice
-from autodiff.trace.pytree import leaves_of, parts_of, rebuilt
-from autodiff.trace.tape import CONSTANT
+from autodiff.trace.pytree import parts_of, rebuilt
 from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import is_tracer
+from chainrules_core.tangents.fields import dict_of
 
 _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
-_MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
-_DEEPEST = 50
+MAY_CHANGE = (set, frozenset, range, collections.deque, bytearray, array.array)
+DEEPEST = 50
 
 
 _OF_SOURCES = frozenset(
@@ -99,7 +97,11 @@ class Inputs:
         self.generators: dict[int, str] = {}
         self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._containers: list[tuple[str, Any, list, Any, list]] = []
+        self._plain: list[tuple[Any, list]] = []  # copies that hold nothing recorded, their parts
+        self._as_they_are: list[tuple[Any, dict]] = []  # objects that are not copied
         self._places: dict[int, tuple[str, Any]] = {}  # of what is no tuple, and its copy
+        self._nests: dict[int, tuple[str, Any, Any, list]] = {}  # by what the function gets of them
+        self._indices: dict[int, int] = {}  # of tracers as they were given
         self._n = 0
 
     def _unless(self, condition: str) -> None:
@@ -108,7 +110,7 @@ class Inputs:
     def traced(self, x: Any, source: str, depth: int = 0) -> Any:
         """Return a nest with its numbers and arrays traced; note how to check and unpack it."""
         kind = type(x)
-        if depth > _DEEPEST:
+        if depth > DEEPEST:
             raise NotRecordedError("an argument contains itself, or is nested too deeply")
         if is_tracer(x):
             raise NotRecordedError("an argument is traced")
@@ -143,6 +145,7 @@ class Inputs:
 
     def _named(self, tracer: Any, source: str) -> str:
         name = f"v{tracer._index}"
+        self._indices[id(tracer)] = tracer._index
         self.numbers.append(tracer._index)
         if name != source:
             self.checks.append(f"{name} = {source}")
@@ -165,7 +168,7 @@ class Inputs:
         if parts is None or (not parts and kind not in (tuple, list, dict)):
             if isinstance(x, np.ndarray):
                 raise NotRecordedError(f"an argument is a {kind.__name__} of {x.dtype}")
-            if isinstance(x, _MAY_CHANGE):
+            if isinstance(x, MAY_CHANGE):
                 return self._by_content(x, source)
             self._unless(f"{source} is not {self.names.of(x, 'constant')}")
             if parts is not None and hasattr(x, "__dict__"):  # it may be given attributes
@@ -204,12 +207,46 @@ class Inputs:
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
         ]
-        if all(n is part for n, (_, part) in zip(new, parts, strict=True)):
-            return x
-        made = rebuilt(x, new)
+        made = x
+        if any(n is not part for n, (_, part) in zip(new, parts, strict=True)):
+            made = rebuilt(x, new)
+        elif isinstance(x, (list, dict)):
+            made = rebuilt(x, new)
+            self._plain.append((made, new))
+        elif not isinstance(x, tuple):
+            self._as_they_are.append((x, dict(dict_of(x))))
         if not isinstance(x, tuple):
             self._containers.append((name, x, [part for _, part in parts], made, new))
+        self._nests[id(made)] = name, x, made, new
         return made
+
+    def unchanged(self, made: Any) -> tuple[str, Any] | None:
+        """Return the source of an argument, and the argument, if `made` stands for it as it was."""
+        name, x, known, parts = self._nests.get(id(made), ("", None, None, []))
+        if known is not made or not (isinstance(made, tuple) or has_parts(made, parts)):
+            return None
+        return (name, x) if all(map(self._is_as_it_was, parts)) else None
+
+    def _is_as_it_was(self, part: Any) -> bool:
+        if is_tracer(part):
+            return part._index == self._indices.get(id(part))
+        return id(part) not in self._nests or self.unchanged(part) is not None
+
+    def containers(self) -> list[tuple]:
+        """Return the lists, dicts and objects among the arguments, as `watch` takes them."""
+        return [tuple(entry) for _, *entry in self._containers]
+
+    def undo(self) -> bool:
+        """Give objects the attributes that they had; say whether the function has changed one.
+
+        Of lists, dicts and sets it is given copies, so these have not changed.
+        """
+        changed = [(x, before) for x, before in self._as_they_are if not _is_same(x, before)]
+        for x, before in changed:
+            own = dict_of(x)
+            own.clear()
+            own.update(before)
+        return bool(changed) or not all(has_parts(made, new) for made, new in self._plain)
 
     def check_written(self, f: Callable, args: list[tuple[str, Any]]) -> None:
         """Note what is asked of arguments that are written into: the program leaves these alone.
@@ -277,7 +314,12 @@ class Inputs:
         now = self.names.of(_elements, "elements")
         content = self.names.of(_elements(x), "content")
         self._unless(f"type({name}) is not {kind} or {now}({name}) != {content}")
-        return x
+        if isinstance(x, (frozenset, range)):
+            return x
+        made = copy.copy(x)
+        self._plain.append((made, held))
+        self._containers.append((name, x, held, made, held))
+        return made
 
 
 def share_memory(arrays: list[np.ndarray]) -> bool:
@@ -291,102 +333,13 @@ def share_memory(arrays: list[np.ndarray]) -> bool:
     )
 
 
+def _is_same(x: Any, before: dict) -> bool:
+    """Whether an object has these attributes, the very same objects."""
+    now = dict_of(x)
+    return now.keys() == before.keys() and all(now[n] is before[n] for n in before)
+
+
 def _elements(x: Any) -> tuple[list, list]:
     """Return what a container holds, in order, and what tells it apart from what is equal."""
     held = list(x)
     return held, list(map(exactly, held))
-
-
-def _is_one_for_each_call(y: Any) -> bool:
-    """Whether a result that is no nest changes when it is used, or holds what was recorded."""
-    if isinstance(y, (*_MAY_CHANGE, np.random.Generator)):
-        return not isinstance(y, (frozenset, range))
-    if isinstance(y, types.FunctionType):
-        held = [c.cell_contents for c in y.__closure__ or () if c != types.CellType()]
-        held += [*(y.__defaults__ or ()), *(y.__kwdefaults__ or {}).values()]
-        return any(is_tracer(leaf) for leaf in leaves_of(held))
-    if isinstance(y, types.MethodType):
-        return any(is_tracer(leaf) for leaf in leaves_of(y.__self__))
-    if isinstance(y, functools.partial):
-        return any(is_tracer(leaf) for leaf in leaves_of([y.args, y.keywords]))
-    return hasattr(y, "__next__") and not isinstance(y, type)
-
-
-class Outputs:
-    r"""The nest that a program returns.
-
-    Attributes
-    ----------
-    leaves : list
-        `Ref`\\ s and constants, in order.
-    value : Any
-        The nest as it was computed while recording.
-    """
-
-    def __init__(self, recording: Recording, y: Any) -> None:
-        self.recording = recording
-        self.leaves: list[Any] = []
-        self._made: dict[int, int] = {}
-        self._tree = self._entered(y, 0)
-        self.value = self._plain(y)
-
-    def _entered(self, y: Any, depth: int) -> Any:
-        """Return the nest as ``(kind, template, subtrees)`` with leaves by their numbers."""
-        if depth > _DEEPEST:
-            raise NotRecordedError("the result contains itself, or is nested too deeply")
-        if is_tracer(y):
-            if y._tape is self.recording:
-                return self._leaf(Ref(y._index))
-            if y._tape is CONSTANT:
-                return self._leaf(y._value)
-            raise NotRecordedError("the result is traced by a derivative outside the function")
-        parts = parts_of(y)
-        if parts is None:
-            if _is_one_for_each_call(y):
-                raise NotRecordedError(f"a {type(y).__name__} is returned, which is not followed")
-            return self._leaf(y)
-        trees = [self._entered(part, depth + 1) for _, part in parts]
-        template: Any = type(y)
-        if type(y) not in (tuple, list) and not hasattr(type(y), "_make"):
-            template = tuple(y) if type(y) is dict else rebuilt(y, [None] * len(parts))
-        return (type(y), template, trees)
-
-    def _leaf(self, leaf: Any) -> int:
-        self.leaves.append(leaf)
-        return len(self.leaves) - 1
-
-    def _plain(self, y: Any) -> Any:
-        if is_tracer(y):
-            return y._value.copy() if y._tape is CONSTANT else y._value
-        parts = parts_of(y)
-        if parts is None:
-            return y.copy() if type(y) is np.ndarray else y
-        new = [self._plain(part) for _, part in parts]
-        return rebuilt(y, new) if parts or type(y) in (list, dict) else y
-
-    def expression(self, names: Names, leaf: Callable[[Any], str]) -> str:
-        """Return the source of the nest, given that of its leaves."""
-
-        def of(tree: Any) -> str:
-            if type(tree) is int:
-                return leaf(self.leaves[tree])
-            kind, template, trees = tree
-            shown = [of(t) for t in trees]
-            inner = ", ".join(shown)
-            if kind is list:
-                return f"[{inner}]"
-            if kind is tuple:
-                return f"({inner}{',' if len(trees) == 1 else ''})"
-            if kind is dict:
-                pairs = [f"{_key(k, names)}: {s}" for k, s in zip(template, shown, strict=True)]
-                return "{" + ", ".join(pairs) + "}"
-            if hasattr(kind, "_make"):
-                return f"{names.of(kind, kind.__name__)}({inner})"
-            names.scope["rebuilt"] = rebuilt
-            return f"rebuilt({names.of(template, 'template')}, [{inner}])"
-
-        return of(self._tree)
-
-
-def _key(key: Any, names: Names) -> str:
-    return repr(key) if type(key) in (str, int, bool, float) else names.of(key, "key")

@@ -22,6 +22,8 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
+from autodiff.mutation.identity import as_key
+from autodiff.mutation.written_arguments import watching
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core.interpreter.places import MADE_HERE
 
@@ -183,12 +185,28 @@ _METHOD = """
 def {name}(owner):
     return owner.{name} if type(owner) in quiet else decide(owner)
 """
+_OF_KEYS = """
+def {name}(owner):
+    if type(owner) in quiet:
+        return looking(owner, owner.{name}) if watching else owner.{name}
+    return decide(owner)
+"""
+_LOOKING = frozenset({"count", "discard", "get", "index", "pop", "remove", "setdefault"})
 _OF_ARRAYS_TOO = """
 def {name}(owner):
     if type(owner) is ndarray:
         return bind(of_array, owner)
     return owner.{name} if type(owner) in quiet else decide(owner)
 """
+
+
+def _looking(owner: Any, method: Callable) -> Callable:
+    """Return a method that looks for an object, which may be the copy of what is there."""
+
+    def look(*args: Any, **kwargs: Any) -> Any:
+        return method(*[as_key(x, owner) for x in args[:1]], *args[1:], **kwargs)
+
+    return look
 
 
 def method_called(
@@ -206,6 +224,7 @@ def method_called(
         seen = intercept(method)
         if seen == method and type(owner) in _OWNERS:
             kinds.add(type(owner))
+            return of_name(owner)
         return seen
 
     scope: dict[str, Any] = {
@@ -213,11 +232,15 @@ def method_called(
         "decide": decide,
         "ndarray": np.ndarray,
         "of_array": of_array,
+        "looking": _looking,
+        "watching": watching,
         "bind": types.MethodType,
     }
-    source = (_METHOD if of_array is None else _OF_ARRAYS_TOO).format(name=name)
+    form = _OF_KEYS if name in _LOOKING else _METHOD if of_array is None else _OF_ARRAYS_TOO
+    source = form.format(name=name)
     exec(compile(source, f"{MADE_HERE}{name} in traced code>", "exec"), scope)
-    return scope[name]
+    of_name = scope[name]
+    return of_name
 
 
 caches.on_module_end(forget_module)

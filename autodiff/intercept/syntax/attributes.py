@@ -18,7 +18,7 @@ from autodiff import caches
 from autodiff.intercept.runtime import call_site_cache
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.mutation import written_arguments
-from autodiff.trace.trace_stack import check_free
+from autodiff.trace.trace_stack import check_free, program_tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core.tangents.fields import dict_of, in_class
 
@@ -88,6 +88,8 @@ def write(value: Any, owner: Any, name: str) -> None:
     kind = type(owner)
     if kind is np.ndarray:
         check_free(owner)
+    elif isinstance(owner, _OF_ALL):
+        _check_not_recorded(owner)
     try:
         setter = _lasting_setters[kind, name]
     except KeyError:
@@ -98,6 +100,16 @@ def write(value: Any, owner: Any, name: str) -> None:
         setattr(owner, name, value)
     else:
         setter(owner, value)
+
+
+_OF_ALL = (type, types.ModuleType)
+
+
+def _check_not_recorded(owner: Any) -> None:
+    """Refuse to record a change of a class or module, which no program would make again."""
+    tape = program_tape()
+    if tape is not None:
+        tape.refuse(f"an attribute of {owner.__name__} is set or deleted")
 
 
 def _has_no_setters(kind: type) -> bool:
@@ -123,6 +135,8 @@ def is_kept(owner: Any, name: str) -> bool:
 
 def delete(owner: Any, name: str) -> None:
     """Delete an attribute; a user-defined accessor is traced."""
+    if isinstance(owner, _OF_ALL):
+        _check_not_recorded(owner)
     own, found = syntax_ops.special(type(owner), "__delattr__"), in_class(type(owner), name)
     if own is not None:
         syntax_ops.intercept(own)(owner, name)

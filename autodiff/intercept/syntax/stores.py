@@ -12,6 +12,7 @@ from autodiff.dispatch.arguments import PLAIN, innermost
 from autodiff.errors import untraced_array
 from autodiff.intercept.syntax import attributes, syntax_ops
 from autodiff.mutation import escape_check, written_arguments
+from autodiff.mutation.identity import as_key
 from autodiff.trace.trace_stack import check_free
 from autodiff.trace.tracer import Tracer
 
@@ -44,6 +45,7 @@ def store(value: Any, target: Any, index: Any) -> None:
             return
     if written_arguments.watching:
         written_arguments.note_store(target)
+        index = as_key(index, target)
     target[index] = value
 
 

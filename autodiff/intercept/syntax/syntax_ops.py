@@ -27,7 +27,8 @@ from autodiff.errors import missing_rule
 from autodiff.intercept.source import rewritten_code
 from autodiff.intercept.source.library_code import is_library as is_library
 from autodiff.mutation.escape_check import is_only_held_by_caller, is_only_held_by_owner, receiver
-from autodiff.mutation.identity import settled
+from autodiff.mutation.identity import as_key, holds, is_by_identity, same, settled
+from autodiff.mutation.written_arguments import watching
 from autodiff.trace.checks.conversions import holds_traced_text, marked
 from autodiff.trace.checks.decisions import asked
 from autodiff.trace.checks.number_classes import check_class
@@ -211,8 +212,11 @@ def _binary(apply: Callable, name: str, symbol: str = "") -> Callable:
 
 def _comparison(apply: Callable, name: str, mirrored: str) -> Callable:
     method, reflected = f"__{name}__", f"__{mirrored}__"
+    is_equality = name in ("eq", "ne")
 
     def compare(a: Any, b: Any) -> Any:
+        if is_equality and watching and is_by_identity(a) and is_by_identity(b):
+            return same(a, b) is (name == "eq")
         if type(a) in _plain_types and type(b) in _plain_types:
             return apply(a, b)
         if is_plain(type(a)) and is_plain(type(b)):
@@ -345,6 +349,8 @@ def item(owner: Any, index: Any) -> Any:
                 return tape.call(operator.getitem, (owner, index), {})
     if kind is _MATCH and holds_traced_text(owner.string):
         return marked(owner[index])
+    if watching:
+        index = as_key(index, owner)
     return owner[index]
 
 
@@ -356,6 +362,8 @@ def contains(value: Any, container: Any) -> bool:
             return bool(truth(intercept(method)(container, value)))
         if special(type(container), "__iter__") is not None:
             return any(v is value or truth(equal(v, value)) for v in iterate(container))
+    if watching and is_by_identity(value):
+        return holds(container, value)
     return value in container
 
 

@@ -25,7 +25,9 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.itself import Itself
+from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from autodiff.trace.checks.conversions import OF_SHAPE
+from chainrules_core import AbstractZero
 from chainrules_core.rule import Rule
 
 WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "const", "item", "length"})
@@ -108,7 +110,19 @@ def depends(op: Op) -> bool:
         return False
     if type(op.f) is Itself and not is_active(op.f.returned):
         return False  # as far as it is known
-    return any(map(is_active, (*op.args, *op.options.values())))
+    return any(map(is_active, _with_slopes(op)))
+
+
+def _with_slopes(op: Op) -> list[Value]:
+    """Return the arguments of a call but those whose partial derivative is zero everywhere."""
+    if not is_elementwise(op):
+        return [*op.args, *op.options.values()]
+    pairs = zip(op.rule.args, op.rule.rule.partials[0], strict=False)
+    return [
+        a
+        for a, partial in pairs
+        if isinstance(a, Value) and not isinstance(partial.constant, AbstractZero)
+    ]
 
 
 def mark_active(program: Program, variables: set[int]) -> None:
@@ -301,27 +315,30 @@ def compares(program: Program) -> bool:
     )
 
 
-def all_reach(program: Program, variables: set[int], outputs: list[Value]) -> bool:
-    """Whether each variable that is compared has a way to each output and each written array.
+def without_ways(
+    program: Program, variables: set[int], outputs: list[Value]
+) -> tuple[set[int], bool]:
+    """Return the variables that have a way to nothing, and whether some that are compared lack one.
 
-    The marks are left as they are with all variables.
+    A way leads to an output, or to an array or list that is written into. The marks are left as
+    they are with all variables.
     """
     written = written_parameters(program)
     written += [s for s in program.parameters if changes_list(s.memory)]
+    found: set[int] = set()
+    lacks_one = False
     try:
-        for i in variables:
+        for i in variables if compares(program) else ():
             _unmark(program)
             mark_active(program, {i})
-            if not compares(program):
-                continue
-            if not all(map(is_active, outputs)):
-                return False
-            if not all(s.memory.root().is_active for s in written):  # type: ignore[union-attr]
-                return False
-        return True
+            ways = [*map(is_active, outputs), *[s.memory.root().is_active for s in written]]  # type: ignore[union-attr]
+            if not any(ways):
+                found.add(i)
+            lacks_one = lacks_one or (not all(ways) and compares(program))
     finally:
         _unmark(program)
         mark_active(program, variables)
+    return found, lacks_one
 
 
 def _unmark(program: Program) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -148,4 +149,56 @@ def bisected_by_quotients(x):
 def test_a_search_that_asks_whether_a_number_is_zero(f, runs: list[str]) -> None:
     with pytest.warns(autodiff.NoPathWarning, match=f"in {f.__name__} at"):
         gradient(lambda x: f(x) * 1.0, 1.7)
+    assert runs == [f.__name__]
+
+
+def scaled(x, y):
+    low, high = 0.0, 4.0
+    for _ in range(20):
+        middle = 0.5 * (low + high)
+        if middle * middle > x:
+            high = middle
+        else:
+            low = middle
+    return middle * y
+
+
+def stepped_by_signs(x, y):
+    middle, step = 0.0, 2.0
+    for _ in range(20):
+        middle += step * np.sign(x - middle)
+        step *= 0.5
+    return middle * y
+
+
+def stepped_by_choices(x, y):
+    middle = 0.0
+    for k in range(20):
+        middle = middle + np.where(x > middle, 1.0, -1.0) * 0.5**k
+    return middle * y
+
+
+def stepped_by_signs_of_another(x, y):
+    middle, step = 0.0, 2.0
+    for _ in range(20):
+        middle += step * np.copysign(1.0, x - middle) * np.sign(x - middle) + x
+        step *= 0.5
+    return middle * y
+
+
+@pytest.mark.parametrize("f", [scaled, stepped_by_signs, stepped_by_choices])
+def test_another_argument_may_have_a_path(f: Callable, runs: list[str]) -> None:
+    with pytest.warns(autodiff.NoPathWarning, match="argument 0") as caught:
+        slopes = gradient(lambda x, y: f(x, y) * 1.0, 1.7, 2.0)
+    assert len(caught) == 1
+    np.testing.assert_allclose(slopes, (0.0, f(1.7, 1.0)), rtol=1e-12)
+    assert runs == [f.__name__]
+
+
+def test_a_path_beside_signs_is_one(runs: list[str]) -> None:
+    f = stepped_by_signs_of_another
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", autodiff.NoPathWarning)
+        slopes = gradient(lambda x, y: f(x, y) * 1.0, 1.7, 2.0)
+    np.testing.assert_allclose(slopes, (40.0, f(1.7, 1.0)), rtol=1e-12)
     assert runs == [f.__name__]

@@ -1,0 +1,173 @@
+"""The nests that a compiled function returns, as source code."""
+
+from __future__ import annotations
+
+import collections
+import functools
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.compiler.compile_errors import NotRecordedError
+from autodiff.compiler.recording.ir import Ref
+from autodiff.compiler.recording.recorder import Recording
+from autodiff.compiler.recording.signature_guards import DEEPEST, MAY_CHANGE, Inputs, Names
+from autodiff.trace.pytree import leaves_of, parts_of, rebuilt
+from autodiff.trace.tape import CONSTANT
+from autodiff.trace.tracer import is_tracer
+
+
+def _is_one_for_each_call(y: Any) -> bool:
+    """Whether a result that is no nest changes when it is used, or holds what was recorded."""
+    if isinstance(y, (*MAY_CHANGE, np.random.Generator)):
+        return not isinstance(y, (frozenset, range))
+    if isinstance(y, types.FunctionType):
+        held = [c.cell_contents for c in y.__closure__ or () if c != types.CellType()]
+        held += [*(y.__defaults__ or ()), *(y.__kwdefaults__ or {}).values()]
+        return any(is_tracer(leaf) for leaf in leaves_of(held))
+    if isinstance(y, types.MethodType):
+        return any(is_tracer(leaf) for leaf in leaves_of(y.__self__))
+    if isinstance(y, functools.partial):
+        return any(is_tracer(leaf) for leaf in leaves_of([y.args, y.keywords]))
+    return hasattr(y, "__next__") and not isinstance(y, type)
+
+
+class _Nest:
+    """A list, dict, tuple or object in a result: its class, what it is made like, and its parts."""
+
+    __slots__ = ("kind", "parts", "template")
+
+    def __init__(self, kind: type, template: Any, parts: list) -> None:
+        self.kind = kind
+        self.template = template
+        self.parts = parts
+
+
+class Outputs:
+    r"""The nest that a program returns.
+
+    What is one object in several places of it is one in the result of a program, too. A list, dict,
+    tuple or object that was an argument, and is as it was, is that argument.
+
+    Attributes
+    ----------
+    leaves : list
+        `Ref`\ s and constants, in order.
+    value : Any
+        The nest as it was computed while recording.
+    """
+
+    def __init__(self, recording: Recording, y: Any, inputs: Inputs) -> None:
+        self.recording = recording
+        self.inputs = inputs
+        self.leaves: list[Any] = []
+        self._entries: dict[int, tuple[Any, Any]] = {}  # by the identity of a part, which is kept
+        self._made: dict[int, Any] = {}
+        self._tree = self._entered(y, 0)
+        self.value = self._plain(y)
+
+    def _entered(self, y: Any, depth: int) -> Any:
+        """Return what stands for a part: a `_Nest`, the number of a leaf, an argument's source."""
+        if id(y) not in self._entries:
+            self._entries[id(y)] = self._entry(y, depth), y
+        return self._entries[id(y)][0]
+
+    def _entry(self, y: Any, depth: int) -> Any:
+        if depth > DEEPEST:
+            raise NotRecordedError("the result contains itself, or is nested too deeply")
+        if is_tracer(y):
+            if y._tape is self.recording:
+                return self._leaf(Ref(y._index))
+            if y._tape is CONSTANT:
+                return self._leaf(y._value)
+            raise NotRecordedError("the result is traced by a derivative outside the function")
+        parts = parts_of(y)
+        if parts is None:
+            if _is_one_for_each_call(y):
+                raise NotRecordedError(f"a {type(y).__name__} is returned, which is not followed")
+            return self._leaf(y)
+        argument = self.inputs.unchanged(y)
+        if argument is not None:
+            return argument[0]
+        trees = [self._entered(part, depth + 1) for _, part in parts]
+        template: Any = type(y)
+        if type(y) not in (tuple, list) and not hasattr(type(y), "_make"):
+            template = tuple(y) if type(y) is dict else rebuilt(y, [None] * len(parts))
+        return _Nest(type(y), template, trees)
+
+    def _leaf(self, leaf: Any) -> int:
+        self.leaves.append(leaf)
+        return len(self.leaves) - 1
+
+    def _plain(self, y: Any) -> Any:
+        if id(y) not in self._made:
+            self._made[id(y)] = self._plain_part(y)
+        return self._made[id(y)]
+
+    def _plain_part(self, y: Any) -> Any:
+        if is_tracer(y):
+            return y._value.copy() if y._tape is CONSTANT else y._value
+        parts = parts_of(y)
+        if parts is None:
+            return y.copy() if type(y) is np.ndarray else y
+        argument = self.inputs.unchanged(y)
+        if argument is not None:
+            return argument[1]
+        new = [self._plain(part) for _, part in parts]
+        return rebuilt(y, new) if parts or type(y) in (list, dict) else y
+
+    def expression(self, names: Names, leaf: Callable[[int], str]) -> str:
+        """Return the source of the nest, given that of its leaves by their numbers."""
+        places = collections.Counter(map(_identity, _parts_in(self._tree)))
+        bound: dict[Any, str] = {}
+
+        def of(tree: Any) -> str:
+            key = _identity(tree)
+            if key in bound:
+                return bound[key]
+            shown = tree if type(tree) is str else leaf(tree) if type(tree) is int else nest(tree)
+            if places[key] > 1:
+                bound[key] = shown if shown.isidentifier() else f"r{len(bound)}"
+                shown = shown if shown.isidentifier() else f"({bound[key]} := {shown})"
+            return shown
+
+        def nest(tree: _Nest) -> str:
+            kind, template = tree.kind, tree.template
+            shown = [of(t) for t in tree.parts]
+            inner = ", ".join(shown)
+            if kind is list:
+                return f"[{inner}]"
+            if kind is tuple:
+                return f"({inner}{',' if len(shown) == 1 else ''})"
+            if kind is dict:
+                pairs = [f"{_key(k, names)}: {s}" for k, s in zip(template, shown, strict=True)]
+                return "{" + ", ".join(pairs) + "}"
+            if hasattr(kind, "_make"):
+                return f"{names.of(kind, kind.__name__)}({inner})"
+            names.scope["rebuilt"] = rebuilt
+            return f"rebuilt({names.of(template, 'template')}, [{inner}])"
+
+        return of(self._tree)
+
+
+def _identity(tree: Any) -> Any:
+    """Return what tells parts of a result apart."""
+    return id(tree) if type(tree) is _Nest else tree
+
+
+def _parts_in(tree: Any) -> Iterator[Any]:
+    """Yield all parts of a result: those of one that is in several places once."""
+    seen = set()
+    waiting = [tree]
+    while waiting:
+        tree = waiting.pop()
+        yield tree
+        if type(tree) is _Nest and id(tree) not in seen:
+            seen.add(id(tree))
+            waiting += tree.parts
+
+
+def _key(key: Any, names: Names) -> str:
+    return repr(key) if type(key) in (str, int, bool, float) else names.of(key, "key")
