@@ -97,6 +97,8 @@ class Builder:
         self.scope: Any = None
         self.depth = 0  # of loops and branches
         self.calling: list = []
+        self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
+        self.iterators: set[Any] = set()  # calls of `iter` that a method ``__iter__`` returns
         self.outside_objects: list[Any] = []  # references to those that were read
         # Of objects that are arguments: the object, and the name.
         self.bound_attributes: list[tuple[Any, str]] = []

@@ -7,10 +7,14 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Items, Named, Op, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.reading.calls import Calls
+from autodiff.structured.reading.containers.classes import is_object
+from autodiff.structured.reading.libraries.python_functions import is_among
 
 _POSITIVE: dict[type, type[ast.cmpop]] = {
     ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In,
@@ -43,7 +47,9 @@ class Equality(Calls):
             raise UnsupportedError("a set of what is no number, text or tuple")
         return tuple(parts)
 
-    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
+    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Any:
+        if (is_object(a) or is_object(b)) and type(op) in COMPARISONS:
+            return self.compared_objects(type(op), a, b)
         found = self._test_of_parts(_POSITIVE.get(type(op), type(op)), a, b)
         if found is not None:
             return self._negated(found) if type(op) in _POSITIVE else found
@@ -68,6 +74,14 @@ class Equality(Calls):
             told = [_is_told(v) for v in (a, b)]
             are_none = [type(v) is Value and known(v) is None for v in (a, b)] if all(told) else []
             return self.const(all(are_none)) if any(are_none) else None
+        if op is ast.In and is_object(b):
+            return self.is_in_object(a, b)
+        if op is ast.In and type(b) is Value and b.kind.is_array and _is_number(a):
+            return self.called(
+                bool, [self.called(np.any, [self.binary(operator.eq, b, a)], {})], {}
+            )
+        if op is ast.In and type(b) is Value and b.kind.is_list and _is_whole_or_text(a):
+            return self.inline(is_among, [b, a], {})
         if op is ast.In and type(b) is Value and b.kind.is_table:
             return self.has_key(b, self.one(a))
         if op is ast.In and type(b) is Named:
@@ -106,7 +120,7 @@ class Equality(Calls):
         """Return whether two parts are the same or equal: a NaN may be the same as itself."""
         if isinstance(a, tuple) or isinstance(b, tuple):
             return self._comparison(ast.Eq(), a, b)
-        if type(a) is not Value or type(b) is not Value:
+        if type(a) is not Value or type(b) is not Value or is_object(a) or is_object(b):
             raise UnsupportedError("a comparison of objects")
         if all(x.kind.is_member for x in (a, b)):
             return self._same_member(a, b)
@@ -129,6 +143,14 @@ def _may_be_in_a_set(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_may_be_in_a_set, x))
     return type(x) is Value and (x.kind.is_scalar or x.kind.is_text)
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) is Value and x.kind.is_scalar
+
+
+def _is_whole_or_text(x: Any) -> bool:
+    return type(x) is Value and (x.kind.is_integral or x.kind.is_text)
 
 
 def _is_of_integers_or_texts(x: Any) -> bool:

@@ -104,10 +104,8 @@ class Expressions(Equality):
         """Read an operator before its operand."""
         f = UNARY[type(node.op)].function
         made = self.expression(node.operand)
-        if is_object(made) and isinstance(node.op, ast.USub):
-            found = self.operator_of("neg", made, None)
-            if found is not NotImplemented:
-                return found
+        if is_object(made) and f is not operator.not_:
+            return self.must_have(f"__{UNARY[type(node.op)].name}__", made)
         if isinstance(node.op, ast.Not):
             made = self.truth_of(made)
         x = self.as_value(made)
@@ -141,7 +139,9 @@ class Expressions(Equality):
         return self.choose(value, lambda: value, others)
 
     def truth_of(self, x: Any) -> Any:
-        """Return what is true if a list is; anything else as it is."""
+        """Return what is true if a list or object is; anything else as it is."""
+        if is_object(x):
+            return self.truth_of_object(x)
         if type(x) is Items:
             return self.const(bool(x))
         is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
@@ -231,6 +231,8 @@ class Expressions(Equality):
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
         base = self.flattened(node.value)
+        if is_object(base):
+            return self.must_have("__getitem__", base, self.expression(node.slice))
         if type(base) is Named:
             key = known(self.value(node.slice))
             if not is_key(key) or key not in base:
@@ -251,7 +253,7 @@ class Expressions(Equality):
             return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
             return self._of_text(base, node.slice)
-        if base.kind.has_items and not base.kind.is_object:
+        if base.kind.has_items:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
 

@@ -19,6 +19,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import VIEWS, own_names, written
 from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
@@ -124,6 +125,8 @@ class Iterators(SeveralIndices):
         return Turns(over.length, item, known=over.known, computes=True, of=[over])
 
     def _over_any(self, value: Any) -> Turns:
+        if is_object(value):
+            return self._over_any(self.items_of_object(value))
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
         if type(value) is Value and value.kind.is_list:

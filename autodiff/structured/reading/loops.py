@@ -55,12 +55,33 @@ class Loops(Iterators):
         counted = self.counted(node)
         if counted is not None:
             self.statements(counted)
-        elif self.is_generator(node.iter):
-            self.over_generator(node)
+        elif isinstance(node.iter, ast.Call):
+            call = self.generator_called(node.iter)
+            if call is None:
+                self._for(node, self.iterated(node.iter))
+            else:
+                self.over_generator(node, *call)
+        elif isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)):
+            over = self.flattened(node.iter)
+            method = self.generator_of_object(over)
+            if method is None:
+                self._for(node, self._over_any(over))
+            else:
+                self.over_generator(node, method, [over], {})
         else:
             self._for(node, self.iterated(node.iter))
 
-    def over_generator(self, node: ast.For) -> None:
+    def generator_called(self, node: ast.Call) -> tuple[Any, list[Any], dict[str, Any]] | None:
+        """Return the generator function that a call calls, and the arguments; None for others."""
+        raise NotImplementedError
+
+    def generator_of_object(self, x: Any) -> Any:
+        """Return the method of an object that a loop over it runs, if it is a generator."""
+        raise NotImplementedError
+
+    def over_generator(
+        self, node: ast.For, f: Any, args: list[Any], names: dict[str, Any]
+    ) -> None:  # fmt: skip
         """Read a loop over what a generator function yields."""
         raise NotImplementedError
 

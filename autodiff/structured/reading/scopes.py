@@ -190,7 +190,12 @@ def is_the_same(a: Any, b: Any) -> bool:
 
 
 def is_plain_class(cls: type) -> bool:
-    """Whether a class is the user's, and decides nothing about attributes by itself."""
+    """Whether a class is the user's, and its objects have dicts of attributes, and nothing else."""
+    return may_be_made(cls) and not any("__slots__" in vars(base) for base in cls.__mro__)
+
+
+def may_be_made(cls: type) -> bool:
+    """Whether a class is the user's, and of attributes it says only which its objects may have."""
     *own, last = cls.__mro__
     return (
         type(cls) is type
@@ -249,7 +254,7 @@ def _decides(cls: type) -> bool:
 
 _DECIDES = frozenset({
     "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__del__",
-    "__slots__", "__class__",
+    "__class__",
 })  # fmt: skip
 _OF_FROZEN = frozenset({"__setattr__", "__delattr__"})  # of a frozen dataclass, which makes them
 

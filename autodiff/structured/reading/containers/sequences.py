@@ -7,6 +7,7 @@ from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list, is_key
 from autodiff.structured.reading.containers.queues import Queues
 
@@ -77,8 +78,8 @@ class Sequences(Queues):
 
     def _parts_of(self, x: Any) -> list:
         """Return the parts of what is known to have so many."""
-        if isinstance(x, Instance):
-            raise UnsupportedError("the parts of an object")
+        if is_object(x):
+            return self.parts_of_object(x)
         if isinstance(x, tuple):
             return list(x)
         if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
@@ -141,9 +142,11 @@ class Sequences(Queues):
         return self.const(None)
 
     def _length_of(self, x: Any) -> Any:
+        if is_object(x):
+            return self.length_of_object(x)
         if type(x) is Columns:
             return self.length(x[0])
-        if isinstance(x, (tuple, Named)) and not isinstance(x, Instance):
+        if isinstance(x, (tuple, Named)):
             return self.const(len(x))
         if x.kind.is_table:
             return self.length(x)
@@ -155,6 +158,8 @@ class Sequences(Queues):
 
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""
+        if is_object(xs):
+            xs = tuple(self.parts_of_object(xs))
         if type(xs) is not Value:
             return (Items if f is list else tuple)(xs)
         if f is tuple and xs.kind.is_fixed:
