@@ -125,7 +125,7 @@ class Builder:
         self.of_records: list[tuple[Memory, type]] = []
         # Vectors and lists whose items a loop takes before the turns that are given them, and its
         # operations, which must not write into such.
-        self.spared: list[tuple[Memory, list[Op], bool]] = []
+        self.spared: list[tuple[Memory, list[Op], bool, frozenset[str]]] = []
         self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
         # Kinds of variables that are the same wherever these are read.
         self.lasting_kinds: dict[Slot, Kind] = {}
@@ -145,6 +145,15 @@ class Builder:
         name = f".{self.fresh(stem)}"
         self.scope.locals |= {name}
         self.scope.lasting |= {name} if lasts else set()
+        return name
+
+    def hidden_at_once(self, stem: str) -> str:
+        """Return the name of a new variable that is read only behind where it was bound last.
+
+        So whenever it is bound, it may be of another kind.
+        """
+        name = self.hidden(stem, lasts=True)
+        self.scope.at_once |= {name}
         return name
 
     def held(self, value: Any) -> str:
@@ -172,9 +181,12 @@ class Builder:
             self.bind(name, value)
             self.scope = scope
             return
-        if self.depth == scope.blocks:  # what it was before is read no more
+        is_at_once = name in scope.at_once
+        if self.depth == scope.blocks or is_at_once:  # what it was before is read no more
             scope.functions.pop(name, None)
             scope.forms.pop(name, None)
+        if is_at_once:
+            scope.slots.pop(name, None)
         was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
         if type(value) in NO_VALUES:
             scope.functions[name] = value
@@ -191,6 +203,7 @@ class Builder:
                 form.places = places_of(value) | places_of(was)
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
+            scope.at_once.update(names if is_at_once else ())
             for part, x in zip(names, parts_of(value), strict=True):
                 self.bind(part, x)
         else:
@@ -526,26 +539,27 @@ class Builder:
         self.body.insert(len(self.body) - 1, node)
 
     def spares(
-        self, taken: list[Memory], read: Callable[[], None], made_there: bool = False
-    ) -> None:
+        self, taken: list[Memory], read: Callable[[], None], made_there: bool = False,
+        codes: frozenset[str] = WRITES | LIST_WRITES,
+    ) -> None:  # fmt: skip
         """Read a loop that must not write into what its items were taken from before.
 
-        It may if arrays are `made_there`, too: what it makes.
+        It may if arrays are `made_there`, too: what it makes. The `codes` are those of writes.
         """
         block, body, n = self.block, self.body, len(self.block.ops)
         read()
         if taken:
             others = body[body.index(block) + 1 :]
             ops = [*block.ops[n:], *[op for b in blocks_of(others) for op in b.ops]]
-            self.spared += [(memory, ops, made_there) for memory in taken]
+            self.spared += [(memory, ops, made_there, codes) for memory in taken]
 
     def check_spared(self) -> None:
         """Raise if a loop writes into what its items were taken from before."""
-        for memory, ops, made_there in self.spared:
+        for memory, ops, made_there, codes in self.spared:
             if made_there and any(_makes(op, memory.root()) for op in ops):
                 continue
             for op in ops:
-                if op.code not in WRITES | LIST_WRITES:
+                if op.code not in codes:
                     continue
                 if op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
                     raise UnsupportedError("a write into what items were taken from before")

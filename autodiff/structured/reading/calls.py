@@ -180,6 +180,8 @@ class Calls(Sequences):
             return self.of_list_method(owner, node)
         if type(owner) is Value and is_class(known(owner)):
             return self._of_object(self.of_class_itself(known(owner), name), node)
+        if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
+            return self.of_known_text(owner, getattr(str, name), node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
 
@@ -354,6 +356,8 @@ class Calls(Sequences):
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
+        if f is getattr and len(args) == 2 and type(name := known(self.one(args[1]))) is str:
+            return self.attribute_of_any(args[0], name)
         if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
             answers = {hasattr(c, known(self.one(args[1]))) for c in classes}
             return self.const(answers.pop()) if len(answers) == 1 else NotImplemented

@@ -74,6 +74,8 @@ class Equality(Calls):
             told = [_is_told(v) for v in (a, b)]
             are_none = [type(v) is Value and known(v) is None for v in (a, b)] if all(told) else []
             return self.const(all(are_none)) if any(are_none) else None
+        if op is ast.In and type(a) is type(b) is Value and type(known(a)) is str is type(known(b)):
+            return self.const(known(a) in known(b))
         if op is ast.In and is_object(b):
             return self.is_in_object(a, b)
         if op is ast.In and type(b) is Value and b.kind.is_array and _is_number(a):

@@ -109,7 +109,7 @@ class Expressions(Equality):
         if isinstance(node.op, ast.Not):
             made = self.truth_of(made)
         x = self.as_value(made)
-        if f is operator.not_ and not x.kind.is_scalar:
+        if f is operator.not_ and not (x.kind.is_scalar or _is_known_text_or_none(x)):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
 
@@ -318,7 +318,9 @@ class Expressions(Equality):
                 return ("slice", *[bound(b) for b in (part.lower, part.upper, part.step)])
             if isinstance(part, ast.Starred):
                 raise UnsupportedError("* in an index")
-            found = self.expression(part)
+            return at(self.expression(part))
+
+        def at(found: Any) -> Any:
             if type(found) is Items and found:
                 found = self.called(np.array, [found], {})
             value = self.one(found)
@@ -344,9 +346,12 @@ class Expressions(Equality):
             values.append(value)
             return len(values) - 1
 
-        parts = node.elts if isinstance(node, ast.Tuple) else None
-        template = tuple(map(one, parts)) if parts is not None else one(node)
-        return values, template
+        if isinstance(node, ast.Tuple):
+            return values, tuple(map(one, node.elts))
+        if isinstance(node, ast.Slice):
+            return values, one(node)
+        whole = self.expression(node)
+        return values, tuple(map(at, whole)) if type(whole) is tuple else at(whole)
 
     def indexed(self, base: Value, values: list[Value], template: Any) -> Value:
         """Read an array at an index."""
@@ -387,6 +392,10 @@ class Expressions(Equality):
 def _is_plain_tuple(x: Any) -> bool:
     """Whether it is a tuple without floats and arrays: then two of them are alike."""
     return isinstance(x, tuple) and is_plain(x)
+
+
+def _is_known_text_or_none(x: Value) -> bool:
+    return known(x) is None or type(known(x)) is str
 
 
 def _has_no_calls(node: ast.expr) -> bool:

@@ -54,6 +54,8 @@ class Turns:
         Variables: a list that is gone over, and how long it was, as it must be in the end.
     taken : list of Memory
         What items are taken from before the turns that are given them.
+    tables : list of Memory
+        Dicts that are gone over, from which nothing may be taken out.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class Turns:
             self.computes |= over.computes
         self.lists: list[tuple[str, str]] = [pair for over in of for pair in over.lists]
         self.taken: list[Memory] = [memory for over in of for memory in over.taken]
+        self.tables: list[Memory] = [memory for over in of for memory in over.tables]
 
 
 class Iterators(SeveralIndices):
@@ -129,6 +132,8 @@ class Iterators(SeveralIndices):
             return self._over_any(self.items_of_object(value))
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
+        if type(value) is Value and type(known(value)) is str:
+            return self._over(list(map(self.const, known(value))))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
         if type(value) is Columns:
@@ -173,6 +178,7 @@ class Iterators(SeveralIndices):
 
         over = Turns(lambda: self.read(n), item)
         over.lists.append((name, n))
+        over.tables.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
     def _over_list(self, xs: Value) -> Turns:

@@ -6,6 +6,7 @@ A loop over tuples and lists that are known has its body read once for each item
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -86,7 +87,10 @@ class Loops(Iterators):
         raise NotImplementedError
 
     def _for(self, node: ast.For, over: Turns) -> None:
-        self.spares(over.taken, lambda: self._turns(node, over))
+        def turns() -> None:
+            self.spares(over.tables, lambda: self._turns(node, over), codes=frozenset({"drop"}))
+
+        self.spares(over.taken, turns)
         for xs, n in over.lists:
             self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
 
@@ -178,15 +182,37 @@ class Loops(Iterators):
 
     def _unroll(self, node: ast.For, over: Turns) -> None:
         nodes, flag = self._body_of(node)
-        if flag:
-            raise UnsupportedError("a loop over a tuple that ends early")
+        left = self.hidden("left") if flag else ""
+        if left:
+            self.bind(left, self.const(False))
+            nodes = noting_breaks(nodes, left, stays=False)
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
-        for item in self._items(over):
+
+        own = node.target.id if isinstance(node.target, ast.Name) else ""
+        was = self.scope.forms.get(own, self.scope.slots.get(own))
+        forms: list[Any] = [] if was is None else [was]
+
+        def turn(i: int) -> None:
             self._forget(names)
-            self.assign(node.target, item)
+            self.scope.forms.pop(own, None)
+            try:
+                self.assign(node.target, over.item(self.const(i)))
+            except ManyKindsError:
+                if not own or own in self.scope.outer:
+                    raise
+            forms.append(self.scope.forms.get(own, self.scope.slots.get(own)))
             self.statements(nodes)
+
+        for i in range(over.known or 0):
+            if left:
+                self.branches(self.read(left), lambda: None, functools.partial(turn, i))
+            else:
+                turn(i)
         if self.depth != self.scope.blocks:
             self._forget(names)
+            if any(type(form) is not type(forms[0]) or form != forms[0] for form in forms):
+                self.scope.forms.pop(own, None)  # behind the loop, nobody knows which it is
+                self.scope.slots.pop(own, None)
 
     def _forget(self, names: set[str]) -> None:
         """Have functions and objects no longer known by these names: each item is bound anew."""

@@ -334,7 +334,7 @@ class _Lowering(Generators):
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
-        body = without_else(without_match(body, self.hidden), self.hidden)
+        body = without_else(without_match(body, self.hidden_at_once), self.hidden)
         body, may_leave = with_ends(body, self.leaves)
         self.may_leave |= may_leave
         body = self._without_returns_in_loops(body)

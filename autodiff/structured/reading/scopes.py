@@ -49,6 +49,7 @@ class Scope:
         self.functions: dict[str, Any] = {}  # and objects: `NO_VALUES`
         self.outer: set[str] = set()  # names that belong to an outer function, by ``nonlocal``
         self.lasting: set[str] = set()  # variables that are read only where they are bound
+        self.at_once: set[str] = set()  # those that are read only behind where they were bound last
         self.has_moved = False  # of an object: its attributes are in memory
         code = function.__code__
         own = code.co_varnames + code.co_cellvars

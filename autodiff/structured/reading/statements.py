@@ -21,6 +21,7 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import (
+    LIST,
     NoItemsError,
     UnboundError,
     UnsupportedError,
@@ -163,6 +164,9 @@ class Statements(Writes):
             base = self._base_of(target)
             if is_object(base):
                 self.must_have("__setitem__", base, self.expression(target.slice), value)
+                return
+            if base.kind == LIST and isinstance(target.slice, ast.Slice):
+                self.set_slice(base, self._bounds(target.slice), value)
                 return
             if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)
