@@ -85,6 +85,12 @@ class Builder:
         self.displayed_in_memory: frozenset[tuple[int, int]] = frozenset()
         self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
         self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
+        # Attributes of these that may be missing: what stands in their place. Those of which it is
+        # known in this round that they are None, or have a value.
+        self.may_be_missing: dict[tuple[type, str], Any] = {}
+        self.none_at_first: set[tuple[type, str]] = set()
+        self.are_none: set[tuple[type, str]] = set()
+        self.are_there: dict[tuple[type, str], Memory] = {}
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []

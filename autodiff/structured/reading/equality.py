@@ -26,6 +26,13 @@ class Equality(Calls):
 
     def on_compare(self, node: ast.Compare) -> Value:
         """Read a comparison, or a chain of them."""
+        if _asks_for_none(node):
+            owner = self.expression(node.left.value)  # type: ignore[attr-defined] # an attribute
+            has = self.has_value(owner, node.left.attr)  # type: ignore[attr-defined]
+            if has is not None:
+                return has if isinstance(node.ops[0], ast.IsNot) else self._negated(has)
+            a = self.attribute_of_any(owner, node.left.attr)  # type: ignore[attr-defined]
+            return self._compared(a, node.ops, node.comparators)
         return self._compared(self.expression(node.left), node.ops, node.comparators)
 
     def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
@@ -139,6 +146,14 @@ class Equality(Calls):
         if a.kind.is_known and b.kind.is_known:
             return self.const(known(a) is known(b))
         return self.made(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
+
+
+def _asks_for_none(node: ast.Compare) -> bool:
+    """Whether it is ``x.name is None``, or the opposite."""
+    is_one = len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+    other = node.comparators[0]
+    is_none = isinstance(other, ast.Constant) and other.value is None
+    return is_one and is_none and isinstance(node.left, ast.Attribute)
 
 
 def _may_be_in_a_set(x: Any) -> bool:

@@ -36,6 +36,7 @@ from autodiff.structured.form.kinds import (
     ListInMemoryError,
     MadeInLoopError,
     ManyKindsError,
+    MayBeMissingError,
     UnboundError,
     UnsupportedError,
     join,
@@ -95,6 +96,8 @@ def lower(
     parted: set = set()
     of_values: set[type] = set()  # classes
     in_memory: set[type] = set()
+    missing: dict[tuple[type, str], Any] = {}  # attributes that may be
+    none_at_first: set[tuple[type, str]] = set()
     displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
     leaves = False
@@ -102,6 +105,7 @@ def lower(
         reading = _Lowering(with_turns, parted, returns, leaves)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
+        reading.may_be_missing, reading.none_at_first = missing, none_at_first
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnsupportedError as error:
@@ -114,6 +118,9 @@ def lower(
             elif isinstance(error, InMemoryError):
                 of_values.discard(error.cls)
                 in_memory.add(error.cls)
+            elif isinstance(error, MayBeMissingError):
+                missing[error.key] = error.value
+                none_at_first |= {error.key} if error.is_none else set()
             elif isinstance(error, ManyKindsError) and error.loop is not None:
                 parted.add(error.loop)
             elif reading.may_leave and not leaves:

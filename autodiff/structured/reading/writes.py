@@ -139,6 +139,7 @@ class Writes(Comprehensions):
         """Read an attribute of an object in memory that is changed by an operator."""
         name = node.target.attr  # type: ignore[union-attr] # it is an attribute
         self.check_set(owner, name)
+        self.check_there(owner, name)
         self._change_item(f, owner, self.const(name), node.value)
 
     def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:

@@ -187,7 +187,7 @@ class Objects(SpecialMethods):
             return
         found = self.check_set(owner, target.attr)
         if type(owner) is Value:
-            self.set_item(owner, self.const(target.attr), value)
+            self.set_in_memory(owner, target.attr, value)
             return
         hides = found is not UNKNOWN and not _has(owner.scope, target.attr)
         if hides and self.depth != owner.scope.blocks:
@@ -199,8 +199,8 @@ class Objects(SpecialMethods):
             self.bound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
 
-    def set_item(self, xs: Value, at: Value, x: Any) -> None:
-        """Bind an item of what is in memory."""
+    def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
+        """Bind an attribute of an object in memory."""
         raise NotImplementedError
 
     def check_set(self, owner: Any, name: str) -> Any:

@@ -71,13 +71,6 @@ def one_gets_what_the_class_has(x: Any) -> Any:
     return sum(o.x * o.g for o in those)
 
 
-def a_new_attribute(x: Any) -> Any:
-    points = [Point(x[i, 0], x[i, 1]) for i in range(len(x))]
-    for b in points:
-        b.extra = b.p * 2.0  # type: ignore[attr-defined] # it is new
-    return sum(b.extra for b in points)  # type: ignore[attr-defined]
-
-
 def kept_by_its_init(x: Any) -> Any:
     those: list = []
     for i in range(4):
@@ -132,7 +125,7 @@ def replaced_with_a_variable(x: Any) -> Any:
 
 
 NOT_READ = [
-    some_have_what_the_class_has, one_gets_what_the_class_has, a_new_attribute, kept_by_its_init,
+    some_have_what_the_class_has, one_gets_what_the_class_has, kept_by_its_init,
     kept_by_another_object, bound_anew_by_the_operand, of_two_classes, equal,
     replaced_with_a_variable,
 ]  # fmt: skip
