@@ -230,6 +230,23 @@ class Builder:
                 raise ListInMemoryError("a list that is one of several", places)
             raise ManyKindsError
 
+    def form_of(self, name: str) -> Any:
+        """Return the form of what a variable holds; None if it is not bound."""
+        scope = self.scope
+        if name in scope.forms:
+            form = scope.forms[name]
+            parts = tuple(map(self.form_of, parts_of(form)))
+            return type(form), tuple(form) if type(form) is Named else (), parts
+        if name in scope.functions:
+            return True
+        return Value if name in scope.slots else None
+
+    def unbind(self, name: str) -> None:
+        """Forget a variable, and the parts of what it holds."""
+        for kept in (self.scope.forms, self.scope.functions, self.scope.slots):
+            for part in [part for part in kept if part.partition(".")[0] == name]:
+                del kept[part]
+
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
         if value in self.elements:
@@ -636,6 +653,14 @@ class Builder:
     def leave_unless(self, test: Value) -> None:
         """Leave the program where a test fails: the function is then traced."""
         self.branches(test, lambda: None, lambda: self.done(Op("raise", [])))
+
+
+def form_of_value(x: Any) -> Any:
+    """Return of which classes nested tuples, lists and dicts are; objects and values are alike."""
+    if type(x) is Named or (isinstance(x, tuple) and not is_plain(x)):
+        keys = tuple(x) if type(x) is Named else ()
+        return type(x), keys, tuple(map(form_of_value, parts_of(x)))
+    return True if type(x) in NO_VALUES else Value
 
 
 def _makes(op: Op, memory: Memory) -> bool:

@@ -15,6 +15,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.reading.calls import Calls
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.libraries.python_functions import is_among
+from autodiff.structured.reading.scopes import NO_VALUES
 
 _POSITIVE: dict[type, type[ast.cmpop]] = {
     ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In,
@@ -175,6 +176,6 @@ def _is_of_integers_or_texts(x: Any) -> bool:
 
 
 def _is_told(v: Any) -> bool:
-    if isinstance(v, (tuple, Named)):
+    if isinstance(v, (tuple, Named)) or type(v) in NO_VALUES:
         return True
     return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

@@ -315,43 +315,48 @@ class Expressions(Equality):
 
         def one(part: ast.expr) -> Any:
             if isinstance(part, ast.Slice):
-                return ("slice", *[bound(b) for b in (part.lower, part.upper, part.step)])
+                bounds = (part.lower, part.upper, part.step)
+                return ("slice", *[self._bound_at(b, values) for b in bounds])
             if isinstance(part, ast.Starred):
                 raise UnsupportedError("* in an index")
-            return at(self.expression(part))
-
-        def at(found: Any) -> Any:
-            if type(found) is Items and found:
-                found = self.called(np.array, [found], {})
-            value = self.one(found)
-            if known(value) is None or known(value) is Ellipsis:
-                return ("known", known(value))
-            kind = value.kind
-            if kind.is_array and kind.letter in "iub":
-                values.append(value)
-                return ("array", len(values) - 1)
-            if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
-                raise UnsupportedError("an index that is no integer, slice or array")
-            values.append(value)
-            return ("value", len(values) - 1)
-
-        def bound(part: ast.expr | None) -> Any:
-            if part is None:
-                return None
-            value = self.value(part)
-            if known(value) is None:
-                return None
-            if not value.kind.is_integral:
-                raise UnsupportedError("a bound of a slice that is no integer")
-            values.append(value)
-            return len(values) - 1
+            return self._place_at(self.expression(part), values)
 
         if isinstance(node, ast.Tuple):
             return values, tuple(map(one, node.elts))
         if isinstance(node, ast.Slice):
             return values, one(node)
         whole = self.expression(node)
-        return values, tuple(map(at, whole)) if type(whole) is tuple else at(whole)
+        if type(whole) is Value and whole.kind.classes == {tuple}:
+            whole = tuple(self._parts_of(whole))
+        if type(whole) is tuple:
+            return values, tuple([self._place_at(part, values) for part in whole])
+        return values, self._place_at(whole, values)
+
+    def _place_at(self, found: Any, values: list[Value]) -> Any:
+        """Return what stands for a part of an index in its template; what it holds is a value."""
+        if type(found) is Items and found:
+            found = self.called(np.array, [found], {})
+        value = self.one(found)
+        if known(value) is None or known(value) is Ellipsis:
+            return ("known", known(value))
+        kind = value.kind
+        if kind.is_array and kind.letter in "iub":
+            values.append(value)
+            return ("array", len(values) - 1)
+        if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
+            raise UnsupportedError("an index that is no integer, slice or array")
+        values.append(value)
+        return ("value", len(values) - 1)
+
+    def _bound_at(self, part: ast.expr | None, values: list[Value]) -> int | None:
+        """Return the place of a bound of a slice among the values; None if it is not given."""
+        value = self.const(None) if part is None else self.value(part)
+        if known(value) is None:
+            return None
+        if not value.kind.is_integral:
+            raise UnsupportedError("a bound of a slice that is no integer")
+        values.append(value)
+        return len(values) - 1
 
     def indexed(self, base: Value, values: list[Value], template: Any) -> Value:
         """Read an array at an index."""

@@ -21,6 +21,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
 from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.reading.building import form_of_value
 from autodiff.structured.reading.iterators import Iterators, Turns
 from autodiff.structured.reading.jumps import breaks, noting_breaks, structured
 
@@ -189,18 +190,17 @@ class Loops(Iterators):
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
 
         own = node.target.id if isinstance(node.target, ast.Name) else ""
-        was = self.scope.forms.get(own, self.scope.slots.get(own))
-        forms: list[Any] = [] if was is None else [was]
+        may_be_anew = own not in self.scope.outer and self.depth != self.scope.blocks
+        are_alike = True
 
         def turn(i: int) -> None:
+            nonlocal are_alike
             self._forget(names)
-            self.scope.forms.pop(own, None)
-            try:
-                self.assign(node.target, over.item(self.const(i)))
-            except ManyKindsError:
-                if not own or own in self.scope.outer:
-                    raise
-            forms.append(self.scope.forms.get(own, self.scope.slots.get(own)))
+            item = over.item(self.const(i))
+            if may_be_anew and self.form_of(own) not in (None, form_of_value(item)):
+                self.unbind(own)
+                are_alike = False
+            self.assign(node.target, item)
             self.statements(nodes)
 
         for i in range(over.known or 0):
@@ -210,9 +210,8 @@ class Loops(Iterators):
                 turn(i)
         if self.depth != self.scope.blocks:
             self._forget(names)
-            if any(type(form) is not type(forms[0]) or form != forms[0] for form in forms):
-                self.scope.forms.pop(own, None)  # behind the loop, nobody knows which it is
-                self.scope.slots.pop(own, None)
+            if not are_alike:
+                self.unbind(own)  # behind the loop, nobody knows which item it is
 
     def _forget(self, names: set[str]) -> None:
         """Have functions and objects no longer known by these names: each item is bound anew."""

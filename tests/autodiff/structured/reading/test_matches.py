@@ -124,6 +124,29 @@ def arrays_are_none(x: Any) -> Any:
     return v
 
 
+def one_in_another(x: Any) -> Any:
+    items = [("a", ("b", 1.0)), ("c", 2.0), ("a", ("d", 3.0)), None, 4.0, Circle(x[1])]
+    v = 0.0
+    for k in range(3):
+        for item in items:
+            match item:
+                case ("a", inner):
+                    match inner:
+                        case ("b", w):
+                            v = v + w * x[k]
+                        case (_, w):
+                            v = v - w * x[k + 1]
+                case (_, w):
+                    v = v * w
+                case None:
+                    v = v + x[5]
+                case Circle(r=r):
+                    v = v + r
+                case other:
+                    v = v * other * 0.2
+    return v
+
+
 def of_lists(x: Any) -> Any:
     rows: list = []
     total = 0.0
@@ -162,7 +185,11 @@ def of_a_class(x: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "f", [of_a_class, classes_and_parts, sequences, arrays_are_none, of_lists, asked_once],
+    "f",
+    [
+        of_a_class, classes_and_parts, sequences, arrays_are_none, one_in_another, of_lists,
+        asked_once,
+    ],
     ids=lambda f: f.__name__,
 )  # fmt: skip
 def test_gradients(f: Callable, check_sweep: Callable, check_with_machine_code: Callable) -> None:
