@@ -23,6 +23,7 @@ from autodiff.structured.form.kinds import (
     Kind,
     ManyKindsError,
     MayBeMissingError,
+    NoItemsError,
     UnsupportedError,
 )
 from autodiff.structured.reading.containers.classes import class_of, decides_alone, is_object
@@ -182,6 +183,8 @@ class ObjectsInMemory(Lists):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
         fields = owner.memory.root().fields  # type: ignore[union-attr] # an object has one
         if _has(name) in fields and name not in fields:
+            if self.flags:  # a later statement of the loop may bind it
+                raise NoItemsError(f"attribute {name}, which is None")
             return self.const(None)
         if name in fields:
             self.check_there(owner, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -54,6 +55,27 @@ class Agent:
     best: Any = None
     value: float | None = None
     name: str | None = None
+
+
+class Mode(enum.Enum):
+    UP = 1
+    DOWN = 2
+
+
+class Machine:
+    def __init__(self, v: Any) -> None:
+        self.mode, self.v, self.last = Mode.UP, v, None
+
+    def feed(self, u: Any) -> None:
+        if self.mode is Mode.UP:
+            self.v = self.v + u
+            if self.v > 2.0:
+                self.mode = Mode.DOWN
+        else:
+            self.v = self.v * 0.7
+            if self.v < 1.0:
+                self.mode = Mode.UP
+        self.last = u
 
 
 class Defaulted:
@@ -132,7 +154,34 @@ def objects_in_objects(x: Any) -> Any:
     return sum(np.sum(a.best.x) for a in those)
 
 
-KERNELS = [particles, some_have_one, got_later, agents, objects_in_objects]
+def machines(x: Any) -> Any:
+    those = [Machine(x[i]) for i in range(4)]
+    for t in range(10):
+        for i, m in enumerate(those):
+            m.feed(x[(i + t) % 6])
+    total = sum(m.v * m.last for m in those)
+    return total + sum(m.v for m in those if m.mode is Mode.DOWN)
+
+
+def read_before_they_are_bound(x: Any) -> Any:
+    those = [Agent(i) for i in range(4)]
+    total = 0.0
+    for t in range(5):
+        for i, a in enumerate(those):
+            if a.value is not None:
+                total += a.value * x[t]
+                if a.best is Mode.DOWN:
+                    total = total * x[5]
+            elif i <= t:
+                a.best = Mode.UP if i % 2 else Mode.DOWN
+                a.value = x[i] * t
+    return total
+
+
+KERNELS = [
+    particles, some_have_one, got_later, agents, objects_in_objects, machines,
+    read_before_they_are_bound,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", KERNELS, ids=lambda f: f.__name__)
@@ -148,6 +197,17 @@ def test_gradients(f: Callable, check_sweep: Callable, check_with_machine_code: 
 @pytest.mark.parametrize("f", KERNELS, ids=lambda f: f.__name__)
 def test_few_states(f: Callable, check_few_states: Callable) -> None:
     check_few_states(f, X)
+
+
+def made_without_loops(x: Any) -> Any:
+    s = Simulation(x * 2.0)
+    s.run(4)
+    s.run(3)
+    return sum(s.history) + s.v[0]
+
+
+def test_a_function_whose_loops_are_in_methods(check_sweep: Callable) -> None:
+    check_sweep(made_without_loops, X)
 
 
 def by_a_name(x: Any) -> Any:
