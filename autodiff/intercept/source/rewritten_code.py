@@ -10,7 +10,7 @@ from typing import Any
 
 from autodiff import caches
 from autodiff.intercept.source import find_source, fusion_sites, rewriter
-from autodiff.intercept.source.library_code import is_library, is_of_library
+from autodiff.intercept.source.library_code import is_library
 from autodiff.intercept.source.source_texts import carried_texts, why_without
 from chainrules_core.interpreter.places import codes_in
 
@@ -59,16 +59,13 @@ _LOOPS = (ast.For, ast.While, ast.ListComp, ast.DictComp, ast.GeneratorExp)
 
 
 def has_loops(g: types.FunctionType) -> bool:
-    """Whether a function that was rewritten has loops in it, calls itself, or makes objects.
-
-    The methods of these may have loops: a program of the function has the attributes as variables.
-    """
+    """Whether a function that was rewritten has loops in it, or calls itself."""
     known = _rewritten.get(id(g.__code__))
     if known is None and is_inside(g):  # no program calls itself there
         found = definition_of(g)
         parts = [] if found is None else list(ast.walk(found.node))
         calls_itself = any(_calls(part, g.__name__) for part in parts)
-        has_loop = not calls_itself and any(_is_loop(part, g) for part in parts)
+        has_loop = not calls_itself and any(isinstance(part, _LOOPS) for part in parts)
         caches.keep_with(_rewritten, g.__code__, None, has_loop)
         return has_loop
     return known is not None and known[2]
@@ -86,18 +83,11 @@ def _rewrite(g: types.FunctionType) -> tuple[types.CodeType | None, bool]:
     found = find_source.definition_of(g)
     if found is None:
         return None, False
-    parts = ast.walk(found.node)
-    has_loop = any(_is_loop(part, g) or _calls(part, g.__name__) for part in parts)
+    has_loop = any(
+        isinstance(part, _LOOPS) or _calls(part, g.__name__) for part in ast.walk(found.node)
+    )
     node = rewriter.rewritten(found.node, g.__code__, g.__globals__, is_library(g))
     return find_source.compiled_like(found, g.__code__, node, tuple(helpers)), has_loop
-
-
-def _is_loop(node: ast.AST, g: types.FunctionType) -> bool:
-    """Whether it is a loop, or makes an object of a class of the user's."""
-    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-        return isinstance(node, _LOOPS)
-    made = g.__globals__.get(node.func.id)
-    return isinstance(made, type) and not is_of_library(made)
 
 
 def _calls(node: ast.AST, name: str) -> bool:

@@ -199,17 +199,6 @@ def test_few_states(f: Callable, check_few_states: Callable) -> None:
     check_few_states(f, X)
 
 
-def made_without_loops(x: Any) -> Any:
-    s = Simulation(x * 2.0)
-    s.run(4)
-    s.run(3)
-    return sum(s.history) + s.v[0]
-
-
-def test_a_function_whose_loops_are_in_methods(check_sweep: Callable) -> None:
-    check_sweep(made_without_loops, X)
-
-
 def by_a_name(x: Any) -> Any:
     those = [Particle(x[i], 0.1) for i in range(4)]
     total = 0.0

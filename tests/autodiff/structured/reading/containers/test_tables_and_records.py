@@ -152,14 +152,13 @@ def test_an_argument(runs: list[str]) -> None:
         return given(Model(s, 0.5), b)
 
     found = gradient(loss, 2.0, B)
-    assert "loss" in runs
+    assert "given" in runs
     np.testing.assert_allclose(found[0], np.sum(B * B) + 4.0 * len(B))
     np.testing.assert_allclose(found[1], 4.0 * B + 1.0)
     for _ in range(2):
         (made,) = [gradient(lambda p, b: given(p, b), Model(2.0, 0.5), B, argnums=0)]
         assert type(made) is Model
         np.testing.assert_allclose(made.scale, found[0])
-    assert "given" in runs
 
 
 @pytest.fixture
