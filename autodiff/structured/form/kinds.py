@@ -101,6 +101,26 @@ class InMemoryError(UnsupportedError):
         self.cls = cls
 
 
+class MayBeMissingError(UnsupportedError):
+    """An attribute is None at first, or not there, and is bound later: it may be read as missing.
+
+    Attributes
+    ----------
+    key : tuple
+        The class and the name.
+    value : Any
+        What stands in the place of a value that is missing.
+    is_none : bool
+        Whether the attribute is None, and not without a value at all.
+    """
+
+    def __init__(self, key: tuple[type, str], value: Any, is_none: bool) -> None:
+        super().__init__(f"attribute {key[1]}, which some objects do not have")
+        self.key = key
+        self.value = value
+        self.is_none = is_none
+
+
 class _Unknown:
     def __repr__(self) -> str:
         return "UNKNOWN"

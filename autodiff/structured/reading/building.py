@@ -85,6 +85,12 @@ class Builder:
         self.displayed_in_memory: frozenset[tuple[int, int]] = frozenset()
         self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
         self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
+        # Attributes of these that may be missing: what stands in their place. Those of which it is
+        # known in this round that they are None, or have a value.
+        self.may_be_missing: dict[tuple[type, str], Any] = {}
+        self.none_at_first: set[tuple[type, str]] = set()
+        self.are_none: set[tuple[type, str]] = set()
+        self.are_there: dict[tuple[type, str], Memory] = {}
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -97,6 +103,8 @@ class Builder:
         self.scope: Any = None
         self.depth = 0  # of loops and branches
         self.calling: list = []
+        self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
+        self.iterators: set[Any] = set()  # calls of `iter` that a method ``__iter__`` returns
         self.outside_objects: list[Any] = []  # references to those that were read
         # Of objects that are arguments: the object, and the name.
         self.bound_attributes: list[tuple[Any, str]] = []
@@ -123,7 +131,7 @@ class Builder:
         self.of_records: list[tuple[Memory, type]] = []
         # Vectors and lists whose items a loop takes before the turns that are given them, and its
         # operations, which must not write into such.
-        self.spared: list[tuple[Memory, list[Op], bool]] = []
+        self.spared: list[tuple[Memory, list[Op], bool, frozenset[str]]] = []
         self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
         # Kinds of variables that are the same wherever these are read.
         self.lasting_kinds: dict[Slot, Kind] = {}
@@ -143,6 +151,15 @@ class Builder:
         name = f".{self.fresh(stem)}"
         self.scope.locals |= {name}
         self.scope.lasting |= {name} if lasts else set()
+        return name
+
+    def hidden_at_once(self, stem: str) -> str:
+        """Return the name of a new variable that is read only behind where it was bound last.
+
+        So whenever it is bound, it may be of another kind.
+        """
+        name = self.hidden(stem, lasts=True)
+        self.scope.at_once |= {name}
         return name
 
     def held(self, value: Any) -> str:
@@ -170,9 +187,12 @@ class Builder:
             self.bind(name, value)
             self.scope = scope
             return
-        if self.depth == scope.blocks:  # what it was before is read no more
+        is_at_once = name in scope.at_once
+        if self.depth == scope.blocks or is_at_once:  # what it was before is read no more
             scope.functions.pop(name, None)
             scope.forms.pop(name, None)
+        if is_at_once:
+            scope.slots.pop(name, None)
         was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
         if type(value) in NO_VALUES:
             scope.functions[name] = value
@@ -189,6 +209,7 @@ class Builder:
                 form.places = places_of(value) | places_of(was)
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
+            scope.at_once.update(names if is_at_once else ())
             for part, x in zip(names, parts_of(value), strict=True):
                 self.bind(part, x)
         else:
@@ -208,6 +229,23 @@ class Builder:
             if places and _is_list(value) and _is_list(was):
                 raise ListInMemoryError("a list that is one of several", places)
             raise ManyKindsError
+
+    def form_of(self, name: str) -> Any:
+        """Return the form of what a variable holds; None if it is not bound."""
+        scope = self.scope
+        if name in scope.forms:
+            form = scope.forms[name]
+            parts = tuple(map(self.form_of, parts_of(form)))
+            return type(form), tuple(form) if type(form) is Named else (), parts
+        if name in scope.functions:
+            return True
+        return Value if name in scope.slots else None
+
+    def unbind(self, name: str) -> None:
+        """Forget a variable, and the parts of what it holds."""
+        for kept in (self.scope.forms, self.scope.functions, self.scope.slots):
+            for part in [part for part in kept if part.partition(".")[0] == name]:
+                del kept[part]
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
         """Bind a variable to a value."""
@@ -524,26 +562,27 @@ class Builder:
         self.body.insert(len(self.body) - 1, node)
 
     def spares(
-        self, taken: list[Memory], read: Callable[[], None], made_there: bool = False
-    ) -> None:
+        self, taken: list[Memory], read: Callable[[], None], made_there: bool = False,
+        codes: frozenset[str] = WRITES | LIST_WRITES,
+    ) -> None:  # fmt: skip
         """Read a loop that must not write into what its items were taken from before.
 
-        It may if arrays are `made_there`, too: what it makes.
+        It may if arrays are `made_there`, too: what it makes. The `codes` are those of writes.
         """
         block, body, n = self.block, self.body, len(self.block.ops)
         read()
         if taken:
             others = body[body.index(block) + 1 :]
             ops = [*block.ops[n:], *[op for b in blocks_of(others) for op in b.ops]]
-            self.spared += [(memory, ops, made_there) for memory in taken]
+            self.spared += [(memory, ops, made_there, codes) for memory in taken]
 
     def check_spared(self) -> None:
         """Raise if a loop writes into what its items were taken from before."""
-        for memory, ops, made_there in self.spared:
+        for memory, ops, made_there, codes in self.spared:
             if made_there and any(_makes(op, memory.root()) for op in ops):
                 continue
             for op in ops:
-                if op.code not in WRITES | LIST_WRITES:
+                if op.code not in codes:
                     continue
                 if op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
                     raise UnsupportedError("a write into what items were taken from before")
@@ -614,6 +653,14 @@ class Builder:
     def leave_unless(self, test: Value) -> None:
         """Leave the program where a test fails: the function is then traced."""
         self.branches(test, lambda: None, lambda: self.done(Op("raise", [])))
+
+
+def form_of_value(x: Any) -> Any:
+    """Return of which classes nested tuples, lists and dicts are; objects and values are alike."""
+    if type(x) is Named or (isinstance(x, tuple) and not is_plain(x)):
+        keys = tuple(x) if type(x) is Named else ()
+        return type(x), keys, tuple(map(form_of_value, parts_of(x)))
+    return True if type(x) in NO_VALUES else Value
 
 
 def _makes(op: Op, memory: Memory) -> bool:

@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, kind_of_result
@@ -36,6 +35,7 @@ from autodiff.structured.reading.libraries.by_others import (
     is_ruled_by_library,
     made_of_others,
 )
+from autodiff.structured.reading.libraries.given_arguments import taken_out
 from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.libraries.python_functions import PLACES
 from autodiff.structured.reading.scopes import (
@@ -115,6 +115,8 @@ class Calls(Sequences):
         """Read a call of a function that is known, or a method of a number or array."""
         if f is super:
             return self.above(node)
+        if f is iter and node in self.iterators and len(node.args) == 1:
+            return self.expression(node.args[0])
         if f in _TAKERS:
             node = self._taking(f, node)
             if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
@@ -178,6 +180,8 @@ class Calls(Sequences):
             return self.of_list_method(owner, node)
         if type(owner) is Value and is_class(known(owner)):
             return self._of_object(self.of_class_itself(known(owner), name), node)
+        if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
+            return self.of_known_text(owner, getattr(str, name), node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
 
@@ -209,7 +213,10 @@ class Calls(Sequences):
     def _of_object(self, f: Any, node: ast.Call) -> Any:
         """Read a call of a function inside, a method, or an object."""
         if is_object(f):
-            f = self.method(f, "__call__")
+            method = self.special_method(f, "__call__")
+            if method is None:
+                raise UnsupportedError("a call of what is not known")
+            f = Method(method, f)
         args = self._displayed(node.args, _number_wanted(f, node))
         return self._applied(f, args, self._named(node))
 
@@ -292,7 +299,7 @@ class Calls(Sequences):
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
-        out = _taken_out(f, values, named)
+        out = taken_out(f, values, named)
         made = self.call(f, values, named)
         if made.op.code == "call" and _has_parts_of_its_own(made.kind):
             return self._several(made)
@@ -349,17 +356,23 @@ class Calls(Sequences):
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
+        if f is getattr and len(args) == 2 and type(name := known(self.one(args[1]))) is str:
+            return self.attribute_of_any(args[0], name)
         if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
             answers = {hasattr(c, known(self.one(args[1]))) for c in classes}
             return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
+        if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
+            return self.asked_of_object(f, args[0])
+        if f in (list, tuple) and len(args) == 1 and is_object(args[0]):
+            return self._copied(f, args[0])
+        if f is sum and args and isinstance(args[0], tuple) and not is_object(args[0]):
+            return self._sum(*args)
         if any(isinstance(a, Instance) for a in args):
             return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
         if f in (list, tuple) and len(args) == 1 and _is_one_by_one(args[0]):
             return self._copied(f, args[0])
-        if f is sum and args and isinstance(args[0], tuple):
-            return self._sum(*args)
         if f in PLACES and len(args) == 2:
             return self.inline(PLACES[f], args, {})
         return NotImplemented
@@ -384,6 +397,11 @@ class Calls(Sequences):
     def _sum(self, items: tuple, start: Any = None) -> Value:
         total = self.const(0) if start is None else start
         for x in items:
+            if is_object(x) or is_object(total):
+                total = self.operator_of("add", total, x)
+                if total is NotImplemented:
+                    raise UnsupportedError("an operator that an object does not have")
+                continue
             if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
                 raise UnsupportedError("a sum of floats")
             total = self.binary(operator.add, total, x)
@@ -398,19 +416,6 @@ class Calls(Sequences):
         for x in args[1:]:
             least = self._chosen(self.call(precedes, [x, least]), x, least)
         return least
-
-
-def _may_write(f: Any, n: int, options: dict[str, Value]) -> bool:
-    """Whether a call of a library's function is given what it may write into, or told that it may.
-
-    `n` is the number of arguments by place. The option ``copy`` of what makes arrays says neither.
-    """
-    if any(is_written_into(name) for name in options.keys() - {"copy"}):
-        return True
-    if "copy" in options and f is np.nan_to_num:
-        return True
-    place = place_of_out(f) if is_pure_by_rule(f) or f is np.nan_to_num else None
-    return place is not None and n > place
 
 
 def _number_wanted(f: Any, node: ast.Call) -> int | None:
@@ -446,18 +451,6 @@ def _has_parts_of_its_own(kind: Kind) -> bool:
     if not kind.parts:
         return False
     return kind.classes != {tuple} or any(p.has_memory or p.has_floats for p in kind.parts)
-
-
-def _taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:
-    """Take the argument ``out`` of a ufunc with one result out of its arguments."""
-    out = None
-    if isinstance(f, np.ufunc) and f.nout == 1:
-        if len(values) == f.nin + 1:
-            named["out"] = values.pop()
-        out = named.pop("out", None)
-    if "where" in named or _may_write(f, len(values), named):
-        raise UnsupportedError("an argument out, where or overwrite")
-    return out
 
 
 def _classes_of(x: Any) -> frozenset[type]:

@@ -21,6 +21,7 @@ from autodiff.structured.reading.containers.lists import (
     own_names,
     written,
 )
+from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.libraries.python_functions import (
     in_order,
     in_reverse_order,
@@ -192,12 +193,8 @@ class Comprehensions(Loops):
 
     def sliced(self, xs: Value, bounds: list[Value]) -> Value:
         """Read a slice of a list that may grow: a loop that appends to a new list."""
-        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
-            raise UnsupportedError("a slice of a list by what is no integer")
-        given = [self.length(xs), *bounds]
-        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
-        step = self.const(1) if known(bounds[2]) is None else bounds[2]
-        steps, items, name = self.held(step), self.held(xs), self.held(self.list_of([]))
+        start, n, steps = self._places_of_slice(xs, bounds)
+        items, name = self.held(xs), self.held(self.list_of([]))
 
         def item(i: Value) -> Value:
             passed = self.call(operator.mul, [i, self.read(steps)])
@@ -205,6 +202,26 @@ class Comprehensions(Loops):
 
         self._append_each(name, Turns(lambda: self.read(n), item))
         return self.read(name)
+
+    def set_slice(self, xs: Value, bounds: list[Value], ys: Any) -> None:
+        """Read ``xs[i:j] = ys`` of a list, where there are as many items as before."""
+        if not (is_sequence(ys) or (type(ys) is Value and (ys.kind.is_list or ys.kind.is_array))):
+            raise UnsupportedError("a slice of a list that becomes no list or array")
+        start, n, step = self._places_of_slice(xs, bounds)
+        items, new = self.held(xs), self.held(self.extended(self.list_of([]), ys))
+        length = self.length(self.read(new))
+        self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
+        names = {"xs": items, "ys": new, "start": start, "step": step, "i": self.hidden("i")}
+        over = Turns(lambda: self.read(n), lambda i: i)
+        self._for_each(names["i"], written("xs[start + i * step] = ys[i]", **names), over)
+
+    def _places_of_slice(self, xs: Value, bounds: list[Value]) -> tuple[str, str, str]:
+        """Return hidden variables: where a slice of a list begins, how many items, and the step."""
+        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
+            raise UnsupportedError("a slice of a list by what is no integer")
+        given = [self.length(xs), *bounds]
+        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
+        return start, n, self.held(self.const(1) if known(bounds[2]) is None else bounds[2])
 
     def cleared(self, xs: Value) -> None:
         """Read ``xs.clear()``: a loop that drops the last item."""

@@ -7,10 +7,15 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Items, Named, Op, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.reading.calls import Calls
+from autodiff.structured.reading.containers.classes import is_object
+from autodiff.structured.reading.libraries.python_functions import is_among
+from autodiff.structured.reading.scopes import NO_VALUES
 
 _POSITIVE: dict[type, type[ast.cmpop]] = {
     ast.NotEq: ast.Eq, ast.IsNot: ast.Is, ast.NotIn: ast.In,
@@ -22,6 +27,13 @@ class Equality(Calls):
 
     def on_compare(self, node: ast.Compare) -> Value:
         """Read a comparison, or a chain of them."""
+        if _asks_for_none(node):
+            owner = self.expression(node.left.value)  # type: ignore[attr-defined] # an attribute
+            has = self.has_value(owner, node.left.attr)  # type: ignore[attr-defined]
+            if has is not None:
+                return has if isinstance(node.ops[0], ast.IsNot) else self._negated(has)
+            a = self.attribute_of_any(owner, node.left.attr)  # type: ignore[attr-defined]
+            return self._compared(a, node.ops, node.comparators)
         return self._compared(self.expression(node.left), node.ops, node.comparators)
 
     def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
@@ -43,7 +55,9 @@ class Equality(Calls):
             raise UnsupportedError("a set of what is no number, text or tuple")
         return tuple(parts)
 
-    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Value:
+    def _comparison(self, op: ast.cmpop, a: Any, b: Any) -> Any:
+        if (is_object(a) or is_object(b)) and type(op) in COMPARISONS:
+            return self.compared_objects(type(op), a, b)
         found = self._test_of_parts(_POSITIVE.get(type(op), type(op)), a, b)
         if found is not None:
             return self._negated(found) if type(op) in _POSITIVE else found
@@ -68,6 +82,16 @@ class Equality(Calls):
             told = [_is_told(v) for v in (a, b)]
             are_none = [type(v) is Value and known(v) is None for v in (a, b)] if all(told) else []
             return self.const(all(are_none)) if any(are_none) else None
+        if op is ast.In and type(a) is type(b) is Value and type(known(a)) is str is type(known(b)):
+            return self.const(known(a) in known(b))
+        if op is ast.In and is_object(b):
+            return self.is_in_object(a, b)
+        if op is ast.In and type(b) is Value and b.kind.is_array and _is_number(a):
+            return self.called(
+                bool, [self.called(np.any, [self.binary(operator.eq, b, a)], {})], {}
+            )
+        if op is ast.In and type(b) is Value and b.kind.is_list and _is_whole_or_text(a):
+            return self.inline(is_among, [b, a], {})
         if op is ast.In and type(b) is Value and b.kind.is_table:
             return self.has_key(b, self.one(a))
         if op is ast.In and type(b) is Named:
@@ -106,7 +130,7 @@ class Equality(Calls):
         """Return whether two parts are the same or equal: a NaN may be the same as itself."""
         if isinstance(a, tuple) or isinstance(b, tuple):
             return self._comparison(ast.Eq(), a, b)
-        if type(a) is not Value or type(b) is not Value:
+        if type(a) is not Value or type(b) is not Value or is_object(a) or is_object(b):
             raise UnsupportedError("a comparison of objects")
         if all(x.kind.is_member for x in (a, b)):
             return self._same_member(a, b)
@@ -125,10 +149,26 @@ class Equality(Calls):
         return self.made(Op("length", [a, b], f=operator.is_), Kind(frozenset([bool])))
 
 
+def _asks_for_none(node: ast.Compare) -> bool:
+    """Whether it is ``x.name is None``, or the opposite."""
+    is_one = len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot))
+    other = node.comparators[0]
+    is_none = isinstance(other, ast.Constant) and other.value is None
+    return is_one and is_none and isinstance(node.left, ast.Attribute)
+
+
 def _may_be_in_a_set(x: Any) -> bool:
     if type(x) is tuple:
         return all(map(_may_be_in_a_set, x))
     return type(x) is Value and (x.kind.is_scalar or x.kind.is_text)
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) is Value and x.kind.is_scalar
+
+
+def _is_whole_or_text(x: Any) -> bool:
+    return type(x) is Value and (x.kind.is_integral or x.kind.is_text)
 
 
 def _is_of_integers_or_texts(x: Any) -> bool:
@@ -136,6 +176,6 @@ def _is_of_integers_or_texts(x: Any) -> bool:
 
 
 def _is_told(v: Any) -> bool:
-    if isinstance(v, (tuple, Named)):
+    if isinstance(v, (tuple, Named)) or type(v) in NO_VALUES:
         return True
     return v.kind.is_known or v.kind.has_memory or v.kind.is_scalar

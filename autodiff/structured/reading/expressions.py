@@ -104,14 +104,12 @@ class Expressions(Equality):
         """Read an operator before its operand."""
         f = UNARY[type(node.op)].function
         made = self.expression(node.operand)
-        if is_object(made) and isinstance(node.op, ast.USub):
-            found = self.operator_of("neg", made, None)
-            if found is not NotImplemented:
-                return found
+        if is_object(made) and f is not operator.not_:
+            return self.must_have(f"__{UNARY[type(node.op)].name}__", made)
         if isinstance(node.op, ast.Not):
             made = self.truth_of(made)
         x = self.as_value(made)
-        if f is operator.not_ and not x.kind.is_scalar:
+        if f is operator.not_ and not (x.kind.is_scalar or _is_known_text_or_none(x)):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
         return self.call(f, [x])
 
@@ -141,7 +139,9 @@ class Expressions(Equality):
         return self.choose(value, lambda: value, others)
 
     def truth_of(self, x: Any) -> Any:
-        """Return what is true if a list is; anything else as it is."""
+        """Return what is true if a list or object is; anything else as it is."""
+        if is_object(x):
+            return self.truth_of_object(x)
         if type(x) is Items:
             return self.const(bool(x))
         is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
@@ -231,6 +231,8 @@ class Expressions(Equality):
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
         base = self.flattened(node.value)
+        if is_object(base):
+            return self.must_have("__getitem__", base, self.expression(node.slice))
         if type(base) is Named:
             key = known(self.value(node.slice))
             if not is_key(key) or key not in base:
@@ -251,7 +253,7 @@ class Expressions(Equality):
             return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
             return self._of_text(base, node.slice)
-        if base.kind.has_items and not base.kind.is_object:
+        if base.kind.has_items:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
 
@@ -313,38 +315,48 @@ class Expressions(Equality):
 
         def one(part: ast.expr) -> Any:
             if isinstance(part, ast.Slice):
-                return ("slice", *[bound(b) for b in (part.lower, part.upper, part.step)])
+                bounds = (part.lower, part.upper, part.step)
+                return ("slice", *[self._bound_at(b, values) for b in bounds])
             if isinstance(part, ast.Starred):
                 raise UnsupportedError("* in an index")
-            found = self.expression(part)
-            if type(found) is Items and found:
-                found = self.called(np.array, [found], {})
-            value = self.one(found)
-            if known(value) is None or known(value) is Ellipsis:
-                return ("known", known(value))
-            kind = value.kind
-            if kind.is_array and kind.letter in "iub":
-                values.append(value)
-                return ("array", len(values) - 1)
-            if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
-                raise UnsupportedError("an index that is no integer, slice or array")
-            values.append(value)
-            return ("value", len(values) - 1)
+            return self._place_at(self.expression(part), values)
 
-        def bound(part: ast.expr | None) -> Any:
-            if part is None:
-                return None
-            value = self.value(part)
-            if known(value) is None:
-                return None
-            if not value.kind.is_integral:
-                raise UnsupportedError("a bound of a slice that is no integer")
-            values.append(value)
-            return len(values) - 1
+        if isinstance(node, ast.Tuple):
+            return values, tuple(map(one, node.elts))
+        if isinstance(node, ast.Slice):
+            return values, one(node)
+        whole = self.expression(node)
+        if type(whole) is Value and whole.kind.classes == {tuple}:
+            whole = tuple(self._parts_of(whole))
+        if type(whole) is tuple:
+            return values, tuple([self._place_at(part, values) for part in whole])
+        return values, self._place_at(whole, values)
 
-        parts = node.elts if isinstance(node, ast.Tuple) else None
-        template = tuple(map(one, parts)) if parts is not None else one(node)
-        return values, template
+    def _place_at(self, found: Any, values: list[Value]) -> Any:
+        """Return what stands for a part of an index in its template; what it holds is a value."""
+        if type(found) is Items and found:
+            found = self.called(np.array, [found], {})
+        value = self.one(found)
+        if known(value) is None or known(value) is Ellipsis:
+            return ("known", known(value))
+        kind = value.kind
+        if kind.is_array and kind.letter in "iub":
+            values.append(value)
+            return ("array", len(values) - 1)
+        if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
+            raise UnsupportedError("an index that is no integer, slice or array")
+        values.append(value)
+        return ("value", len(values) - 1)
+
+    def _bound_at(self, part: ast.expr | None, values: list[Value]) -> int | None:
+        """Return the place of a bound of a slice among the values; None if it is not given."""
+        value = self.const(None) if part is None else self.value(part)
+        if known(value) is None:
+            return None
+        if not value.kind.is_integral:
+            raise UnsupportedError("a bound of a slice that is no integer")
+        values.append(value)
+        return len(values) - 1
 
     def indexed(self, base: Value, values: list[Value], template: Any) -> Value:
         """Read an array at an index."""
@@ -385,6 +397,10 @@ class Expressions(Equality):
 def _is_plain_tuple(x: Any) -> bool:
     """Whether it is a tuple without floats and arrays: then two of them are alike."""
     return isinstance(x, tuple) and is_plain(x)
+
+
+def _is_known_text_or_none(x: Value) -> bool:
+    return known(x) is None or type(known(x)) is str
 
 
 def _has_no_calls(node: ast.expr) -> bool:

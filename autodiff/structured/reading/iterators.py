@@ -19,6 +19,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import VIEWS, own_names, written
 from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
@@ -53,6 +54,8 @@ class Turns:
         Variables: a list that is gone over, and how long it was, as it must be in the end.
     taken : list of Memory
         What items are taken from before the turns that are given them.
+    tables : list of Memory
+        Dicts that are gone over, from which nothing may be taken out.
     """
 
     def __init__(
@@ -73,6 +76,7 @@ class Turns:
             self.computes |= over.computes
         self.lists: list[tuple[str, str]] = [pair for over in of for pair in over.lists]
         self.taken: list[Memory] = [memory for over in of for memory in over.taken]
+        self.tables: list[Memory] = [memory for over in of for memory in over.tables]
 
 
 class Iterators(SeveralIndices):
@@ -124,8 +128,12 @@ class Iterators(SeveralIndices):
         return Turns(over.length, item, known=over.known, computes=True, of=[over])
 
     def _over_any(self, value: Any) -> Turns:
+        if is_object(value):
+            return self._over_any(self.items_of_object(value))
         if type(value) is Named:
             return self._over(list(map(self.const, value)))
+        if type(value) is Value and type(known(value)) is str:
+            return self._over(list(map(self.const, known(value))))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
         if type(value) is Columns:
@@ -170,6 +178,7 @@ class Iterators(SeveralIndices):
 
         over = Turns(lambda: self.read(n), item)
         over.lists.append((name, n))
+        over.tables.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
     def _over_list(self, xs: Value) -> Turns:

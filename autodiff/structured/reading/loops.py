@@ -6,6 +6,7 @@ A loop over tuples and lists that are known has its body read once for each item
 from __future__ import annotations
 
 import ast
+import functools
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -20,6 +21,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
 from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.reading.building import form_of_value
 from autodiff.structured.reading.iterators import Iterators, Turns
 from autodiff.structured.reading.jumps import breaks, noting_breaks, structured
 
@@ -55,17 +57,41 @@ class Loops(Iterators):
         counted = self.counted(node)
         if counted is not None:
             self.statements(counted)
-        elif self.is_generator(node.iter):
-            self.over_generator(node)
+        elif isinstance(node.iter, ast.Call):
+            call = self.generator_called(node.iter)
+            if call is None:
+                self._for(node, self.iterated(node.iter))
+            else:
+                self.over_generator(node, *call)
+        elif isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)):
+            over = self.flattened(node.iter)
+            method = self.generator_of_object(over)
+            if method is None:
+                self._for(node, self._over_any(over))
+            else:
+                self.over_generator(node, method, [over], {})
         else:
             self._for(node, self.iterated(node.iter))
 
-    def over_generator(self, node: ast.For) -> None:
+    def generator_called(self, node: ast.Call) -> tuple[Any, list[Any], dict[str, Any]] | None:
+        """Return the generator function that a call calls, and the arguments; None for others."""
+        raise NotImplementedError
+
+    def generator_of_object(self, x: Any) -> Any:
+        """Return the method of an object that a loop over it runs, if it is a generator."""
+        raise NotImplementedError
+
+    def over_generator(
+        self, node: ast.For, f: Any, args: list[Any], names: dict[str, Any]
+    ) -> None:  # fmt: skip
         """Read a loop over what a generator function yields."""
         raise NotImplementedError
 
     def _for(self, node: ast.For, over: Turns) -> None:
-        self.spares(over.taken, lambda: self._turns(node, over))
+        def turns() -> None:
+            self.spares(over.tables, lambda: self._turns(node, over), codes=frozenset({"drop"}))
+
+        self.spares(over.taken, turns)
         for xs, n in over.lists:
             self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
 
@@ -157,15 +183,35 @@ class Loops(Iterators):
 
     def _unroll(self, node: ast.For, over: Turns) -> None:
         nodes, flag = self._body_of(node)
-        if flag:
-            raise UnsupportedError("a loop over a tuple that ends early")
+        left = self.hidden("left") if flag else ""
+        if left:
+            self.bind(left, self.const(False))
+            nodes = noting_breaks(nodes, left, stays=False)
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
-        for item in self._items(over):
+
+        own = node.target.id if isinstance(node.target, ast.Name) else ""
+        may_be_anew = own not in self.scope.outer and self.depth != self.scope.blocks
+        are_alike = True
+
+        def turn(i: int) -> None:
+            nonlocal are_alike
             self._forget(names)
+            item = over.item(self.const(i))
+            if may_be_anew and self.form_of(own) not in (None, form_of_value(item)):
+                self.unbind(own)
+                are_alike = False
             self.assign(node.target, item)
             self.statements(nodes)
+
+        for i in range(over.known or 0):
+            if left:
+                self.branches(self.read(left), lambda: None, functools.partial(turn, i))
+            else:
+                turn(i)
         if self.depth != self.scope.blocks:
             self._forget(names)
+            if not are_alike:
+                self.unbind(own)  # behind the loop, nobody knows which item it is
 
     def _forget(self, names: set[str]) -> None:
         """Have functions and objects no longer known by these names: each item is bound anew."""

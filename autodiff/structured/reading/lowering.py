@@ -14,7 +14,6 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.intercept.source.rewritten_code import definition_of
 from autodiff.structured.form.ir import (
     WRITES,
     Instance,
@@ -32,12 +31,12 @@ from autodiff.structured.form.ir import (
     parts_of,
 )
 from autodiff.structured.form.kinds import (
-    UNKNOWN,
     InMemoryError,
     Kind,
     ListInMemoryError,
     MadeInLoopError,
     ManyKindsError,
+    MayBeMissingError,
     UnboundError,
     UnsupportedError,
     join,
@@ -45,6 +44,7 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import CallsItselfError, Itself
 from autodiff.structured.reading.containers.lists import check_copied
+from autodiff.structured.reading.generators import ENDED, Generators, own_parts, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -57,7 +57,7 @@ from autodiff.structured.reading.jumps import (
 )
 from autodiff.structured.reading.libraries import by_others, python_functions
 from autodiff.structured.reading.matches import without_match
-from autodiff.structured.reading.parameters import Parameters, by_place, given_to, parameters_of
+from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
@@ -96,6 +96,8 @@ def lower(
     parted: set = set()
     of_values: set[type] = set()  # classes
     in_memory: set[type] = set()
+    missing: dict[tuple[type, str], Any] = {}  # attributes that may be
+    none_at_first: set[tuple[type, str]] = set()
     displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
     leaves = False
@@ -103,6 +105,7 @@ def lower(
         reading = _Lowering(with_turns, parted, returns, leaves)
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
+        reading.may_be_missing, reading.none_at_first = missing, none_at_first
         try:
             lowered = reading.function(function, form, kinds, known_args)
         except UnsupportedError as error:
@@ -115,6 +118,9 @@ def lower(
             elif isinstance(error, InMemoryError):
                 of_values.discard(error.cls)
                 in_memory.add(error.cls)
+            elif isinstance(error, MayBeMissingError):
+                missing[error.key] = error.value
+                none_at_first |= {error.key} if error.is_none else set()
             elif isinstance(error, ManyKindsError) and error.loop is not None:
                 parted.add(error.loop)
             elif reading.may_leave and not leaves:
@@ -146,7 +152,7 @@ class Lowered:
         self.outside_lists = outside_lists
 
 
-class _Lowering(Parameters):
+class _Lowering(Generators):
     """Reads functions."""
 
     def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
@@ -156,7 +162,6 @@ class _Lowering(Parameters):
         self.leaves = leaves  # where some branches of a function return nothing, others values
         self.may_leave = False
         self.given: tuple = ()  # the function, and for each argument its kind or value
-        self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
 
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
@@ -284,57 +289,6 @@ class _Lowering(Parameters):
             self.calling.pop()
             self.inlined.pop()
 
-    def is_generator(self, node: ast.expr) -> bool:
-        """Whether a call is one of a generator function."""
-        return self._generator(node) is not None
-
-    def _generator(self, node: ast.expr) -> Any:
-        """Return the generator function that a call calls; None for others."""
-        if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name)):
-            return None
-        f = self.expression(node.func)
-        if type(f) is LocalFunction:
-            return f if yields(f.node) else None
-        f = f.kind.value if type(f) is Value else UNKNOWN
-        if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
-            return None
-        found = definition_of(f)
-        return f if found is not None and yields(found.node) else None
-
-    def over_generator(self, node: ast.For) -> None:
-        """Read a loop over what a generator function yields: its statements, in its place."""
-        f = self._generator(node.iter)
-        call: Any = node.iter
-        definition: Any = f.node if type(f) is LocalFunction else self.definition_of(f)
-        nodes, flag = self._body_of(node)
-        if flag or any(jumps(part, (ast.Return,)) for part in definition.body):
-            raise UnsupportedError("a generator, or a loop over one, that ends early")
-
-        def take(item: Any) -> None:
-            self.assign(node.target, item)
-            self.statements(nodes)
-
-        self.takers.append((definition, take, self.scope, self.calling[-1]))
-        try:
-            self.inline(f, self._displayed(call.args), self._named(call))
-        finally:
-            self.takers.pop()
-
-    def given_to_loop(self, node: ast.Yield) -> None:
-        """Read what a generator yields: a turn of the loop over it."""
-        if not self.takers or self.takers[-1][0] is not self.calling[-1]:
-            raise UnsupportedError("a generator that no loop goes over")
-        _, take, scope, calling = taker = self.takers.pop()
-        value = self.const(None) if node.value is None else self.expression(node.value)
-        own, self.scope = self.scope, scope
-        self.calling.append(calling)
-        try:
-            take(value)
-        finally:
-            self.calling.pop()
-            self.scope = own
-            self.takers.append(taker)
-
     def _are_as_given(self, values: list[Any]) -> bool:
         """Whether the arguments of a call are of the kinds that the function is read for."""
         return all(
@@ -379,13 +333,15 @@ class _Lowering(Parameters):
 
     def _statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
         """Read the statements of a function; return what it returns."""
-        if yields(node) and not (self.takers and self.takers[-1][0] is node):
-            raise UnsupportedError("a generator that no loop goes over")
         body = _statements(node)
+        if yields(node):
+            if not (self.takers and self.takers[-1][0] is node):
+                raise UnsupportedError("a generator that no loop goes over")
+            body = yielding(body, ENDED if self.takers[-1][-1] else "", self.hidden)
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
-        body = without_else(without_match(body, self.hidden), self.hidden)
+        body = without_else(without_match(body, self.hidden_at_once), self.hidden)
         body, may_leave = with_ends(body, self.leaves)
         self.may_leave |= may_leave
         body = self._without_returns_in_loops(body)
@@ -462,22 +418,9 @@ def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
     return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
 
 
-def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield the parts of a function that are no parts of functions and classes inside it."""
-    for child in ast.iter_child_nodes(node):
-        if not isinstance(child, (ast.FunctionDef, ast.Lambda, ast.ClassDef)):
-            yield child
-            yield from _own_parts(child)
-
-
-def yields(node: ast.AST) -> bool:
-    """Whether a function is a generator."""
-    return any(isinstance(part, (ast.Yield, ast.YieldFrom)) for part in _own_parts(node))
-
-
 def _nonlocal_in(node: ast.AST) -> set[str]:
     """Return the names that belong to a function around another one."""
-    parts = [part for part in _own_parts(node) if isinstance(part, ast.Nonlocal)]
+    parts = [part for part in own_parts(node) if isinstance(part, ast.Nonlocal)]
     return {name for part in parts for name in part.names}
 
 

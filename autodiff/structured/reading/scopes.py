@@ -49,6 +49,7 @@ class Scope:
         self.functions: dict[str, Any] = {}  # and objects: `NO_VALUES`
         self.outer: set[str] = set()  # names that belong to an outer function, by ``nonlocal``
         self.lasting: set[str] = set()  # variables that are read only where they are bound
+        self.at_once: set[str] = set()  # those that are read only behind where they were bound last
         self.has_moved = False  # of an object: its attributes are in memory
         code = function.__code__
         own = code.co_varnames + code.co_cellvars
@@ -190,7 +191,12 @@ def is_the_same(a: Any, b: Any) -> bool:
 
 
 def is_plain_class(cls: type) -> bool:
-    """Whether a class is the user's, and decides nothing about attributes by itself."""
+    """Whether a class is the user's, and its objects have dicts of attributes, and nothing else."""
+    return may_be_made(cls) and not any("__slots__" in vars(base) for base in cls.__mro__)
+
+
+def may_be_made(cls: type) -> bool:
+    """Whether a class is the user's, and of attributes it says only which its objects may have."""
     *own, last = cls.__mro__
     return (
         type(cls) is type
@@ -249,7 +255,7 @@ def _decides(cls: type) -> bool:
 
 _DECIDES = frozenset({
     "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__del__",
-    "__slots__", "__class__",
+    "__class__",
 })  # fmt: skip
 _OF_FROZEN = frozenset({"__setattr__", "__delattr__"})  # of a frozen dataclass, which makes them
 

@@ -11,16 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import BINARY
-from autodiff.structured.form.indices import (
-    arrays_in,
-    has_arrays,
-    is_element,
-    kind_of_index,
-    without_ellipsis,
-)
 from autodiff.structured.form.ir import (
-    LIST_WRITES,
-    WRITES,
     Columns,
     Items,
     Named,
@@ -30,15 +21,11 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import (
-    Kind,
-    ListInMemoryError,
+    LIST,
     NoItemsError,
     UnboundError,
     UnsupportedError,
-    kind_of_result,
 )
-from autodiff.structured.reading.building import places_of
-from autodiff.structured.reading.comprehensions import Comprehensions
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import (
     as_list,
@@ -49,16 +36,16 @@ from autodiff.structured.reading.containers.lists import (
 )
 from autodiff.structured.reading.containers.sequences import (
     is_of_columns,
-    is_sequence,
     parts_appended,
 )
 from autodiff.structured.reading.containers.tables import grows_by_keys
 from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
+from autodiff.structured.reading.writes import Writes
 
 
-class Statements(Comprehensions):
+class Statements(Writes):
     """Reads statements."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
@@ -175,6 +162,12 @@ class Statements(Comprehensions):
                 self.assign(t, self._that_may_grow(v, [t]))
         elif isinstance(target, ast.Subscript):
             base = self._base_of(target)
+            if is_object(base):
+                self.must_have("__setitem__", base, self.expression(target.slice), value)
+                return
+            if base.kind == LIST and isinstance(target.slice, ast.Slice):
+                self.set_slice(base, self._bounds(target.slice), value)
+                return
             if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)
                 return
@@ -198,7 +191,8 @@ class Statements(Comprehensions):
 
     def _unpacked(self, value: Any, n: int) -> list:
         """Return the parts of a tuple, or those of an array or list that has so many."""
-        if isinstance(value, tuple) or not (value.kind.is_array or value.kind.is_list):
+        is_one = isinstance(value, tuple) or is_object(value)
+        if is_one or not (value.kind.is_array or value.kind.is_list):
             parts = self._parts_of(value)
             if len(parts) != n:
                 raise UnsupportedError("unpacking that fails")
@@ -242,43 +236,6 @@ class Statements(Comprehensions):
         ]
         return [*read[:n], self.read(end), *read[n:]]
 
-    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
-        """Read ``np.add.at``, which adds to an element as often as it is named."""
-        values, template = self._index(at)
-        memory = value.memory and value.memory.root()
-        if memory is not None and base.memory is not None and memory is base.memory.root():
-            raise UnsupportedError("np.add.at of parts of the array itself")
-        self.store(base, value, values, template, "add", np.add)
-
-    def store(
-        self,
-        base: Value,
-        value: Value,
-        values: list[Value],
-        template: Any,
-        code: str = "store",
-        f: Any = None,
-    ) -> None:
-        """Write a value into an array at an index, or add it there."""
-        if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
-        if not (value.kind.is_scalar or value.kind.is_array):
-            raise UnsupportedError("a write of what is no number or array")
-        if len({a.kind.letter == "b" for a in arrays_in(template, values)}) > 1:
-            raise UnsupportedError("a write at truth values and places")
-        if value.kind.is_inexact and base.kind.letter not in "fc":
-            raise UnsupportedError("floats written into an array of integers")
-        if value.kind.is_complex and base.kind.letter != "c":
-            raise UnsupportedError("complex numbers written into an array of floats")
-        region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if is_element(region, template):
-            template = without_ellipsis(template)
-            region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if value.kind.is_array and value.kind.ndim > region.ndim:
-            raise UnsupportedError("a write of more axes")
-        self.done(Op(code, [base, value, *values], f=f, data=template))
-        base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
-
     def on_raise(self, node: ast.Raise) -> None:
         """Leave the program: the function is then traced, and raises what it raises."""
         self.done(Op("raise", []))
@@ -306,8 +263,11 @@ class Statements(Comprehensions):
         elif name is not None:
             old, bind = self.expression(node.target), functools.partial(self.bind, name)
         if name is not None and is_object(old):
-            found = self.operator_of(sign, old, self.expression(node.value))
-            if found is NotImplemented or self.has_method(old, f"__i{sign}__"):
+            value = self.expression(node.value)
+            found = self.by_method(f"__i{sign}__", old, value)
+            if found is NotImplemented:
+                found = self.operator_of(sign, old, value)
+            if found is NotImplemented:
                 raise UnsupportedError("an operator that an object does not have")
             bind(found)
             return
@@ -330,116 +290,6 @@ class Statements(Comprehensions):
                 raise UnsupportedError("an operator on a variable that its operand binds anew")
         else:
             self._change_part(f, node.target, node.value)
-
-    def _base_of(self, node: ast.Subscript) -> Value:
-        """Return what an item is written into."""
-        base = self.value(node.value)
-        if base.kind.is_object:
-            raise UnsupportedError("an item of an object")
-        return base
-
-    def _change_part(self, f: Callable, target: ast.expr, value: ast.expr) -> None:
-        """Read an operator that changes an item of a list, or a part of an array."""
-        if not isinstance(target, ast.Subscript):
-            raise UnsupportedError(f"assignment to {type(target).__name__}")
-        base = self._base_of(target)
-        if base.kind.has_items:
-            self._change_item(f, base, self.value(target.slice), value)
-            return
-        values, template = self._index(target.slice)
-        if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
-        self._change_in_place(f, base, values, template, value)
-
-    def _change_in_place(
-        self, f: Callable, base: Value, values: list[Value], template: Any, node: ast.expr
-    ) -> None:
-        """Read an operator that changes the elements of an array."""
-        region = kind_of_index(base.kind, [v.kind for v in values], template)
-        if is_element(region, template):
-            value = self._spared(node)
-            template = without_ellipsis(template)
-            element = self.indexed(base, values, template)
-            self.store(base, self.binary(f, element, value), values, template)
-            return
-        if f in (operator.add, operator.sub) and not has_arrays(template):
-            # Python reads an element before what is added to it, which may write into the array.
-            old = None if region.is_array else self.indexed(base, values, template)
-            block, n = self.block, len(self.block.ops)
-            value = self.value(node)
-            self._check_in_place(f, region, value)
-            wrote = self.block is not block or any(op.code in WRITES for op in block.ops[n:])
-            if old is not None and wrote:
-                self.store(base, self.binary(f, old, value), values, template)
-                return
-            if old is not None:
-                self.drop(old)
-            self.store(base, value, values, template, "add" if f is operator.add else "sub")
-            return
-        old = self.indexed(base, values, template)
-        value = self.value(node)
-        self._check_in_place(f, region, value)
-        self.store(base, self.binary(f, old, value), values, template)
-
-    def _spared(self, node: ast.expr) -> Value:
-        """Read what changes an element of which there is a view: it may not write."""
-        block, n = self.block, len(self.block.ops)
-        value = self.value(node)
-        if self.block is not block or any(op.code in WRITES for op in block.ops[n:]):
-            raise UnsupportedError("an element that changes while an operator changes it")
-        return value
-
-    def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
-        """Read ``xs += [a, b]``, for a list that may grow."""
-        items = self.expression(node)
-        if f is not operator.add or not is_sequence(items) or not _may_grow(xs):
-            raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
-        self.extended(xs, items)
-
-    def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
-        """Read an attribute of an object in memory that is changed by an operator."""
-        name = node.target.attr  # type: ignore[union-attr] # it is an attribute
-        self.check_set(owner, name)
-        self._change_item(f, owner, self.const(name), node.value)
-
-    def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
-        """Read an item of a list that is changed by an operator; an array changes in place."""
-        old = self.item(xs, at)
-        if type(old) is not Value:
-            raise UnsupportedError("an operator that changes a named tuple")
-        block, n = self.block, len(self.block.ops)
-        value = self.value(node)
-        if not old.kind.is_array:
-            self.set_item(xs, at, self.binary(f, old, value))
-            return
-        if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
-            raise UnsupportedError("a list that changes while one of its items does")
-        self._check_in_place(f, old.kind, value)
-        whole = ("known", Ellipsis)
-        if f in (operator.add, operator.sub):
-            self.store(old, value, [], whole, "add" if f is operator.add else "sub")
-        else:
-            self.store(old, self.binary(f, old, value), [], whole)
-
-    def filled(self, out: Value, made: Value) -> Value:
-        """Read the argument ``out`` of a ufunc, which its result is written into."""
-        if out.kind.dtype is None or made.kind.dtype != out.kind.dtype:
-            raise UnsupportedError("an argument out of another dtype")
-        self.store(out, made, [], ("known", Ellipsis))
-        return out
-
-    def drop(self, value: Value) -> None:
-        """Take the operation that made a value out of the block: nobody reads it."""
-        self.block.ops.remove(value.op)
-        for a in value.op.args:
-            a.uses -= 1
-
-    def _check_in_place(self, f: Callable, region: Kind, value: Value) -> None:
-        if not (value.kind.is_scalar or value.kind.is_array):
-            raise UnsupportedError("an operator on what is no number or array")
-        result = kind_of_result(f, [region, value.kind])
-        if region.is_array and result.general() != region.general():
-            raise UnsupportedError("an operation in place that changes dtype or axes")
 
     def on_with(self, node: ast.With) -> None:
         """Read ``with np.errstate(...)``, which changes no value."""
@@ -470,7 +320,11 @@ class Statements(Comprehensions):
         for target in node.targets:
             if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
                 raise UnsupportedError("del of what is no item of a list")
-            self.drop_item(self._base_of(target), self.value(target.slice))
+            base = self._base_of(target)
+            if is_object(base):
+                self.must_have("__delitem__", base, self.expression(target.slice))
+            else:
+                self.drop_item(base, self.value(target.slice))
 
     def on_if(self, node: ast.If) -> None:
         """Read a branch."""
@@ -479,10 +333,6 @@ class Statements(Comprehensions):
             lambda: self.statements(node.body),
             lambda: self.statements(node.orelse),
         )
-
-
-def _may_grow(xs: Any) -> bool:
-    return type(xs) is Value and xs.kind.is_list
 
 
 def _times_bound(slots: dict[str, Slot], name: str) -> tuple[Slot | None, int]:

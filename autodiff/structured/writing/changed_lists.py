@@ -40,15 +40,18 @@ def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
 
 
 def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
-    """Take an item out of a list."""
+    """Take an item out of a list or dict; a dict of numbers has a shadow that keeps all keys."""
     base, at = op.args
     place = w.text(at)
+    is_table = base.kind.is_table
 
     def dropped(xs: str) -> str:
-        return f"{xs}.pop()" if known(at) == -1 else f"del {xs}[{place}]"
+        is_last = known(at) == -1 and not is_table
+        return f"{xs}.pop()" if is_last else f"del {xs}[{place}]"
 
     w.out.add(dropped(w.text(base)))
-    if w.has_shadow(base):
+    is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
+    if w.has_shadow(base) and not (is_table and is_of_numbers):
         shadow = w.shadow_forward(base)
         if kept is not None:
             w.out.add(f"{kept} = {shadow}[{place}]")

@@ -194,8 +194,8 @@ def test_refused() -> None:
 
     def matches(u: Any, k: Any, n: int) -> Any:
         for _ in range(n):
-            match n:
-                case int():
+            match {"n": n}:
+                case {"n": _}:
                     u = u * k
         return u
 

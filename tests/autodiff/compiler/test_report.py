@@ -37,8 +37,8 @@ def filled(a: Any, n: int) -> Any:
 
 def matches(a: Any, n: int) -> Any:
     for _ in range(n):
-        match n:
-            case int():
+        match {"n": n}:
+            case {"n": _}:
                 a = a * 1.01
     return np.sum(a)
 

@@ -25,7 +25,7 @@ from autodiff.structured.reading.scopes import (
     OutsideObject,
     OwnAttributes,
     Watched,
-    is_plain_class,
+    may_be_made,
 )
 
 
@@ -95,7 +95,8 @@ class Classes(Builder):
     def of_class(self, cls: type, name: str) -> Any:
         """Return what a class has under a name, or `UNKNOWN`; it is compared at each call."""
         self.watch(BasesOf, cls, "", cls.__mro__)
-        return self.of_first(cls.__mro__[:-1], name)
+        found = self.of_first(cls.__mro__[:-1], name)
+        return UNKNOWN if is_slot(found, cls, name) else found
 
     def of_first(self, classes: tuple[type, ...], name: str) -> Any:
         """Return what the first of some classes that has it has under a name, or `UNKNOWN`."""
@@ -135,7 +136,7 @@ def is_object(x: Any) -> bool:
 
 def is_class(x: Any) -> bool:
     """Whether it is one of the user's classes, which decides nothing about attributes by itself."""
-    return isinstance(x, type) and is_plain_class(x)
+    return isinstance(x, type) and may_be_made(x)
 
 
 def class_of(x: Any) -> type:
@@ -149,6 +150,12 @@ def check_place(x: LocalObject) -> None:
     """Raise if an object is used by what had it before its attributes were in memory."""
     if x.scope.has_moved:
         raise UnsupportedError("an object that somebody has before it is complete")
+
+
+def is_slot(x: Any, cls: type, name: str) -> bool:
+    """Whether what a class has under a name is the place of that attribute in its objects."""
+    is_one = type(x) is types.MemberDescriptorType and x.__name__ == name
+    return is_one and x.__objclass__ in cls.__mro__
 
 
 def _has_super_inside(function: ast.AST) -> bool:

@@ -112,8 +112,8 @@ class Lists(Objects):
         return made
 
     def _takes(self, xs: Value, x: Value, at: Value | None = None) -> None:
-        is_text = x.kind.is_text and xs.kind.is_object
-        if not (x.kind.is_scalar or x.kind.has_memory or is_text):
+        is_constant = (x.kind.is_text or x.kind.is_member) and xs.kind.is_object
+        if not (x.kind.is_scalar or x.kind.has_memory or is_constant):
             raise UnsupportedError("a list of what is no number, array, list or dict")
         if x.memory is not None and x.memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
             raise UnsupportedError("a list in itself")
@@ -168,7 +168,7 @@ class Lists(Objects):
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
-        if kind.is_scalar or kind.is_text or kind.parts:
+        if kind.is_scalar or kind.is_text or kind.is_member or kind.parts:
             return self.made(Op("load", [xs, at], data=_AT), kind)
         made = self.made(Op("item", [xs, at], data=_AT), kind)
         made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]

@@ -29,12 +29,13 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.reading.building import is_constant
 from autodiff.structured.reading.containers.classes import (
-    Classes,
     check_place,
     class_of,
     decides_alone,
     is_object,
+    is_slot,
 )
+from autodiff.structured.reading.containers.special_methods import SpecialMethods
 from autodiff.structured.reading.scopes import (
     Above,
     Attributes,
@@ -51,12 +52,8 @@ from autodiff.structured.reading.scopes import (
 from autodiff.structured.whole_lists import whole_list
 
 
-class Objects(Classes):
+class Objects(SpecialMethods):
     """Reads objects and their attributes."""
-
-    def called(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
-        """Read a call of a known function."""
-        raise NotImplementedError
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:
         """Read a list that is displayed."""
@@ -163,28 +160,6 @@ class Objects(Classes):
             return owner[owner.names.index(name)]
         return self.bound_to(owner, found, name)
 
-    def has_method(self, x: Any, name: str) -> bool:
-        """Whether the class of an object has a method."""
-        return self.of_class(class_of(x), name) is not UNKNOWN
-
-    def operator_of(self, name: str, a: Any, b: Any) -> Any:
-        """Read an operator that the class of an operand has as a method; else NotImplemented."""
-        both = [x for x in (a, b) if is_object(x)]
-        if len({class_of(x) for x in both}) > 1 or (type(a) is Value and a.kind.is_array):
-            raise UnsupportedError("an operator of objects of several classes, or of an array")
-        is_number = type(a) is Value and not a.kind.is_object
-        if is_number and not a.kind.classes <= _PYTHONS_NUMBERS:
-            cls = class_of(both[0])
-            if any(self.of_class(cls, part) is not UNKNOWN for part in _LIKE_ARRAYS):
-                raise UnsupportedError("an operator of a number of NumPy and what is like an array")
-        for owner, other, method in ((a, b, f"__{name}__"), (b, a, f"__r{name}__")):
-            if not any(owner is x for x in both):
-                continue
-            found = self.of_class(class_of(owner), method)
-            if type(found) is types.FunctionType:
-                return self.inline(found, [owner, *([] if other is None else [other])], {})
-        return NotImplemented
-
     def _of_record_class(self, cls: type, name: str) -> Any:
         """Return what the class of a named tuple has under a name, but for those of tuples."""
         return self.of_first(cls.__mro__[:-2], name)
@@ -204,10 +179,6 @@ class Objects(Classes):
             raise UnsupportedError("a call that fails")
         return type(x)([named.get(name, part) for name, part in zip(fields, x, strict=True)])
 
-    def method(self, owner: Any, name: str) -> Any:
-        """Read a method that Python itself calls: it is looked up in the class alone."""
-        return self.bound_to(owner, self.of_class(class_of(owner), name), name)
-
     def set_attribute(self, target: ast.Attribute, owner: Any, value: Any) -> None:
         """Bind an attribute of an object that the function has made, or is given."""
         setter = self.setter_of(owner, target.attr)
@@ -216,7 +187,7 @@ class Objects(Classes):
             return
         found = self.check_set(owner, target.attr)
         if type(owner) is Value:
-            self.set_item(owner, self.const(target.attr), value)
+            self.set_in_memory(owner, target.attr, value)
             return
         hides = found is not UNKNOWN and not _has(owner.scope, target.attr)
         if hides and self.depth != owner.scope.blocks:
@@ -228,8 +199,8 @@ class Objects(Classes):
             self.bound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
 
-    def set_item(self, xs: Value, at: Value, x: Any) -> None:
-        """Bind an item of what is in memory."""
+    def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
+        """Bind an attribute of an object in memory."""
         raise NotImplementedError
 
     def check_set(self, owner: Any, name: str) -> Any:
@@ -242,6 +213,8 @@ class Objects(Classes):
         if type(owner) is LocalObject:
             check_place(owner)
         found = self.of_class(cls, name)
+        if not cls.__dictoffset__ and not is_slot(getattr(cls, name, None), cls, name):
+            raise UnsupportedError(f"attribute {name}, which its objects cannot have")
         params = getattr(cls, "__dataclass_params__", None)
         if (params is not None and params.frozen) or decides_alone(found):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
@@ -292,8 +265,6 @@ class Objects(Classes):
         """Return an object that nobody changes as the values of its attributes."""
         if x.scope.functions:
             raise InMemoryError(x.cls)
-        if any(hasattr(x.cls, name) for name in _LIKE_SEQUENCES):
-            raise UnsupportedError("an object like a sequence")
         names = own_attributes(x.scope)
         return _instances(x.cls, names)([self.read_in(x.scope, name) for name in names])
 
@@ -316,13 +287,6 @@ class Objects(Classes):
 
     def _by_factory(self, factory: Any) -> Any:
         return self.list_of([]) if factory is list else self.called(factory, [], {})
-
-
-_PYTHONS_NUMBERS = frozenset({bool, int, float, complex})
-_LIKE_ARRAYS = (  # numbers of NumPy make an array of an object that has one of these
-    "__array__", "__array_interface__", "__array_struct__", "__buffer__", "__getitem__",
-)  # fmt: skip
-_LIKE_SEQUENCES = ("__iter__", "__len__", "__getitem__", "__contains__", "__bool__")
 
 
 _known: weakref.WeakKeyDictionary[type, dict[tuple, type[Instance]]]

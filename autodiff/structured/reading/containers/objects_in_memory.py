@@ -10,10 +10,22 @@ import ast
 import dataclasses
 import operator
 import types
-from typing import Any
+from typing import Any, NamedTuple
 
-from autodiff.structured.form.ir import Instance, Memory, Named, Op, Record, Value
-from autodiff.structured.form.kinds import InMemoryError, Kind, ManyKindsError, UnsupportedError
+import numpy as np
+
+from autodiff.structured.form.ir import Instance, Memory, Named, Op, Record, Value, known
+from autodiff.structured.form.kinds import (
+    FIXED,
+    LIST,
+    UNKNOWN,
+    InMemoryError,
+    Kind,
+    ManyKindsError,
+    MayBeMissingError,
+    NoItemsError,
+    UnsupportedError,
+)
 from autodiff.structured.reading.containers.classes import class_of, decides_alone, is_object
 from autodiff.structured.reading.containers.lists import Lists
 from autodiff.structured.reading.containers.objects import own_attributes
@@ -29,7 +41,104 @@ class ObjectsInMemory(Lists):
         """Return an object whose attributes are in memory, in the place of one that was made."""
         made = {name: self.read_in(x.scope, name) for name in own_attributes(x.scope)}
         x.scope.has_moved = True
-        return self.dict_from(Named(made), x.cls)
+        parts = {name: part for name, part in made.items() if not _is_none(part)}
+        for name in made.keys() - parts.keys():
+            self._note_none(x.cls, name)
+        for cls, name in self.may_be_missing:
+            if cls is x.cls:
+                parts[_has(name)] = self.const(name in parts)
+                if name not in parts:
+                    parts[name] = self._placeholder(x.cls, name, name in made)
+        for name in made.keys() - parts.keys():  # so far it is None in all objects
+            parts[_has(name)] = self.const(False)
+        moved = self.dict_from(Named(sorted(parts.items())), x.cls)
+        for name in parts:
+            self._note_value(x.cls, name, moved)
+        return moved
+
+    # -- attributes that may be missing ------------------------------------------------------------
+    #
+    # Beside such an attribute, an object has one that says whether it is there. If it is not,
+    # another value of its kind stands in its place, which nobody reads.
+
+    def _note_none(self, cls: type, name: str) -> None:
+        """Note that an attribute is None; raise if it has a value in another object."""
+        key = cls, name
+        if key in self.may_be_missing:
+            return
+        if key in self.are_there:
+            field = self.are_there[key].root()
+            raise MayBeMissingError(key, _like(field.items, field.of_items), True)
+        self.are_none.add(key)
+
+    def _note_value(self, cls: type, name: str, owner: Value) -> None:
+        """Note that an attribute has a value; raise if it is None in another object."""
+        key, field = (cls, name), owner.memory.root().fields[name].root()  # type: ignore[union-attr] # an object has one
+        if key in self.are_none and key not in self.may_be_missing:
+            raise MayBeMissingError(key, _like(field.items, field.of_items), True)
+        self.are_there[key] = field
+
+    def _placeholder(self, cls: type, name: str, is_none: bool) -> Value:
+        """Return what stands in the place of an attribute that is missing."""
+        if is_none != ((cls, name) in self.none_at_first):
+            raise UnsupportedError("an attribute that is None at first, or is not there")
+        if not is_none and self.of_class(cls, name) is not UNKNOWN:
+            raise UnsupportedError("an attribute that some objects have, and others do not")
+        return self._made_like(self.may_be_missing[cls, name])
+
+    def _made_like(self, like: _Like) -> Value:
+        kind = like.kind
+        if kind.is_scalar:
+            return self.const(min(kind.classes, key=lambda c: c.__name__)(0))
+        if kind.is_member:
+            (cls,) = kind.classes
+            return self.const(next(iter(cls.__members__.values())))  # type: ignore[attr-defined] # it has some
+        if kind.is_array:
+            return self.call(np.zeros, [self.const((0,) * kind.ndim), self.const(kind.dtype)])
+        if kind in (LIST, FIXED):
+            made = self.list_of([])
+            return self.fixed(made) if kind == FIXED else made
+        if not kind.is_dict:
+            raise UnsupportedError("an attribute of this kind that may be missing")
+        parts = {name: self._made_like(part) for name, part in like.fields}
+        return self.dict_from(Named(parts), kind.owner() if kind.owner else None)
+
+    def has_value(self, owner: Any, name: str) -> Value | None:
+        """Return whether an attribute is not None; None if it is not one that may be missing."""
+        if type(owner) is not Value or not owner.kind.is_object:
+            return None
+        cls, fields = class_of(owner), owner.memory.root().fields  # type: ignore[union-attr] # it has one
+        if _has(name) not in fields or decides_alone(self.of_class(cls, name)):
+            return None
+        if name not in fields:
+            return self.const(False)
+        if (cls, name) not in self.none_at_first:
+            raise UnsupportedError("a question for an attribute that may not be there")
+        return self.item(owner, self.const(_has(name)))
+
+    def check_there(self, owner: Value, name: str) -> None:
+        """Leave the program if an attribute is missing."""
+        fields = owner.memory.root().fields  # type: ignore[union-attr] # an object has one
+        if _has(name) in fields:
+            if name not in fields:
+                raise UnsupportedError("an operator on None")
+            self.leave_unless(self.item(owner, self.const(_has(name))))
+
+    def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
+        """Bind an attribute of an object in memory."""
+        key, fields = (class_of(owner), name), owner.memory.root().fields  # type: ignore[union-attr] # it has one
+        is_there = not _is_none(x)
+        if not is_there:
+            self._note_none(*key)
+        elif name not in fields:
+            item = self._as_item(x)
+            raise MayBeMissingError(key, _like(item.kind, item.memory), _has(name) in fields)
+        if name not in fields:
+            return  # it stays None
+        if _has(name) in fields:
+            self.set_item(owner, self.const(_has(name)), self.const(is_there))
+        if is_there:
+            self.set_item(owner, self.const(name), x)
 
     def is_moving(self, target: ast.expr) -> bool:
         """Whether a target is an attribute of an object that is going to be in memory."""
@@ -72,7 +181,13 @@ class ObjectsInMemory(Lists):
             return self.inline(found.fget, [owner], {})
         if decides_alone(found):
             raise UnsupportedError(f"attribute {name}, which its class decides about")
-        if name in owner.memory.root().fields:  # type: ignore[union-attr] # an object has one
+        fields = owner.memory.root().fields  # type: ignore[union-attr] # an object has one
+        if _has(name) in fields and name not in fields:
+            if self.flags:  # a later statement of the loop may bind it
+                raise NoItemsError(f"attribute {name}, which is None")
+            return self.const(None)
+        if name in fields:
+            self.check_there(owner, name)
             return self.item(owner, self.const(name))
         self.from_classes.append((owner.memory, name))  # type: ignore[arg-type]
         return self.bound_to(owner, found, name)
@@ -115,3 +230,33 @@ class ObjectsInMemory(Lists):
         if all(type(x) is LocalObject for x in (a, b)) and made:
             return self.const(a is b)
         return NotImplemented
+
+
+class _Like(NamedTuple):
+    """What stands in the place of an attribute that is missing: its kind, and that of its parts."""
+
+    kind: Kind
+    fields: tuple[tuple[str, _Like], ...] = ()
+
+
+def _like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> _Like:
+    if kind is None or depth > _DEEPEST:
+        raise UnsupportedError("an attribute of this kind that may be missing")
+    if not kind.is_dict or memory is None:
+        return _Like(kind.general())
+    parts = [(name, field.root()) for name, field in memory.root().fields.items()]
+    return _Like(
+        kind.general(), tuple([(name, _like(x.items, x.of_items, depth + 1)) for name, x in parts])
+    )
+
+
+_DEEPEST = 8  # an object may have itself as an attribute
+
+
+def _has(name: str) -> str:
+    """Return the name of what says whether an object has an attribute."""
+    return f".has {name}"
+
+
+def _is_none(x: Any) -> bool:
+    return type(x) is Value and known(x) is None

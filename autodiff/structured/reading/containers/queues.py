@@ -59,7 +59,9 @@ class Queues(Tables):
 
     def drop_item(self, xs: Value, at: Value) -> None:
         """Read ``del xs[at]``."""
-        if not xs.kind.is_list or not at.kind.is_integral:
+        if xs.kind.is_table:
+            self._holder(xs, at)
+        elif not xs.kind.is_list or not at.kind.is_integral:
             raise UnsupportedError("del of what is no single item of a list")
         self.note_change(xs)
         self.done(Op("drop", [xs, at], data=_AT))

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
 from typing import Any
 
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list, is_key
 from autodiff.structured.reading.containers.queues import Queues
 
@@ -77,13 +79,30 @@ class Sequences(Queues):
 
     def _parts_of(self, x: Any) -> list:
         """Return the parts of what is known to have so many."""
-        if isinstance(x, Instance):
-            raise UnsupportedError("the parts of an object")
+        if is_object(x):
+            return self.parts_of_object(x)
         if isinstance(x, tuple):
             return list(x)
         if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
             raise UnsupportedError("the parts of what is no tuple")
         return [self._part(x, self.const(i)) for i in range(len(x.kind.parts))]
+
+    def of_known_text(self, text: Value, f: Callable, node: ast.Call) -> Any:
+        """Read a method of a text that is known: what it returns is known, if all arguments are."""
+        args, named = self._displayed(list(map(as_list, node.args))), self._named(node)
+        given = [known_all(x) for x in args], {name: known_all(x) for name, x in named.items()}
+        if any(x is UNKNOWN for x in (*given[0], *given[1].values())):
+            return self.called(f, [text, *args], named)
+        try:
+            return self.displayed_constant(f(known(text), *given[0], **given[1]))
+        except (TypeError, ValueError) as error:
+            raise UnsupportedError("a call that fails") from error
+
+    def displayed_constant(self, x: Any) -> Any:
+        """Return what a list or tuple of constants displays, or a constant."""
+        if type(x) in (list, tuple):
+            return (Items if type(x) is list else tuple)(map(self.displayed_constant, x))
+        return self.const(x)
 
     def _together(self, a: Any, b: Any) -> Any:
         """Read the sum of two lists, or of two tuples."""
@@ -141,9 +160,11 @@ class Sequences(Queues):
         return self.const(None)
 
     def _length_of(self, x: Any) -> Any:
+        if is_object(x):
+            return self.length_of_object(x)
         if type(x) is Columns:
             return self.length(x[0])
-        if isinstance(x, (tuple, Named)) and not isinstance(x, Instance):
+        if isinstance(x, (tuple, Named)):
             return self.const(len(x))
         if x.kind.is_table:
             return self.length(x)
@@ -155,6 +176,8 @@ class Sequences(Queues):
 
     def _copied(self, f: type, xs: Any) -> Any:
         """Read ``list(xs)`` or ``tuple(xs)``."""
+        if is_object(xs):
+            xs = tuple(self.parts_of_object(xs))
         if type(xs) is not Value:
             return (Items if f is list else tuple)(xs)
         if f is tuple and xs.kind.is_fixed:
@@ -175,6 +198,16 @@ class Sequences(Queues):
         if name == "keys":
             return tuple(keys)
         return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
+
+
+def known_all(x: Any) -> Any:
+    """Return a constant, or the list or tuple that displays constants, or `UNKNOWN`."""
+    if type(x) in (Items, tuple):
+        parts = list(map(known_all, x))
+        if any(part is UNKNOWN for part in parts):
+            return UNKNOWN
+        return parts if type(x) is Items else tuple(parts)
+    return known(x) if type(x) is Value else UNKNOWN
 
 
 def _is_open(x: Any) -> bool:

@@ -83,8 +83,13 @@ class Tables(ObjectsInMemory):
         """Read a call of a method of a table."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and not node.keywords
-        if name not in ("get", "setdefault") or not is_plain or len(node.args) != 2:
+        if not is_plain or len(node.args) not in _NUMBERS.get(name, ()):
             raise UnsupportedError(f"method {name} of a dict")
+        if name == "pop":
+            return self._popped(xs, *map(self.expression, node.args))
+        if name == "update":
+            self._updated(xs, self.expression(node.args[0]))
+            return self.const(None)
         at, otherwise = self.one(self.expression(node.args[0])), self.expression(node.args[1])
         if name == "setdefault":
             otherwise = self._as_item(otherwise)
@@ -95,6 +100,35 @@ class Tables(ObjectsInMemory):
         if self._holder(xs, at).items is None:  # in this round of a loop
             return otherwise
         return self.choose(self.has_key(xs, at), lambda: self.stored(xs, at), lambda: otherwise)
+
+    def _popped(self, xs: Value, key: Any, *otherwise: Any) -> Any:
+        """Read ``xs.pop(key)``, perhaps with what is returned if there is none."""
+        at, held = self.one(key), self.held(xs)
+        self._holder(xs, at)
+
+        def taken() -> Any:
+            item = self.held(self.stored(self.read(held), at))
+            self.drop_item(self.read(held), at)
+            return self.read(item)
+
+        if not otherwise:
+            return taken()
+        return self.choose(self.has_key(xs, at), taken, lambda: otherwise[0])
+
+    def _updated(self, xs: Value, others: Any) -> None:
+        """Read ``xs.update(others)`` of a dict whose keys are known."""
+        if type(others) is not Named:
+            raise UnsupportedError("method update of a dict, with what is no dict of known keys")
+        for key, x in others.items():
+            self.set_item(xs, self.const(key), x)
+
+    def drop_item(self, xs: Value, at: Value) -> None:
+        """Read ``del xs[at]``."""
+        raise NotImplementedError
+
+
+# Of the methods that are read: how many arguments each may have.
+_NUMBERS = {"get": (2,), "setdefault": (2,), "pop": (1, 2), "update": (1,)}
 
 
 def _may_be_key(kind: Kind) -> bool:
@@ -113,9 +147,9 @@ def grows_by_keys(name: str, keys: Named, function: ast.AST) -> bool:
         if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
             is_own = isinstance(part.value, ast.Name) and part.value.id == name
             is_there = isinstance(part.slice, ast.Constant) and part.slice.value in keys
-            if is_own and not is_there:
+            if is_own and (not is_there or isinstance(part.ctx, ast.Del)):
                 return True
-        elif isinstance(part, ast.Attribute) and part.attr == "setdefault":
+        elif isinstance(part, ast.Attribute) and part.attr in ("setdefault", "pop", "update"):
             is_own = isinstance(part.value, ast.Name) and part.value.id == name
             if is_own:
                 return True

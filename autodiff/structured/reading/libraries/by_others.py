@@ -13,6 +13,7 @@ from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
 from autodiff.structured.reading.libraries import (
     by_order,
+    grid_functions,
     numpy_functions as made,
     order_functions,
     scipy_functions as of_scipy,
@@ -356,6 +357,26 @@ def _log_of_sum(args: list, given: dict[str, Any]) -> Found:
     return of_scipy.logsumexp_first if at_first else of_scipy.logsumexp_last, [a, axis]
 
 
+def _grid(args: list, given: dict[str, Any]) -> Found:
+    is_one = not given and all(map(_are_places, args)) and len(args) in grid_functions.GRIDS
+    return (grid_functions.GRIDS[len(args)], args) if is_one else None
+
+
+def _are_places(v: Any) -> bool:
+    """Whether it is a vector, or a list that is not empty, of integers."""
+    if isinstance(v, tuple):
+        return bool(v) and all(is_integer(part) for part in v)
+    return type(v) is Value and v.kind.letter in ("i", "u") and v.kind.ndim == 1
+
+
+def _blocks(args: list, given: dict[str, Any]) -> Found:
+    rows = args[0] if len(args) == 1 and not given and type(args[0]) is Items else ()
+    are_rows = rows and all(type(row) is Items and row for row in rows)
+    if not are_rows or not all(is_floats(v) and v.kind.ndim == 2 for row in rows for v in row):
+        return None
+    return grid_functions.of_blocks, args
+
+
 _MATRIX_POWERS = {2: made.squared, 3: made.cubed}
 _GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
 _OF_DIFF = frozenset({"axis", "prepend", "append"})
@@ -385,7 +406,7 @@ _OTHERS: dict[Any, Callable] = {
     np.ndarray.repeat: _again(made.repeated), np.kron: _products, np.vander: _powers,
     np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
     np.linalg.matrix_power: _powered, np.cumsum: _running, np.unwrap: by_rank(made.unwrapped, 1),
-    np.correlate: _correlated, **by_order.OTHERS,
+    np.correlate: _correlated, np.ix_: _grid, np.block: _blocks, **by_order.OTHERS,
 }  # fmt: skip
 
 _OF_SPECIAL: dict[str, Callable] = {
@@ -406,21 +427,25 @@ REDUCED: dict[Any, Callable] = {
 """Ufunc → the function that does what its method ``reduce`` does."""
 
 _WITHOUT_RULES = frozenset(
-    {np.polyval, np.fill_diagonal, np.ndarray.tolist, np.ndarray.sort}
+    {np.polyval, np.fill_diagonal, np.ndarray.tolist, np.ndarray.sort, np.ix_}
 )  # tracing has these in Python, too
 
 READ = frozenset(_OTHERS)
 """Functions that may be read as made of others."""
 
 OF_VECTORS = frozenset(_OTHERS) - {
-    np.full, np.clip, np.ndarray.clip, np.fill_diagonal, np.quantile, np.percentile
+    np.full, np.ix_, np.block, np.clip, np.ndarray.clip, np.fill_diagonal, np.quantile,
+    np.percentile,
 } | {
     np.dot, np.matmul, operator.matmul, np.vdot, np.inner, np.outer, np.einsum
 }  # fmt: skip
 """Functions that make vectors of lists of numbers."""
 
 FUNCTIONS = frozenset(
-    f for m in (made, order_functions, of_scipy) for f in vars(m).values() if callable(f)
+    f
+    for m in (made, grid_functions, order_functions, of_scipy)
+    for f in vars(m).values()
+    if callable(f)
 ) - {Any}
 """Functions that are read in the place of others."""
 
@@ -462,4 +487,6 @@ def is_ruled_by_library(f: Any) -> bool:
 
 
 def _sample(v: Any) -> Any:
+    if type(v) is Items and any(type(part) is Items for part in v):
+        return list(map(_sample, v))
     return tuple(map(_sample, v)) if isinstance(v, tuple) else samples(v.kind)[0]

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
 from autodiff.structured.form.ir import Value, known
-from autodiff.structured.form.kinds import UNKNOWN
+from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 
 Found = tuple[Callable, list] | None
 """The function that is read, and its arguments: values, or numbers."""
@@ -66,3 +67,28 @@ def known_parts(v: Any) -> Any:
     if isinstance(v, tuple):
         return [known_parts(part) for part in v]
     return known(v) if type(v) is Value else None
+
+
+def taken_out(f: Callable, values: list[Value], named: dict[str, Value]) -> Value | None:
+    """Take the argument ``out`` of a ufunc with one result out of its arguments."""
+    out = None
+    if isinstance(f, np.ufunc) and f.nout == 1:
+        if len(values) == f.nin + 1:
+            named["out"] = values.pop()
+        out = named.pop("out", None)
+    if "where" in named or _may_write(f, len(values), named):
+        raise UnsupportedError("an argument out, where or overwrite")
+    return out
+
+
+def _may_write(f: Any, n: int, options: dict[str, Value]) -> bool:
+    """Whether a call of a library's function is given what it may write into, or told that it may.
+
+    `n` is the number of arguments by place. The option ``copy`` of what makes arrays says neither.
+    """
+    if any(is_written_into(name) for name in options.keys() - {"copy"}):
+        return True
+    if "copy" in options and f is np.nan_to_num:
+        return True
+    place = place_of_out(f) if is_pure_by_rule(f) or f is np.nan_to_num else None
+    return place is not None and n > place

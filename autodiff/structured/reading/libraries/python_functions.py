@@ -95,12 +95,17 @@ def place_behind(xs: Any, x: Any) -> Any:
     return low
 
 
+def is_among(xs: Any, x: Any) -> Any:
+    """Return whether a list has an item that is equal to an integer or text."""
+    return any(item == x for item in xs)
+
+
 def init_of_object(self: Any) -> None:
     """Do what the method ``__init__`` of `object` does."""
 
 
 FUNCTIONS = frozenset({
     in_order, in_reverse_order, measured_by, put_back, running, running_from, columns_of,
-    init_of_object, place_before, place_behind,
+    init_of_object, is_among, place_before, place_behind,
 })  # fmt: skip
 PLACES = {bisect.bisect_left: place_before, bisect.bisect_right: place_behind}

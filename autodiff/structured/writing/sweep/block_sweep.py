@@ -307,13 +307,17 @@ class BlockSweep:
         """Put what was taken out of a list back into its shadow: nothing has come for it since."""
         e = self.e
         base, at = op.args
-        if not e.has_shadow(base):
+        is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
+        if not e.has_shadow(base) or (base.kind.is_table and is_of_numbers):
             return
         self.held.settle_all()
         shadow, item = e.shadow(base), "0.0"
-        if base.memory.root().of_items is not None:  # type: ignore[union-attr] # a list has one
+        if not is_of_numbers:
             item = e.old_name(op)
             e.pushing[item] = item
+        if base.kind.is_table:
+            self.out.add(f"{shadow}[{e.need(at)}] = {item}")
+            return
         is_last = known(at) == -1
         self.out.add(
             f"{shadow}.append({item})" if is_last else f"put_back({shadow}, {e.need(at)}, {item})"

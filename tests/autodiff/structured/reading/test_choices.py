@@ -219,17 +219,6 @@ def with_an_equality_of_its_own(x: Any) -> Any:
     return s
 
 
-def of_a_class(x: Any) -> Any:
-    s = x[0] * 1.0
-    for _ in range(3):
-        match s:
-            case float():
-                s = s + x[1]
-            case _:
-                s = s * 2.0
-    return s
-
-
 def of_many_guards(x: Any) -> Any:
     s = x[0] * 1.0
     for i in range(9):
@@ -250,7 +239,7 @@ def of_many_guards(x: Any) -> Any:
 
 
 NOT_READ = [
-    kept_in_a_list, changed_in_place, with_an_equality_of_its_own, of_a_class, of_many_guards,
+    kept_in_a_list, changed_in_place, with_an_equality_of_its_own, of_many_guards,
 ]  # fmt: skip
 
 

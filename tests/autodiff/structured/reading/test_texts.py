@@ -74,8 +74,66 @@ def one_column(x: Any) -> Any:
     return np.sum(y**2)
 
 
+TABLE = """
+# name value
+a 1.0 2.0
+b 0.5 1.5
+
+c 2.0 0.1
+"""
+
+
+def parsed(x: Any) -> Any:
+    y = 0.0
+    for line in TABLE.splitlines():
+        line = line.strip()
+        if not line or line.startswith("#"):
+            continue
+        name, u, v = line.split()
+        y += float(u) * x[0] ** 2 + float(v) * x[1] * len(name)
+        for k in range(4):
+            y = y * 0.99 + x[k]
+    return y
+
+
+def calculated(x: Any) -> Any:
+    known, y = {"a": x[0], "b": x[1]}, 0.0
+    for _ in range(5):
+        stack: list = []
+        for token in ["3", "4", "+", "a", "*", "2", "b", "-", "/"]:
+            if token in "+-*/":
+                right, left = stack.pop(), stack.pop()
+                if token == "+":
+                    stack.append(left + right)
+                elif token == "-":
+                    stack.append(left - right)
+                elif token == "*":
+                    stack.append(left * right)
+                else:
+                    stack.append(left / right)
+            elif token in known:
+                stack.append(known[token])
+            elif token.isdigit():
+                stack.append(float(token))
+        y = y * 0.5 + stack[-1]
+    return y
+
+
+def until_a_letter(x: Any) -> Any:
+    y = 0.0
+    for k in range(4):
+        for letter in "abcd":
+            y = y + x[k] * ord(letter) * 0.01
+            if letter == "c" or y > 6.0:
+                break
+        else:
+            y = y * 2.0
+    return y + len(", ".join(["a", "b"]).partition(",")[2])
+
+
 KERNELS = (
     reversed_bits, digits, numbers_as_texts, filled_up, gray_code, log_sums, one_column,
+    parsed, calculated, until_a_letter,
 )  # fmt: skip
 
 

@@ -173,9 +173,65 @@ def without_cotangents(x: Any) -> Any:
     return total
 
 
+def deleted(x: Any) -> Any:
+    d = {}
+    for i in range(4):
+        d[i] = x[i % 3] * i
+        del d[i]
+        d[i] = x[0]
+    return sum(d.values())
+
+
+def taken_out(x: Any) -> Any:
+    d: dict = {}
+    for i in range(10):
+        d[i % 4] = d.get(i % 4, 0.0) + x[i % 3] ** 2
+        if i == 5:
+            del d[0]
+        if i == 6:
+            v = d.pop(1)
+            d[1] = v * x[0] + d.pop(9, 2.0)
+    d.update({7: x[0], 3: x[1]})
+    total = 0.0
+    for k, v in d.items():
+        total = total * 0.9 + v * k
+    return total
+
+
+def arrays_taken_out(x: Any) -> Any:
+    d, total = {}, 0.0
+    for i in range(8):
+        d[i % 3] = x * i
+        if i == 4:
+            a = d.pop(0)
+            a[0] = a[1] * a[2]
+            d[5] = a
+        if i == 6:
+            del d[2]
+    for k in d:
+        total = total + np.sum(d[k] ** 2) * k
+    return total + np.sum(d[5] * x)
+
+
+def a_small_cache(x: Any) -> Any:
+    cache: dict = {}
+    order: list = []
+    total = 0.0
+    for t in range(30):
+        k = (t * 7) % 5
+        if k not in cache:
+            cache[k] = x[k % 3] ** 2 * t
+            order.append(k)
+            if len(cache) > 3:
+                cache.pop(order.pop(0))
+        total = total * 0.9 + cache[k]
+    return total + sum(cache.values())
+
+
 KERNELS = [
     keys_and_values, recursion, texts, memoised, pairs, arrays, with_defaults, get_and_setdefault,
     comprehensions, new_in_each_turn, in_objects, without_cotangents,
+    deleted, taken_out, arrays_taken_out, a_small_cache,
 ]  # fmt: skip
 
 
@@ -212,8 +268,20 @@ def grows_while_it_is_gone_over(x: Any) -> Any:
     return total
 
 
+def popped_twice(x: Any) -> Any:
+    d: dict = {}
+    for i in range(4):
+        d[i] = x[0]
+    return d.pop(2) + d.pop(2)
+
+
 @pytest.mark.parametrize(
-    "f, error", [(a_missing_key, KeyError), (grows_while_it_is_gone_over, RuntimeError)]
+    "f, error",
+    [
+        (a_missing_key, KeyError),
+        (popped_twice, KeyError),
+        (grows_while_it_is_gone_over, RuntimeError),
+    ],
 )
 def test_errors(f: Callable, error: type) -> None:
     for _ in range(3):
@@ -244,16 +312,24 @@ def keys_of_two_kinds(x: Any) -> Any:
     return sum(d.values())
 
 
-def deleted(x: Any) -> Any:
-    d = {}
-    for i in range(4):
-        d[i] = x[i % 3] * i
-        del d[i]
-        d[i] = x[0]
-    return sum(d.values())
+def deleted_while_it_is_gone_over(x: Any) -> Any:
+    d, total = {0: x[0], 1: x[1]}, 0.0
+    for i in range(3):
+        d[i + 2] = x[2]
+    try:
+        for k in d:
+            total += d[k]
+            if k == 1:
+                del d[0]
+                d[17] = x[2]
+    except RuntimeError:
+        total *= 10.0
+    return total
 
 
-NOT_READ = [keys_that_are_floats, a_view_with_a_name, keys_of_two_kinds, deleted]
+NOT_READ = [
+    keys_that_are_floats, a_view_with_a_name, keys_of_two_kinds, deleted_while_it_is_gone_over,
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("f", NOT_READ, ids=lambda f: f.__name__)

@@ -240,13 +240,6 @@ class Counts:
         object.__setattr__(self, name, 2 * value)
 
 
-class Slotted:
-    __slots__ = ("k",)
-
-    def __init__(self, k: Any) -> None:
-        self.k = k
-
-
 class Asks:
     def __getattr__(self, name: str) -> Any:
         return 3.0
@@ -301,13 +294,6 @@ def own_setattr(x: Any) -> Any:
     for v in x:
         a.n = a.n + v
     return a.n
-
-
-def slots(x: Any) -> Any:
-    a = Slotted(x[0])
-    for v in x:
-        a.k = a.k * v
-    return a.k
 
 
 def own_getattr(x: Any) -> Any:
@@ -391,7 +377,7 @@ def not_one_field_each(x: Any) -> Any:
 
 
 NOT_READ = [
-    own_setattr, slots, own_getattr, init_variable,
+    own_setattr, own_getattr, init_variable,
     by_its_dict, hidden_in_a_loop, method_hidden_in_a_loop,
     object_hidden_in_a_branch, bound_anew_by_the_operand, name_bound_anew_by_the_operand,
     changed_in_place_by_a_setter, not_one_field_each,

@@ -55,17 +55,6 @@ class WithInit:
         self.y = self.x * k
 
 
-class Sized:
-    def __init__(self, p: Any) -> None:
-        self.p = p
-
-    def __len__(self) -> int:
-        return 0
-
-    def __getitem__(self, i: Any) -> Any:
-        return self.p * i
-
-
 def some_have_what_the_class_has(x: Any) -> Any:
     those = []
     for i in range(4):
@@ -80,13 +69,6 @@ def one_gets_what_the_class_has(x: Any) -> Any:
         those.append(Odd(x[0, 0] * i, False))
     those[1].g = x[1, 1]
     return sum(o.x * o.g for o in those)
-
-
-def a_new_attribute(x: Any) -> Any:
-    points = [Point(x[i, 0], x[i, 1]) for i in range(len(x))]
-    for b in points:
-        b.extra = b.p * 2.0  # type: ignore[attr-defined] # it is new
-    return sum(b.extra for b in points)  # type: ignore[attr-defined]
 
 
 def kept_by_its_init(x: Any) -> Any:
@@ -135,17 +117,6 @@ def equal(x: Any) -> Any:
     return total
 
 
-def true_objects(x: Any) -> Any:
-    points = [Sized(x[i, 0]) for i in range(len(x))]
-    total = 0.0
-    for a in points:
-        a.p = a.p * 2.0
-        if a:
-            total += a.p
-        total += a[2] + len(a)  # type: ignore[operator] # it is a number
-    return total
-
-
 def replaced_with_a_variable(x: Any) -> Any:
     w = WithInit(x[0, 0])
     for _ in range(3):
@@ -154,8 +125,8 @@ def replaced_with_a_variable(x: Any) -> Any:
 
 
 NOT_READ = [
-    some_have_what_the_class_has, one_gets_what_the_class_has, a_new_attribute, kept_by_its_init,
-    kept_by_another_object, bound_anew_by_the_operand, of_two_classes, equal, true_objects,
+    some_have_what_the_class_has, one_gets_what_the_class_has, kept_by_its_init,
+    kept_by_another_object, bound_anew_by_the_operand, of_two_classes, equal,
     replaced_with_a_variable,
 ]  # fmt: skip
 

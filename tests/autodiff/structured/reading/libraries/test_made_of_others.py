@@ -182,7 +182,23 @@ def by_methods(x: Any, w: Any) -> Any:
     return total
 
 
+def assembled(x: Any, w: Any) -> Any:
+    total = 0.0
+    m = np.zeros((7, 7))
+    for k in range(5):
+        at = [k, k + 1]
+        m[np.ix_(at, at)] += w[k] * np.array([[1.0, -1.0], [-1.0, 1.0]])
+        m[np.ix_([k], np.arange(k, 7))] = w[k] * 0.5 + m[np.ix_(at, [0, 2])][1, 1]
+        total += np.sum(
+            np.block([[x[:2, :3], np.ones((2, 2))], [x[2:, 1:4] * k, x[1:4, 3:5]]]) ** 2
+        )
+        places = np.ix_([0, -1], [k])
+        total += np.sum(x[places] ** 2) + np.sum(m[places])
+    return total
+
+
 PROGRAMS = [
+    assembled,
     ordered, by_methods, parts, differences, products, traces, spreads, slopes, grids, joined,
     neighbours, increments, frames, bounds, integrals, with_ends, turned_and_rounded,
 ]  # fmt: skip
