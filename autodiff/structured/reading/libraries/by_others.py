@@ -10,7 +10,12 @@ import numpy as np
 
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
-from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
+from autodiff.structured.form.known_functions import (
+    function_of,
+    is_of_special,
+    is_of_ufunc,
+    is_own_rule,
+)
 from autodiff.structured.reading.libraries import (
     by_order,
     numpy_functions as made,
@@ -405,6 +410,25 @@ REDUCED: dict[Any, Callable] = {
 }
 """Ufunc → the function that does what its method ``reduce`` does."""
 
+FOLDED = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
+"""Ufuncs whose ``reduce`` gives the same bits as calls for one element after the other.
+
+Sums are not: NumPy adds pairs. Those of ``power`` and ``arctan2`` are wrong in some builds.
+"""
+
+
+def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
+    """Return the loop that is read in the place of a method of one of `FOLDED`, if there is one."""
+    if type(a) is not Value or a.kind.letter != "f" or options.keys() - {"axis"}:
+        return None
+    axis = known(options["axis"]) if "axis" in options else 0
+    if name == "accumulate":
+        return made.accumulated if a.kind.ndim == 1 and axis in (0, -1) else None
+    if axis in (a.kind.ndim - 1, -1) and a.kind.ndim == 2:
+        return made.folded_rows
+    return made.folded if axis == 0 and a.kind.ndim in (1, 2) else None
+
+
 _WITHOUT_RULES = frozenset(
     {np.polyval, np.fill_diagonal, np.ndarray.tolist, np.ndarray.sort}
 )  # tracing has these in Python, too
@@ -456,7 +480,7 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
 def is_ruled_by_library(f: Any) -> bool:
     """Whether the rule of a function, for all arguments, is the library's."""
     entry = rrule.entry(key_of(function_of(f))[0])
-    sample = np.array([True]), np.ones(1), np.ones(1)
+    sample = (np.ones(1),) if is_of_ufunc(f) else (np.array([True]), np.ones(1), np.ones(1))
     resolved = None if entry is None else entry.resolve(sample, {}, None)
     return resolved is not None and is_own_rule(resolved[0])
 
