@@ -8,6 +8,7 @@ import functools
 import operator
 from collections.abc import Callable
 from dataclasses import replace
+from numbers import Number as PlainNumber
 from typing import Any
 
 import numpy as np
@@ -394,6 +395,8 @@ class Expressions(SweepCalls):
             return self._new(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
             return self.elementwise.computed(args[0], self.store_of_new(), np.dtype(args[1].x))
+        if _is_partial(f) and any(map(_is_constant, args)):
+            return self.scalars.of_constants(f, args)
         args = [self.scalars.number(a) for a in args]
         if not all(isinstance(a, (Number, Array, Tree)) for a in args):
             raise UnsupportedError("a tuple in machine code")
@@ -411,10 +414,8 @@ class Expressions(SweepCalls):
         if not kind.is_array:
             raise UnsupportedError(f"{name_of(f)} in machine code")
         is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
-        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS):
-            ufunc = facts_of(f).ufunc
-            if ufunc is None:
-                raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
+        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS or facts_of(f).ufunc):
+            raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
     def _as_written(self, f: Any, node: ast.Call) -> Any:
@@ -457,6 +458,10 @@ def _as_float(kind: Kind, given: list[Kind]) -> Kind:
     if kind.letter == "b":
         return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
     return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
+
+
+def _is_constant(x: Any) -> bool:
+    return isinstance(x, Known) and not isinstance(x.x, PlainNumber)
 
 
 def _is_partial(f: Any) -> bool:
