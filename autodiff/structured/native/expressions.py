@@ -8,7 +8,6 @@ import functools
 import operator
 from collections.abc import Callable
 from dataclasses import replace
-from numbers import Number as PlainNumber
 from typing import Any
 
 import numpy as np
@@ -395,7 +394,7 @@ class Expressions(SweepCalls):
             return self._new(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
             return self.elementwise.computed(args[0], self.store_of_new(), np.dtype(args[1].x))
-        if _is_partial(f) and any(map(_is_constant, args)):
+        if _is_partial(f) and self.scalars.are_constants(args):
             return self.scalars.of_constants(f, args)
         args = [self.scalars.number(a) for a in args]
         if not all(isinstance(a, (Number, Array, Tree)) for a in args):
@@ -458,10 +457,6 @@ def _as_float(kind: Kind, given: list[Kind]) -> Kind:
     if kind.letter == "b":
         return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
     return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
-
-
-def _is_constant(x: Any) -> bool:
-    return isinstance(x, Known) and not isinstance(x.x, PlainNumber)
 
 
 def _is_partial(f: Any) -> bool:

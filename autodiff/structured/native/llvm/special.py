@@ -30,7 +30,7 @@ NAMES = frozenset({
     "hyp0f1", "hyperu", "inv_boxcox1p", "jve", "yve", "wright_bessel",
     "log_wright_bessel", "struve", "modstruve", "ndtri_exp", "pdtr", "pdtrc", "powm1", "stdtr",
     "stdtrit", "kolmogorov", "agm", "ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip",
-    "nctdtr", "chndtr", "ncfdtr", "wrightomega", "zeta",
+    "nctdtr", "chndtr", "ncfdtr", "wrightomega",
 })  # fmt: skip
 """Ufuncs whose arguments and results are floats."""
 _PREFIX = "special_"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import numbers
 import textwrap
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -135,10 +136,12 @@ class Inlining:
 
         if isinstance(node, ast.Tuple):
             return tuple(map(of, node.elts))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "()":
+            return of(node.value)  # a number stays one
         if isinstance(node, ast.Lambda):
             return Local(node, scope, outer)
         if not isinstance(node, ast.Call) or not all(k.arg for k in node.keywords):
-            raise UnsupportedError(f"{type(node).__name__} in machine code")
+            raise UnsupportedError(f"{ast.unparse(node)} in machine code")
         args: list[Any] = []
         for a in node.args:
             if not isinstance(a, ast.Starred):
@@ -170,10 +173,15 @@ class Inlining:
             raise UnsupportedError(f"{getattr(own, '__name__', own)} in machine code")
         return self.called(f, args, letter, depth)
 
+    @staticmethod
+    def are_constants(args: list[Any]) -> bool:
+        """Whether a function or another constant that is no number is among arguments."""
+        return any(isinstance(a, Known) and not isinstance(a.x, numbers.Number) for a in args)
+
     def of_constants(self, f: Any, args: list[Any]) -> Number:
         """Return what a rule's function makes of floats, functions and other constants."""
-        numbers = [a for a in args if not isinstance(a, Known)]
-        if not all(isinstance(a, Number) and a.letter in "dib" for a in numbers):
+        given = [a for a in args if not isinstance(a, Known)]
+        if not all(isinstance(a, Number) and a.letter in "dib" for a in given):
             raise UnsupportedError(f"{f.__name__} of a constant in machine code")
         found = self.number(self.expanded(f, args, {}, "d", 0))
         return self.plain("d", self.converted(found, "d"))

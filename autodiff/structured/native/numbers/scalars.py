@@ -362,6 +362,8 @@ class Scalars(Integers, Comparisons):
     def _comparison(self, how: type, a: Any, b: Any) -> Any:
         if isinstance(b, tuple) and all(isinstance(x, Known) for x in b):
             b = Known([x.x for x in b])
+        if how in (ast.Is, ast.IsNot) and isinstance(b, Known) and isinstance(a, Number):
+            return Known(how is ast.IsNot)  # a number is none of what is known
         if how in _CHOICES and isinstance(a, Known) and isinstance(b, Known):
             return Known(_CHOICES[how](a.x, b.x))
         return self.operation(BINARY.get(how), [a, b], "b")
