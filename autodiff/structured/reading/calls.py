@@ -29,17 +29,16 @@ from autodiff.structured.form.known_functions import (
 from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
 from autodiff.structured.reading.containers.sequences import Sequences, is_sequence
 from autodiff.structured.reading.libraries.by_others import (
-    FOLDED,
     JOINED,
     OF_VECTORS,
     READ,
     REDUCED,
-    fold_of,
     is_ruled_by_library,
     made_of_others,
 )
 from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.libraries.python_functions import PLACES
+from autodiff.structured.reading.libraries.ufunc_methods import FOLDED, are_floats, fold_of
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -201,7 +200,7 @@ class Calls(Sequences):
             raise UnsupportedError(f"{name} of a ufunc")
         method = getattr(known(f), name)
         is_fold = known(f) in FOLDED and is_ruled_by_library(method)
-        if is_fold and name == "reduce" and not options and _are_floats(args[0]):
+        if is_fold and name == "reduce" and not options and are_floats(args[0]):
             self.made_of_others.add(method)
             made = self.call(np.float64, [args[0][0]])
             for x in args[0][1:]:
@@ -496,15 +495,6 @@ def _is_one_by_one(x: Any) -> bool:
 
 def _has_rows(x: Any) -> bool:
     return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
-
-
-def _are_floats(items: Any) -> bool:
-    """Whether it is a list of variables and constants of which NumPy makes a vector of float64."""
-    return (
-        isinstance(items, tuple)
-        and len(items) > 0
-        and all(type(x) is Value and x.kind.classes <= _FLOATS for x in items)
-    )
 
 
 def _is_number(x: Any) -> bool:

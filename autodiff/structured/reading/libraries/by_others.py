@@ -410,25 +410,6 @@ REDUCED: dict[Any, Callable] = {
 }
 """Ufunc → the function that does what its method ``reduce`` does."""
 
-FOLDED = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
-"""Ufuncs whose ``reduce`` gives the same bits as calls for one element after the other.
-
-Sums are not: NumPy adds pairs. Those of ``power`` and ``arctan2`` are wrong in some builds.
-"""
-
-
-def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
-    """Return the loop that is read in the place of a method of one of `FOLDED`, if there is one."""
-    if type(a) is not Value or a.kind.letter != "f" or options.keys() - {"axis"}:
-        return None
-    axis = known(options["axis"]) if "axis" in options else 0
-    if name == "accumulate":
-        return made.accumulated if a.kind.ndim == 1 and axis in (0, -1) else None
-    if axis in (a.kind.ndim - 1, -1) and a.kind.ndim == 2:
-        return made.folded_rows
-    return made.folded if axis == 0 and a.kind.ndim in (1, 2) else None
-
-
 _WITHOUT_RULES = frozenset(
     {np.polyval, np.fill_diagonal, np.ndarray.tolist, np.ndarray.sort}
 )  # tracing has these in Python, too

@@ -252,30 +252,6 @@ def outer_of(f: Any, a: Any, b: Any) -> Any:
     return f(a[:, None], b)
 
 
-def folded(f: Any, a: Any) -> Any:
-    """Return what a ufunc makes of a vector or the rows of a matrix, one after the other."""
-    made = a[0]
-    for i in range(1, len(a)):
-        made = f(made, a[i])
-    return made
-
-
-def folded_rows(f: Any, a: Any) -> Any:
-    """Return what a ufunc makes of the columns of a matrix, one after the other."""
-    made = a[:, 0]
-    for i in range(1, a.shape[1]):
-        made = f(made, a[:, i])
-    return made
-
-
-def accumulated(f: Any, a: Any) -> Any:
-    """Return what a ufunc makes of the first element of a vector, the first two, and so on."""
-    made = a.copy()
-    for i in range(1, len(a)):
-        made[i] = f(made[i - 1], a[i])
-    return made
-
-
 def at_least(a: Any, low: Any) -> Any:
     """Return what is bounded from below."""
     return np.maximum(a, low)
