@@ -12,6 +12,7 @@ from autodiff.autocompile.call_records import Call, Record
 from autodiff.autocompile.purity_analysis import Doubt, Proof
 from autodiff.compiler.compile_errors import MISMATCH, TooLongError
 from autodiff.compiler.compiled_function import recorded
+from autodiff.compiler.tiering.budget import SECONDS, Budget
 from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
@@ -90,8 +91,9 @@ def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v, _, _ in record.variants)
-    most = int(record.spent / call_records.SECONDS_BY_STEP), call_records.MOST_BYTES
-    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, most, numbers)[0]
+    seconds = min(max(call_records.STALL, record.spent), SECONDS)
+    budget = Budget(seconds, call_records.MOST_BYTES)
+    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, budget, numbers)[0]
 
 
 def _gives(variant: Any, given: tuple, expected: Any) -> bool:

@@ -15,31 +15,27 @@ class NotRecordedError(Exception):
     """A call cannot be part of a program; the function runs without being compiled.
 
     The recording is spoilt at once: the function may swallow the error and go on.
+
+    Attributes
+    ----------
+    loops : list of Programs
+        The programs of the functions with loops that were called so far.
     """
 
     def __init__(self, why: str) -> None:
         super().__init__(why)
+        self.loops: list[Any] = []
         tape = program_tape()
         if tape is not None:
             tape.spoil(why)
 
 
 class TooLongError(NotRecordedError):
-    """A recording exceeds the allowed number of steps."""
+    """Making a program takes more time or memory than it may."""
 
 
 class UnrolledError(NotRecordedError):
-    """A recording unrolls loops that a structured program could run.
-
-    Attributes
-    ----------
-    loops : list of Programs
-        The programs of the functions with loops that were called.
-    """
-
-    def __init__(self, why: str, loops: list[Any]) -> None:
-        super().__init__(why)
-        self.loops = loops
+    """A recording unrolls loops that a structured program could run."""
 
 
 class CompileError(DifferentiationError):

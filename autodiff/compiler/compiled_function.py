@@ -18,6 +18,7 @@ from autodiff.compiler.compile_errors import (
     MISMATCH,
     CompileError,
     NotRecordedError,
+    TooLongError,
     UnrolledError,
 )
 from autodiff.compiler.kernels import array_kernels
@@ -33,11 +34,12 @@ from autodiff.compiler.recording.captured_guards import Dependency, dependencies
 from autodiff.compiler.recording.executed_code import Place, Watch, places_of
 from autodiff.compiler.recording.guard_source import checks_of
 from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, read_by_guards
-from autodiff.compiler.recording.recorder import MOST, Recording
+from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Patience
+from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import Candidate, contest, settle, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
 from autodiff.compiler.tiling.tile_executor import Tiles
@@ -191,11 +193,15 @@ class Compiled:
         if patience.is_over():
             self.eager_because = "each of the last calls took another way through the function"
             return self._f(*args, **kwargs)
+        if patience.owes:
+            return patience.pays(lambda: self._f(*args, **kwargs))
+        budget = Budget()
         states, before = _states((*args, *kwargs.values())), mark()
         self._draws = self._draws or bool(states)
         try:
             exact = any(v.program.exact for v in self._variants.get(form, ()))
-            variant, value = recorded(self._f, args, kwargs, self._backend, self._also, exact)
+            taken = self._f, args, kwargs, self._backend, self._also, exact, budget
+            variant, value = recorded(*taken)
         except CompileError:
             raise
         except Exception as error:
@@ -203,11 +209,14 @@ class Compiled:
             restore(before)
             value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
             is_final = isinstance(error, UnrolledError)
-            self._as_written_loops = error.loops if isinstance(error, UnrolledError) else []
+            self._as_written_loops = error.loops if isinstance(error, NotRecordedError) else []
+            if isinstance(error, TooLongError):
+                patience.owe(budget.spent)
             self._failures[form] = _MOST_FAILURES if is_final else self._failures.get(form, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
         self._failures.pop(form, None)
+        self.eager_because = None
         patience.note(variant)
         if not (kwargs or states):
             variant.written = _for_alike(self._as_written, args)
@@ -341,7 +350,7 @@ def recorded(
     backend: str,
     also: Sequence[Callable] = (),
     exact: bool = False,
-    most: tuple[int, int] = MOST,
+    budget: Budget | None = None,
     numbers: Mapping[Place, str] = types.MappingProxyType({}),
     by_programs: bool = False,
 ) -> tuple[Variant, Any]:
@@ -349,8 +358,9 @@ def recorded(
 
     `by_programs` has loops run as machine code, where a recording would have all turns. `exact`
     says that the function is known to branch on last bits; `numbers` which variables must be
-    numbers at which lines.
+    numbers at which lines. `budget` is what all of it may cost.
     """
+    budget = budget or Budget()
     outside: list[Dependency] = []
     places: set[Place] = set()
     given = _with_code((*args, *kwargs.values()))
@@ -367,7 +377,7 @@ def recorded(
 
     def attempt(strict: bool = False) -> tuple:
         with watch:
-            return _one_recording(f, args, kwargs, most, by_programs, strict)
+            return _one_recording(f, args, kwargs, budget, by_programs, strict)
 
     try:
         found = attempt()
@@ -389,7 +399,7 @@ def recorded(
     inputs.checks[:0] = checks_of(outside, inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
-    writing = _Writing(f, inputs, outputs, parameters, backend, loops)
+    writing = _Writing(f, inputs, outputs, parameters, backend, loops, budget)
     has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
     has_effects = any(s.f is effect for s in program.steps)
     if not has_branches or has_effects:
@@ -432,7 +442,7 @@ class _Writing:
 
     def __init__(
         self, f: Callable, inputs: Inputs, outputs: Outputs, parameters: list[str], backend: str,
-        loops: list,
+        loops: list, budget: Budget,
     ) -> None:  # fmt: skip
         name = getattr(f, "__name__", "")
         is_name = name.isidentifier() and not keyword.iskeyword(name)
@@ -442,28 +452,37 @@ class _Writing:
         self.parameters = parameters
         self.backend = backend
         self.loops = loops
+        self.budget = budget
         self.may_use_machine_code = backend != "python" and array_kernels.is_installed()
         self._copied: set[int] = set()
-        self._whole: Any = (
-            None  # the program before it is cut into tiles, and chains are put together
-        )
+        self._whole: Any = None  # the program before it is cut into tiles or chains
         self._has_chains = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
         """Return a variant of a program after all passes, as generated source."""
         was_shared = _Sharing(program)
         shorter = optimised(program if program.exact else with_pairs(program))
+        self._check_budget()
         if last:
             program.steps.clear()  # a long one takes much memory
         program = self._whole = without_copies(shorter)
         if not program.exact:
             self._whole = without_copies(with_shared_factors(gathered(program)))
+            self._check_budget()
             tiled = in_tiles(self._whole, self.may_use_machine_code)
             program = in_blocks(tiled, self.may_use_machine_code)
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
+        self._check_budget()
         run, filename, source = self.emitted(program)
         return Variant(run, source, program, filename, self.loops)
+
+    def _check_budget(self) -> None:
+        try:
+            self.budget.check()
+        except TooLongError as error:
+            error.loops = [programs for programs, _ in self.loops]
+            raise
 
     def emitted(self, program: Program) -> tuple[Callable, str, str]:
         """Return a program as a function, with its file name and source."""
@@ -501,11 +520,13 @@ class _Writing:
         n = len(program.steps)
         if self.backend == "native":
             candidate = self.by_machine(whole, True)
-            if candidate is not None:
+            if candidate is None:
+                return
+            if candidate.seconds <= self.budget.left:
                 take(variant, candidate, variant.run)
-        elif (
-            self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS
-        ):  # a chain is one of `program`
+                return
+        if self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS:
+            # A chain is one of `program`.
             soon = (lambda: self.by_machine(program, False)) if n >= array_kernels.FEWEST else None
             watch(variant, n, soon, lambda: self.by_machine(whole, True))
 
@@ -574,10 +595,10 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 
 def _one_recording(
-    f: Callable, args: tuple, kwargs: dict[str, Any], most: tuple[int, int],
+    f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
     by_programs: bool, strict: bool,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
-    tape = Recording(strict, most, by_programs)
+    tape = Recording(strict, budget, by_programs)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = list(zip(parameters, (*args, *kwargs.values()), strict=True))
@@ -589,6 +610,9 @@ def _one_recording(
         with at_level(tape):
             y = intercept(f)(*traced[: len(args)], **named)
         outputs = Outputs(tape, y, inputs)
+    except NotRecordedError as error:
+        error.loops = list(tape.loops)
+        raise
     finally:
         written_arguments.end_watch(watched)
         has_changed = inputs.undo()

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autodiff.compiler.compile_errors import NotRecordedError, TooLongError, UnrolledError
+from autodiff.compiler.compile_errors import NotRecordedError, UnrolledError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
     STRUCTURAL,
@@ -41,6 +41,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     set_real,
 )
+from autodiff.compiler.tiering.budget import Budget, clock
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
@@ -64,7 +65,6 @@ _DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
-MOST = (1_000_000, sys.maxsize)
 _LONG = 3000  # steps: then loops that could run from their source are looked for
 _FIRST_LOOK = 1000  # … and before those that could be machine code
 _LONG_FOR_FLOATS = 5000  # straight-line code of floats is faster, but takes long to compile
@@ -87,6 +87,8 @@ class Recording(Tape):
         Why the program cannot be used, if so.
     is_refused : bool
         Whether an error has been raised because an impure function was called.
+    budget : Budget
+        What it may cost.
     by_programs : bool
         Whether functions with loops are called as one step each, if machine code can run them.
     may_copy, writes : bool
@@ -97,9 +99,8 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "by_programs", "bytes_left", "generators", "inputs", "is_refused", "late",
-        "loops",
-        "may_copy", "metas", "most", "next_look", "own_generators", "reads", "spoilt", "stdout",
+        "assumes_no_nan", "budget", "by_programs", "generators", "inputs", "is_refused", "late",
+        "loops", "may_copy", "metas", "next_look", "own_generators", "reads", "spoilt", "stdout",
         "steps", "strict", "writes", "written",
     )  # fmt: skip
 
@@ -107,11 +108,11 @@ class Recording(Tape):
     program = True
 
     def __init__(
-        self, strict: bool = False, most: tuple[int, int] = MOST, by_programs: bool = False
+        self, strict: bool = False, budget: Budget | None = None, by_programs: bool = False
     ) -> None:
         super().__init__()
         self.watching = True  # no write into what the program reads goes unnoticed
-        self.most, self.bytes_left = most
+        self.budget = budget or Budget()
         self.inputs = 0
         self.loops: dict[Programs, Unrolled] = {}  # functions with loops
         self.next_look = _LONG if by_programs else _FIRST_LOOK
@@ -135,9 +136,8 @@ class Recording(Tape):
         super().check_open()
         if not is_mild():
             self.spoil("a floating-point error raises in it, or calls a function")
+        self.budget.check_recording()
         n = len(self.steps)
-        if n > self.most:
-            raise TooLongError(f"more than {self.most} steps are recorded")
         if n > self.next_look:
             self.next_look = 2 * n
             if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
@@ -148,8 +148,7 @@ class Recording(Tape):
                 c.should_be_program(self, n, True) for c in loops
             )
             if as_steps or (n >= _LONG and any(c.should_be_program(self, n, False) for c in loops)):
-                why = "its loops run from their source, which is shorter"
-                raise UnrolledError(why, list(self.loops))
+                raise UnrolledError("its loops run from their source, which is shorter")
 
     def with_loops(
         self, programs: Programs, g: types.FunctionType, body: Callable, args: tuple,
@@ -200,11 +199,13 @@ class Recording(Tape):
         for given in (a, b):
             if type(given) is np.ndarray:
                 self.hold(given)
+        start = clock()
         try:
             y = f(x, z)
         except Exception:  # where the function goes on after it, the program would have to, too
             self.spoil("an error is caught in it")
             raise
+        self.budget.inside += clock() - start
         metas = self.metas
         self.steps.append(Step(f, (left, right), None, len(metas)))
         metas.append(meta_of(y))
@@ -252,11 +253,13 @@ class Recording(Tape):
         f = _for_kind(f, given[0]) if given else f
         arrays = arrays_in((given, options)) if may_write(f) else []
         before = [a.copy() for a in arrays]
+        start = clock()
         try:
             y = f(*given, **options)
         except Exception:  # where the function goes on after it, the program would have to, too
             self.spoil("an error is caught in it")
             raise
+        self.budget.inside += clock() - start
         if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):
             self.spoil(f"{name_of(f)} writes into an array that it is given")
         if facts.makes_form:
@@ -272,9 +275,7 @@ class Recording(Tape):
         """Write a call down and return its result, traced."""
         i = len(self.metas)
         self.metas.append(meta_of(y))
-        self.bytes_left -= getattr(y, "nbytes", 0)
-        if self.bytes_left < 0:  # all of them live until the recording ends
-            raise TooLongError("the arrays that are recorded take too much memory")
+        self.budget.take(getattr(y, "nbytes", 0))
         self.steps.append(Step(f, args, kwargs or None, i))
         if is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
@@ -424,6 +425,7 @@ class Recording(Tape):
 
     def set_item(self, before: Any, index: Any, value: Any) -> Any:
         """Write down ``before[index] = value`` as a new array."""
+        self.check_open()
         self.writes = True
         lowered = [self.lowered(a) for a in (before, index, value)]
         y = set_item(*[plain for plain, _ in lowered])
@@ -433,6 +435,7 @@ class Recording(Tape):
         self, root: Tracer, path: tuple, index: Any, value: Any, in_place: bool
     ) -> tuple[np.ndarray, int]:
         """Write into an array, or into a view of it at the end of a path; return the new value."""
+        self.check_open()
         self.writes = True
         plain_index, index_ref = self.lowered(index)
         plain, ref = self.lowered(value)

@@ -1,11 +1,14 @@
 """How long a function is recorded again and again when none of its programs fits a second call.
 
 A recording takes many times as long as the call. A function that takes another way each time (an
-index that moves, an integer that counts up) would be slower compiled than as it is.
+index that moves, an integer that counts up) would be slower compiled than as it is. Nor is one
+whose recording is too long: the next waits until calls have run as they are for as long as it took.
 """
 
 from __future__ import annotations
 
+import time
+from collections.abc import Callable
 from typing import Any
 
 from autodiff.compiler.compile_errors import MISMATCH
@@ -18,9 +21,10 @@ are, twice as many each time."""
 class Patience:
     """Counts the recordings since one of them was of use."""
 
-    __slots__ = ("_left", "_pause", "_recordings")
+    __slots__ = ("_left", "_owed", "_pause", "_recordings")
 
     def __init__(self) -> None:
+        self._owed = 0.0
         self._hit()
 
     def _hit(self) -> None:
@@ -30,6 +34,23 @@ class Patience:
         """Whether a call that no program fits is to run as it is."""
         self._left = max(0, self._left - 1)
         return self._left > 0
+
+    def owe(self, seconds: float) -> None:
+        """Note that a recording took so many seconds, and was too long to be of use."""
+        self._owed = seconds
+
+    @property
+    def owes(self) -> bool:
+        """Whether calls have not yet run as they are for as long as that recording took."""
+        return self._owed > 0.0
+
+    def pays(self, run: Callable[[], Any]) -> Any:
+        """Make a call as it is, and count its seconds."""
+        start = time.perf_counter()
+        try:
+            return run()
+        finally:
+            self._owed -= time.perf_counter() - start
 
     def note(self, variant: Any) -> None:
         """Note that a call was recorded, as this program."""

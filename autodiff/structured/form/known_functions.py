@@ -139,7 +139,7 @@ def makes_new(op: Op) -> bool:
     """Whether a call returns an array, or several, that share memory with no other."""
     f: Any = op.f
     module = getattr(f, "__module__", None) or ""
-    if isinstance(f, np.ufunc) or f in _NEW or module == "_operator":
+    if isinstance(f, np.ufunc) or is_of_ufunc(f) or f in _NEW or module == "_operator":
         return True
     if module.startswith("scipy.linalg.") and f.__name__ in _NEW_OF_SCIPY:
         return True
@@ -151,9 +151,17 @@ def is_pure(f: Any) -> bool:
     """Whether a function does nothing but return a value."""
     if isinstance(f, np.ufunc) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
+    if is_of_ufunc(f):
+        return rrule.entry(f) is not None
     if getattr(f, "__objclass__", None) is np.ndarray:
         return f.__name__ in _METHODS
     return is_pure_by_rule(f)
+
+
+def is_of_ufunc(f: Any) -> bool:
+    """Whether a function is ``reduce`` or ``accumulate`` of a ufunc."""
+    is_method = isinstance(getattr(f, "__self__", None), np.ufunc)
+    return is_method and f.__name__ in ("reduce", "accumulate")
 
 
 def ruled_entry(f: Any) -> Any:

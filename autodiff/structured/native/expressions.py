@@ -394,6 +394,8 @@ class Expressions(SweepCalls):
             return self._new(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
             return self.elementwise.computed(args[0], self.store_of_new(), np.dtype(args[1].x))
+        if _is_partial(f) and self.scalars.are_constants(args):
+            return self.scalars.of_constants(f, args)
         args = [self.scalars.number(a) for a in args]
         if not all(isinstance(a, (Number, Array, Tree)) for a in args):
             raise UnsupportedError("a tuple in machine code")
@@ -411,10 +413,8 @@ class Expressions(SweepCalls):
         if not kind.is_array:
             raise UnsupportedError(f"{name_of(f)} in machine code")
         is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
-        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS):
-            ufunc = facts_of(f).ufunc
-            if ufunc is None:
-                raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
+        if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS or facts_of(f).ufunc):
+            raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
         return self.elementwise.tree(f, kind, args)
 
     def _as_written(self, f: Any, node: ast.Call) -> Any:

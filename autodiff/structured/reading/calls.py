@@ -38,6 +38,7 @@ from autodiff.structured.reading.libraries.by_others import (
 from autodiff.structured.reading.libraries.given_arguments import taken_out
 from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.libraries.python_functions import PLACES
+from autodiff.structured.reading.libraries.ufunc_methods import FOLDED, are_floats, fold_of
 from autodiff.structured.reading.scopes import (
     NO_VALUES,
     OBJECTS,
@@ -47,6 +48,7 @@ from autodiff.structured.reading.scopes import (
     Method,
     record_class,
 )
+from autodiff.structured.settings import has_llvm
 from chainrules_core import rrule
 
 
@@ -186,7 +188,7 @@ class Calls(Sequences):
         return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
 
     def _of_ufunc(self, f: Value, node: ast.Call) -> Any:
-        """Read ``np.subtract.outer(x, y)`` of vectors, or ``np.add.reduce(x)``."""
+        """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""
         name, at = node.func.attr, node.args[1:2]  # type: ignore[attr-defined]
         if name == "at" and known(f) is np.add and len(node.args) == 3 and not node.keywords:
             base, value = (self.value(node.args[k]) for k in (0, 2))
@@ -197,11 +199,26 @@ class Calls(Sequences):
             args = list(map(self.vector_of, args))
             if all(_has_rows(x) and x.kind.ndim == 1 for x in args):
                 return self.inline(outer_of, [f, *args], {})
-        reduce = REDUCED.get(known(f)) if name == "reduce" else None
         options = self._named(node)
-        if reduce is None or len(args) != 1 or not _has_rows(args[0]):
+        if name not in ("reduce", "accumulate") or len(args) != 1:
             raise UnsupportedError(f"{name} of a ufunc")
-        return self.called(reduce, args, {"axis": self.const(0)} | options)
+        method = getattr(known(f), name)
+        is_fold = known(f) in FOLDED and is_ruled_by_library(method)
+        if is_fold and name == "reduce" and not options and are_floats(args[0]):
+            self.made_of_others.add(method)
+            made = self.call(np.float64, [args[0][0]])
+            for x in args[0][1:]:
+                made = self.call(known(f), [made, x])
+            return made
+        args = [self.as_array(known(f), self.vector_of(args[0]))]
+        reduce = REDUCED.get(known(f)) if name == "reduce" else None
+        if reduce is not None and _has_rows(args[0]):
+            return self.called(reduce, args, {"axis": self.const(0)} | options)
+        fold = fold_of(name, args[0], options) if is_fold and has_llvm() else None
+        if fold is not None:
+            self.made_of_others.add(method)
+            return self.inline(fold, [f, *args], {})
+        return self.called(method, args, options)
 
     def _of_record(self, owner: Record, node: ast.Call) -> Any:
         """Read a call of a method, or of a field, of a named tuple."""

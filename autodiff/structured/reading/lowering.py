@@ -55,7 +55,7 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
-from autodiff.structured.reading.libraries import by_others, python_functions
+from autodiff.structured.reading.libraries import by_others, python_functions, ufunc_methods
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
@@ -65,7 +65,7 @@ if TYPE_CHECKING:
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
-_OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS
+_OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS | ufunc_methods.FUNCTIONS
 
 
 def lower(

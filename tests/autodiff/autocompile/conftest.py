@@ -15,7 +15,7 @@ def soon(monkeypatch):
     monkeypatch.setattr(autocompile.Settings, "calls", 2)
     monkeypatch.setattr(autocompile.Settings, "seconds", 0.0)
     monkeypatch.setattr(autocompile.Settings, "loading", 0.0)
-    monkeypatch.setattr(call_records, "SECONDS_BY_STEP", 1e-9)
+    monkeypatch.setattr(call_records, "STALL", 60.0)
     monkeypatch.setattr(call_records, "TIMES", 0.0)
     call_records.records.clear()
     yield

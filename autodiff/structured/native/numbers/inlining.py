@@ -4,19 +4,34 @@ from __future__ import annotations
 
 import ast
 import inspect
+import numbers
 import textwrap
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm.code import Code
+from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.values import Known, Number
+from chainrules_core.define.partial import Partial
 from chainrules_core.interpreter.parsing import tree_of
 
 MOST_DEPTH = 10
 """How many calls are read one in another."""
+MOST_TURNS = 32
+"""How many turns of a loop are read: each is written for itself."""
+_SEQUENCES = (range, reversed, tuple, list)
+
+
+class Local(NamedTuple):
+    """A function that is written in a rule, and what it sees."""
+
+    node: ast.Lambda
+    scope: dict[str, Any]
+    outer: dict[str, Any]
 
 
 class Inlining:
@@ -49,20 +64,152 @@ class Inlining:
 
     def inlined(self, f: Any, args: list[Any], letter: str, depth: int) -> Number:
         """Read a small function of a rule's in the place of its call."""
+        return self.number(self.expanded(f, list(map(_known_again, args)), {}, letter, depth))
+
+    def expanded(
+        self, f: Any, args: list[Any], named: dict[str, Any], letter: str, depth: int
+    ) -> Any:
+        """Return what a small function makes of numbers, tuples, functions and what is known."""
+        f = inspect.unwrap(f)
         try:
             definition: Any = tree_of(textwrap.dedent(inspect.getsource(f))).body[0]
         except (OSError, TypeError, SyntaxError) as error:
             raise UnsupportedError(f"the source of {f}") from error
-        if not isinstance(definition, ast.FunctionDef) or f.__closure__ or depth > MOST_DEPTH:
+        if not isinstance(definition, ast.FunctionDef) or depth > MOST_DEPTH:
             raise UnsupportedError(f"{f.__name__} in machine code")
-        names = [p.arg for p in definition.args.args]
-        if len(names) != len(args):
-            raise UnsupportedError(f"{f.__name__} in machine code")
-        scope = dict(zip(names, map(_known_again, args), strict=True))
-        found = self._result(definition.body, scope, f.__globals__, letter, depth)
+        captured = [cell.cell_contents for cell in f.__closure__ or ()]
+        outer = f.__globals__ | dict(zip(f.__code__.co_freevars, captured, strict=True))
+        a = definition.args
+        given = zip(reversed(a.args), reversed(f.__defaults__ or ()), strict=False)
+        scope = {p.arg: Known(x) for p, x in given}
+        scope |= self._bound(f.__name__, a, args, named, scope)
+        found = self._result(definition.body, scope, outer, letter, depth)
         if found is None:
             raise UnsupportedError(f"{f.__name__} in machine code")
-        return self.number(found)
+        return found
+
+    def applied(self, f: Local, args: list[Any], letter: str, depth: int) -> Any:
+        """Return what a function that a rule has written inside makes of its arguments."""
+        scope = f.scope | self._bound("a function", f.node.args, args, {}, {})
+        return self.evaluated(f.node.body, scope, f.outer, letter, depth)
+
+    def _bound(
+        self, name: str, a: ast.arguments, args: list[Any], named: dict[str, Any], defaults: dict
+    ) -> dict[str, Any]:
+        """Return what the parameters of a function stand for."""
+        names = [p.arg for p in a.args]
+        scope = {**dict(zip(names, args, strict=False)), **named}
+        if a.vararg is not None:
+            scope[a.vararg.arg] = tuple(args[len(names) :])
+        elif len(args) > len(names):
+            raise UnsupportedError(f"{name} in machine code")
+        missing = set(names) - scope.keys() - defaults.keys()
+        if missing or named.keys() - set(names) or a.kwarg or a.kwonlyargs or a.posonlyargs:
+            raise UnsupportedError(f"{name} in machine code")
+        return scope
+
+    def several(self, x: Any) -> tuple:
+        """Return the parts of a tuple, or of a short sequence that is known."""
+        if isinstance(x, tuple):
+            return x
+        if (
+            isinstance(x, Known)
+            and isinstance(x.x, (tuple, list, range))
+            and len(x.x) <= MOST_TURNS
+        ):
+            return tuple(map(Known, x.x))
+        raise UnsupportedError("a sequence in machine code")
+
+    def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
+        """Return what a function that is known makes of numbers, held as a letter says."""
+        raise NotImplementedError
+
+    def has_form(self, f: Any) -> bool:
+        """Whether there is another form of a function than its source."""
+        raise NotImplementedError
+
+    def of_rule(self, node: ast.expr, scope: dict, outer: dict, letter: str, depth: int) -> Any:
+        """Return what an expression stands for in a rule: a call, tuple or function."""
+
+        def of(part: ast.expr) -> Any:
+            return self.evaluated(part, scope, outer, letter, depth)
+
+        if isinstance(node, ast.Tuple):
+            return tuple(map(of, node.elts))
+        if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "()":
+            return of(node.value)  # a number stays one
+        if isinstance(node, ast.Lambda):
+            return Local(node, scope, outer)
+        if not isinstance(node, ast.Call) or not all(k.arg for k in node.keywords):
+            raise UnsupportedError(f"{ast.unparse(node)} in machine code")
+        args: list[Any] = []
+        for a in node.args:
+            if not isinstance(a, ast.Starred):
+                args.append(of(a))
+            elif isinstance(a.value, ast.GeneratorExp):
+                (over,) = a.value.generators
+                if over.ifs or not isinstance(over.target, ast.Name):
+                    raise UnsupportedError("a generator in machine code")
+                for x in self.several(of(over.iter)):
+                    inside = {**scope, over.target.id: x}
+                    args.append(self.evaluated(a.value.elt, inside, outer, letter, depth))
+            else:
+                args += self.several(of(a.value))
+        named = {str(k.arg): of(k.value) for k in node.keywords}
+        return self._made(of(node.func), args, named, letter, depth)
+
+    def _made(self, f: Any, args: list[Any], named: dict[str, Any], letter: str, depth: int) -> Any:
+        """Return what a function makes of numbers, tuples, functions and what is known."""
+        if isinstance(f, Local) and not named and depth <= MOST_DEPTH:
+            return self.applied(f, args, letter, depth + 1)
+        if isinstance(f, Known) and f.x in _SEQUENCES and all(isinstance(a, Known) for a in args):
+            return Known(tuple(f.x(*[a.x for a in args])))
+        own = f.x if isinstance(f, Known) else None
+        own = own.function if isinstance(own, Partial) else DIVISIONS.get(own, own)
+        is_real = not any(isinstance(a, Number) and a.kind.is_complex for a in args)
+        if inspect.isfunction(own) and is_real and not self.has_form(f.x):
+            return self.expanded(own, args, named, letter, depth + 1)
+        if named or not all(isinstance(a, (Known, Number)) for a in args):
+            raise UnsupportedError(f"{getattr(own, '__name__', own)} in machine code")
+        return self.called(f, args, letter, depth)
+
+    @staticmethod
+    def are_constants(args: list[Any]) -> bool:
+        """Whether a function or another constant that is no number is among arguments."""
+        return any(isinstance(a, Known) and not isinstance(a.x, numbers.Number) for a in args)
+
+    def of_constants(self, f: Any, args: list[Any]) -> Number:
+        """Return what a rule's function makes of floats, functions and other constants."""
+        given = [a for a in args if not isinstance(a, Known)]
+        if not all(isinstance(a, Number) and a.letter in "dib" for a in given):
+            raise UnsupportedError(f"{f.__name__} of a constant in machine code")
+        found = self.number(self.expanded(f, args, {}, "d", 0))
+        return self.plain("d", self.converted(found, "d"))
+
+    def _assigned(
+        self, node: ast.stmt, scope: dict, outer: dict, letter: str, depth: int
+    ) -> dict[str, Any]:
+        """Return what names stand for behind a statement that binds some."""
+        if isinstance(node, ast.For) and not node.orelse:
+            for x in self.several(self.evaluated(node.iter, scope, outer, letter, depth)):
+                scope = scope | _taken_apart(node.target, x, self.several)
+                for part in node.body:
+                    scope = self._assigned(part, scope, outer, letter, depth)
+            return scope
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+            old = ast.Name(node.target.id, ast.Load())
+            targets: list[ast.expr] = [node.target]
+            value: ast.expr = ast.BinOp(old, node.op, node.value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            targets, value = [node.target], node.value
+        elif isinstance(node, ast.Assign):
+            targets, value = node.targets, node.value
+        else:
+            raise UnsupportedError(f"{ast.unparse(node)} in a rule")
+        made = self.evaluated(value, scope, outer, letter, depth)
+        for target in targets:
+            scope = scope | _taken_apart(target, made, self.several)
+        return scope
 
     def _either(
         self, test: Any, both: tuple, scope: dict, outer: dict, letter: str, depth: int
@@ -80,16 +227,6 @@ class Inlining:
                 continue
             if isinstance(node, ast.Return) and node.value is not None:
                 return self.evaluated(node.value, scope, outer, letter, depth)
-            if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
-                made = self.evaluated(node.value, scope, outer, letter, depth)
-                scope = {**scope, node.targets[0].id: made}
-                continue
-            if isinstance(node, ast.Assign) and _are_names(node.targets[0], node.value):
-                values: list[ast.expr] = node.value.elts  # type: ignore[attr-defined] # a tuple
-                found = [self.evaluated(v, scope, outer, letter, depth) for v in values]
-                names = [t.id for t in node.targets[0].elts]  # type: ignore[attr-defined]
-                scope = {**scope, **dict(zip(names, found, strict=True))}
-                continue
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
                 if not isinstance(test, Known):
@@ -102,15 +239,23 @@ class Inlining:
                 if found is not None:
                     return found
                 continue
-            raise UnsupportedError(f"{ast.unparse(node)} in a rule")
+            scope = self._assigned(node, scope, outer, letter, depth)
         return None
 
 
-def _are_names(target: ast.expr, value: ast.expr) -> bool:
-    """Whether names are bound to as many expressions."""
-    if not isinstance(target, ast.Tuple) or not isinstance(value, ast.Tuple):
-        return False
-    return len(target.elts) == len(value.elts) and all(isinstance(t, ast.Name) for t in target.elts)
+def _taken_apart(target: ast.expr, x: Any, several: Callable[[Any], tuple]) -> dict[str, Any]:
+    """Return what is bound to a name, or to each name of a tuple."""
+    if isinstance(target, ast.Name):
+        return {target.id: x}
+    if not isinstance(target, ast.Tuple):
+        raise UnsupportedError(f"{ast.unparse(target)} in a rule")
+    parts = several(x)
+    if len(parts) != len(target.elts):
+        raise UnsupportedError(f"{ast.unparse(target)} in a rule")
+    found: dict[str, Any] = {}
+    for part, value in zip(target.elts, parts, strict=True):
+        found |= _taken_apart(part, value, several)
+    return found
 
 
 def dtype_of_number(x: Any) -> Known:
@@ -125,8 +270,10 @@ def dtype_of_number(x: Any) -> Known:
     return Known(found.pop())
 
 
-def _known_again(x: Number) -> Any:
+def _known_again(x: Any) -> Any:
     """Return a literal as what is known."""
+    if not isinstance(x, Number):
+        return x
     if x.letter in "id" and isinstance(x.value, ir.Constant) and len(x.kind.classes) == 1:
         (cls,) = x.kind.classes
         return Known(cls(x.value.constant))

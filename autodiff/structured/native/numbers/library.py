@@ -102,9 +102,15 @@ class Library(Inlining):
     def special(self, f: Any, args: list[Number], letter: str) -> Any:
         """Call a ufunc of `scipy.special`, which takes floats of 64 bits."""
         name = f.__name__
-        if letter != "d" or any(a.letter != "d" for a in args) or not special.has(name, len(args)):
+        takes_integers = any(set("bhilqpBHILQP") & set(t.partition("->")[0]) for t in f.types)
+        held = "d" if takes_integers else "di"
+        if (
+            letter != "d"
+            or any(a.letter not in held for a in args)
+            or not special.has(name, len(args))
+        ):
             raise UnsupportedError(f"{name} in machine code")
-        return special.called(self.code, name, [a.value for a in args])
+        return special.called(self.code, name, [self.converted(a, "d") for a in args])
 
     def by_vectors(self, name: str, x: Any) -> Any:
         """Write a function as `vector_functions` has it, of which several are computed at once."""

@@ -74,9 +74,13 @@ MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
 # Of two infinities, which make a NaN here, the processor takes note.
 _WRITTEN: dict[Any, str] = {
+    np.logaddexp2: (
+        "({0} if {0} > {1} else {1}) + 1.4426950408889634 * log1p(2.0 ** -abs({0} - {1}))"
+    ),
     np.logaddexp: "({0} if {0} > {1} else {1}) + log1p(exp(-abs({0} - {1})))",
     **dict.fromkeys([math.isnan, np.isnan], "{0} != {0}"),
     **dict.fromkeys([math.isfinite, np.isfinite], "abs({0}) < inf"),
+    **dict.fromkeys([math.isinf, np.isinf], "abs({0}) == inf"),
     math.radians: "{0} * 0.017453292519943295", math.degrees: "{0} * 57.29577951308232",
     math.exp2: "2.0 ** {0}",
     np.fmax: "{1} if {0} != {0} or {0} < {1} else {0}",
@@ -91,6 +95,9 @@ _SPECIAL = {
     "xlog1py": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log1p({1})",
 }  # fmt: skip
 """Functions of `scipy.special`, which need not be loaded."""
+_CHOICES: dict[type, Any] = {
+    ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: lambda x, xs: x in xs,
+}  # fmt: skip
 _CLASSES: dict[str, type] = {"d": np.float64, "s": np.float32, "i": int, "b": bool,
                              "z": np.complex128, "c": np.complex64}  # fmt: skip
 BINARY: dict[Any, Any] = {
@@ -345,16 +352,21 @@ class Scalars(Integers, Comparisons):
             held = "d" if letter == "b" else letter
             args = [self.evaluated(part, scope, outer, held, depth)
                     for part in (node.left, node.comparators[0])]  # fmt: skip
-            if isinstance(node.ops[0], ast.Is) and all(isinstance(a, Known) for a in args):
-                return Known(args[0].x is args[1].x)
-            return self.operation(BINARY.get(type(node.ops[0])), args, "b")
+            return self._comparison(type(node.ops[0]), *args)
         if isinstance(node, ast.BoolOp):
             return self._all_or_any(isinstance(node.op, ast.And), node.values, of)
         if isinstance(node, ast.IfExp):
             return self._chosen(of(node.test), (node.body, node.orelse), of, letter)
-        if isinstance(node, ast.Call) and not node.keywords:
-            return self.called(of(node.func), [of(a) for a in node.args], letter, depth)
-        raise UnsupportedError(f"{type(node).__name__} in machine code")
+        return self.of_rule(node, scope, outer, letter, depth)
+
+    def _comparison(self, how: type, a: Any, b: Any) -> Any:
+        if isinstance(b, tuple) and all(isinstance(x, Known) for x in b):
+            b = Known([x.x for x in b])
+        if how in (ast.Is, ast.IsNot) and isinstance(b, Known) and isinstance(a, Number):
+            return Known(how is ast.IsNot)  # a number is none of what is known
+        if how in _CHOICES and isinstance(a, Known) and isinstance(b, Known):
+            return Known(_CHOICES[how](a.x, b.x))
+        return self.operation(BINARY.get(how), [a, b], "b")
 
     def _all_or_any(self, is_all: bool, nodes: list[ast.expr], of: Callable) -> Any:
         """Return whether all of some tests hold, or any; what need not be known is not read."""
@@ -458,6 +470,11 @@ class Scalars(Integers, Comparisons):
                 letter, self.library(name, [self.converted(a, letter) for a in numbers], letter)
             )
         return self.plain(letter, self._written(f, numbers, letter, depth))
+
+    def has_form(self, f: Any) -> bool:
+        """Whether there is another form of a function than its source."""
+        is_own = f in BY_BITS or f in (np.ndim, np.iscomplexobj, is_foreign)
+        return is_own or f in STRONG or f in _WRITTEN or bool(facts_of(f).loops)
 
     def _of_complex(self, f: Any, args: list[Number], letter: str, depth: int = 0) -> Number:
         """Return what an expression makes of complex numbers."""

@@ -10,7 +10,12 @@ import numpy as np
 
 from autodiff.structured.form.ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
-from autodiff.structured.form.known_functions import function_of, is_of_special, is_own_rule
+from autodiff.structured.form.known_functions import (
+    function_of,
+    is_of_special,
+    is_of_ufunc,
+    is_own_rule,
+)
 from autodiff.structured.reading.libraries import (
     by_order,
     grid_functions,
@@ -481,7 +486,7 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
 def is_ruled_by_library(f: Any) -> bool:
     """Whether the rule of a function, for all arguments, is the library's."""
     entry = rrule.entry(key_of(function_of(f))[0])
-    sample = np.array([True]), np.ones(1), np.ones(1)
+    sample = (np.ones(1),) if is_of_ufunc(f) else (np.array([True]), np.ones(1), np.ones(1))
     resolved = None if entry is None else entry.resolve(sample, {}, None)
     return resolved is not None and is_own_rule(resolved[0])
 

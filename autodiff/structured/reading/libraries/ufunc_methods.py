@@ -1,0 +1,67 @@
+"""Methods ``reduce`` and ``accumulate`` of ufuncs, as they are made of calls of the ufunc."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.ir import Value, known
+
+FOLDED = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
+"""Ufuncs whose ``reduce`` gives the same bits as calls for one element after the other.
+
+Sums are not: NumPy adds pairs. Those of ``power`` and ``arctan2`` are wrong in some builds.
+"""
+
+_FLOATS = frozenset({float, np.float64})
+
+
+def are_floats(items: Any) -> bool:
+    """Whether it is a list of variables and constants of which NumPy makes a vector of float64."""
+    return (
+        isinstance(items, tuple)
+        and len(items) > 0
+        and all(type(x) is Value and x.kind.classes <= _FLOATS for x in items)
+    )
+
+
+def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
+    """Return the loop that is read in the place of a method of one of `FOLDED`, if there is one."""
+    if type(a) is not Value or a.kind.letter != "f" or options.keys() - {"axis"}:
+        return None
+    axis = known(options["axis"]) if "axis" in options else 0
+    if name == "accumulate":
+        return accumulated if a.kind.ndim == 1 and axis in (0, -1) else None
+    if axis in (a.kind.ndim - 1, -1) and a.kind.ndim == 2:
+        return folded_rows
+    return folded if axis == 0 and a.kind.ndim in (1, 2) else None
+
+
+def folded(f: Any, a: Any) -> Any:
+    """Return what a ufunc makes of a vector or the rows of a matrix, one after the other."""
+    made = a[0]
+    for i in range(1, len(a)):
+        made = f(made, a[i])
+    return made
+
+
+def folded_rows(f: Any, a: Any) -> Any:
+    """Return what a ufunc makes of the columns of a matrix, one after the other."""
+    made = a[:, 0]
+    for i in range(1, a.shape[1]):
+        made = f(made, a[:, i])
+    return made
+
+
+def accumulated(f: Any, a: Any) -> Any:
+    """Return what a ufunc makes of the first element of a vector, the first two, and so on."""
+    made = a.copy()
+    for i in range(1, len(a)):
+        made[i] = f(made[i - 1], a[i])
+    return made
+
+
+FUNCTIONS = frozenset({folded, folded_rows, accumulated})
+"""Functions that are read in the place of methods."""

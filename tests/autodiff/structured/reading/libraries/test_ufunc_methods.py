@@ -1,0 +1,100 @@
+"""Methods of ufuncs in loops: read as made of calls of the ufunc, or called with their rule."""
+
+import numpy as np
+import pytest
+
+from autodiff import compile, gradient
+
+V = np.linspace(0.2, 1.1, 5)
+FOLDED = [np.logaddexp, np.logaddexp2, np.hypot, np.subtract, np.divide]
+
+
+def displayed(ufunc):
+    def f(x, n):
+        a = b = 0.5 + x
+        for _ in range(n):
+            a = ufunc.reduce([0.5 * a, b, 0.3])
+            b = 0.2 + 0.1 * np.tanh(ufunc.reduce(np.array([a, b])))
+        return a + b
+
+    return f
+
+
+def vectors(ufunc):
+    def f(x, n):
+        a, total = V * x, 0.0
+        for _ in range(n):
+            a = 0.5 * np.tanh(a) + V
+            total = total + ufunc.reduce(a) + np.sum(ufunc.accumulate(a))
+        return total
+
+    return f
+
+
+def matrices(ufunc):
+    def f(x, n):
+        a, total = np.outer(V, V) + x, 0.0
+        for _ in range(n):
+            a = 0.5 * np.tanh(a) + 1.0
+            total = total + np.sum(ufunc.reduce(a) * V) + np.sum(ufunc.reduce(a, axis=1) * V)
+            total = total + np.sum(ufunc.reduce(a, axis=-1, keepdims=True))
+            total = total + np.sum(ufunc.accumulate(a, axis=1)[:, 2])
+        return total
+
+    return f
+
+
+def lists(ufunc):
+    def f(x, n):
+        total = 0.0
+        for k in range(n):
+            items = []
+            for i in range(1 + k % 3):
+                items.append(x + 0.1 * i)
+            total = total + ufunc.reduce(items)
+        return total
+
+    return f
+
+
+@pytest.mark.parametrize("make", [displayed, vectors, matrices, lists])
+@pytest.mark.parametrize("ufunc", [*FOLDED, np.maximum, np.power], ids=lambda f: f.__name__)
+def test_gradients_are_those_of_traced_calls(make, ufunc, differences):
+    if ufunc is np.power and make is not displayed:
+        pytest.skip("NumPy 2.4 reduces by powers wrongly on some processors")
+    f = make(ufunc)
+    compiled = compile(lambda x: gradient(f, x, 900, argnums=0))
+    for x in (0.7, 0.9):
+        found = compiled(x)
+        np.testing.assert_allclose(found, gradient(f, x, 900, argnums=0), rtol=1e-9)
+        np.testing.assert_allclose(found, differences(lambda x: f(x, 900), x), rtol=1e-4, atol=1e-6)
+    report = str(compiled.report())
+    assert "not read" not in report
+    if ufunc in FOLDED and make is not matrices:
+        assert "machine code was given up" not in report
+
+
+@pytest.mark.parametrize("ufunc", FOLDED, ids=lambda f: f.__name__)
+def test_folds_have_the_same_bits(ufunc):
+    """What they are read as gives what NumPy's methods give."""
+    from autodiff.structured.reading.libraries import ufunc_methods as made
+
+    rng = np.random.default_rng(0)
+    for n in (1, 2, 7, 16, 33):
+        for dtype in (np.float64, np.float32):
+            a = rng.normal(size=(n, n)).astype(dtype) + dtype(0.5)
+            np.testing.assert_array_equal(made.folded(ufunc, a[0]), ufunc.reduce(a[0]))
+            np.testing.assert_array_equal(made.folded(ufunc, a), ufunc.reduce(a))
+            np.testing.assert_array_equal(made.folded_rows(ufunc, a), ufunc.reduce(a, axis=1))
+            np.testing.assert_array_equal(made.accumulated(ufunc, a[0]), ufunc.accumulate(a[0]))
+
+
+def test_a_vector_without_elements():
+    def f(x, n):
+        total = x
+        for k in range(n):
+            total = total + np.hypot.reduce((V * x)[: k % 2])
+        return total
+
+    compiled = compile(lambda x: gradient(f, x, 900, argnums=0))
+    assert compiled(0.7) == pytest.approx(gradient(f, 0.7, 900, argnums=0))
