@@ -13,7 +13,7 @@ def displayed(ufunc):
     def f(x, n):
         a = b = 0.5 + x
         for _ in range(n):
-            a = ufunc.reduce([0.5 * a, b, 0.3])
+            a = 0.5 + 0.1 * np.tanh(ufunc.reduce([0.5 * a, b, 0.3]))
             b = 0.2 + 0.1 * np.tanh(ufunc.reduce(np.array([a, b])))
         return a + b
 
