@@ -78,9 +78,10 @@ def mean(f: Callable, v: Any, z: Any) -> Any:
 def below(f: Callable, y: Any, v: Any, z: Any, sign: int = 1) -> Any:
     """Return f_{v-1} - sign v/z f_v, with one value of the function for the two of the others.
 
-    That is the derivative of J, Y, H and I; with the sign -1 it is minus that of K.
+    That is the derivative of J, Y, H and I; with the sign -1 it is minus that of K. Near 0 the
+    quotient overflows, or the value underflows.
     """
-    if np.any(z == 0) or not np.all(np.isfinite(y)):
+    if np.any(y == 0) or np.any(np.abs(z) < 1e-300) or not np.all(np.isfinite(y)):
         return (mean if f in (special.iv, special.kv, special.kve) else difference)(f, v, z)
     return f(v - 1, z) - sign * (v / z) * y
 

@@ -102,6 +102,22 @@ def test_negative_arguments(check_curvature):
         check_curvature(f, 2, -1.7)
 
 
+@pytest.mark.parametrize(
+    "f, v, z, slope",
+    [
+        (special.iv, 1.0, 1e-280, 0.5),
+        (special.iv, 1.5, 1e-149, 1.2615662610100802e-75),
+        (special.iv, 2.0, 1e-149, 2.5e-150),
+        (special.jv, 1.0, 1e-310, 0.5),
+        (special.jv, 1.5, 1e-149, 1.2615662610100802e-75),
+        (special.kv, 0.0, 1e-160, -1e160),
+    ],
+)
+def test_near_zero(f, v, z, slope):
+    """SciPy's values of I underflow there. The slope is that of (z/2)^v / Γ(v+1)."""
+    assert autodiff.gradient(lambda z: f(v, z), z) == pytest.approx(slope, rel=1e-12)
+
+
 def test_no_order_at_the_edge():
     """J_v(0) falls from Inf to 0 where v passes 0."""
     with pytest.raises(ArithmeticError, match=r"scipy\.special\.jv by argument 1"):
