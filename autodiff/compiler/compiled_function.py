@@ -195,7 +195,7 @@ class Compiled:
             return self._f(*args, **kwargs)
         if patience.owes:
             return patience.pays(lambda: self._f(*args, **kwargs))
-        budget = Budget()
+        budget = patience.budget()
         states, before = _states((*args, *kwargs.values())), mark()
         self._draws = self._draws or bool(states)
         try:
@@ -207,11 +207,12 @@ class Compiled:
         except Exception as error:
             restored(*states)
             restore(before)
+            spent = budget.spent
             value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
             is_final = isinstance(error, UnrolledError)
             self._as_written_loops = error.loops if isinstance(error, NotRecordedError) else []
             if isinstance(error, TooLongError):
-                patience.owe(budget.spent)
+                patience.owe(spent, budget.spent - spent)
             self._failures[form] = _MOST_FAILURES if is_final else self._failures.get(form, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value

@@ -1,8 +1,9 @@
 """How long a function is recorded again and again when none of its programs fits a second call.
 
 A recording takes many times as long as the call. A function that takes another way each time (an
-index that moves, an integer that counts up) would be slower compiled than as it is. Nor is one
-whose recording is too long: the next waits until calls have run as they are for as long as it took.
+index that moves, an integer that counts up) would be slower compiled than as it is. So would one
+whose recording is too long. How long is too long depends on how long a call takes as it is written,
+which is known after the first one.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from autodiff.compiler.compile_errors import MISMATCH
+from autodiff.compiler.tiering import budget
 
 TRUSTED, WATCHED, SHORTEST, LONGEST = 16, 8, 16, 1024
 """So many recordings need no hit; so many more are waited for one; then so many calls run as they
@@ -21,10 +23,10 @@ are, twice as many each time."""
 class Patience:
     """Counts the recordings since one of them was of use."""
 
-    __slots__ = ("_left", "_owed", "_pause", "_recordings")
+    __slots__ = ("_left", "_longest", "_owed", "_pause", "_recordings")
 
     def __init__(self) -> None:
-        self._owed = 0.0
+        self._owed = self._longest = 0.0
         self._hit()
 
     def _hit(self) -> None:
@@ -35,9 +37,17 @@ class Patience:
         self._left = max(0, self._left - 1)
         return self._left > 0
 
-    def owe(self, seconds: float) -> None:
-        """Note that a recording took so many seconds, and was too long to be of use."""
-        self._owed = seconds
+    def budget(self) -> budget.Budget:
+        """Return what the next program may cost: more, if calls are known to take long."""
+        return budget.Budget(max(budget.SECONDS, budget.TIMES * self._longest))
+
+    def owe(self, seconds: float, as_written: float) -> None:
+        """Note that a recording was too long: the seconds that it took, and those of the call.
+
+        If a program may take much longer than that, the next recording does not wait.
+        """
+        self._longest = max(self._longest, as_written)
+        self._owed = max(0.0, 2 * seconds - budget.TIMES * as_written)
 
     @property
     def owes(self) -> bool:
