@@ -23,6 +23,7 @@ TIMES = 2.0  # so many times as long as all recordings a function runs as it is 
 _TIMES_LONGER, _MOST_FAILURES = 4, 3
 MOST_BYTES = 1 << 30
 STALL = 0.2  # seconds that a call may wait for a program; longer once all calls have taken longer
+LONGEST_STALL = 3.0
 _MAKING = "autodiff.autocompile.program_builder"
 _INFINITY = float("inf")
 _GIVEN, _NAMED = object(), object()  # what stands before parts of these kinds, and nowhere else

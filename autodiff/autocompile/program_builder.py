@@ -12,7 +12,7 @@ from autodiff.autocompile.call_records import Call, Record
 from autodiff.autocompile.purity_analysis import Doubt, Proof
 from autodiff.compiler.compile_errors import MISMATCH, TooLongError
 from autodiff.compiler.compiled_function import recorded
-from autodiff.compiler.tiering.budget import SECONDS, Budget
+from autodiff.compiler.tiering.budget import Budget
 from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
@@ -91,7 +91,7 @@ def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v, _, _ in record.variants)
-    seconds = min(max(call_records.STALL, record.spent), SECONDS)
+    seconds = min(max(call_records.STALL, record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES)
     return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, budget, numbers)[0]
 

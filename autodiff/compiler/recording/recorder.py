@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 import sys
+import time
 import types
 from collections.abc import Callable
 from typing import Any, NoReturn
@@ -41,7 +42,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     set_real,
 )
-from autodiff.compiler.tiering.budget import Budget, clock
+from autodiff.compiler.tiering.budget import Budget
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
@@ -65,6 +66,7 @@ _DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
+_OFTEN = 32  # steps: then the budget is looked at, which takes a microsecond
 _LONG = 3000  # steps: then loops that could run from their source are looked for
 _FIRST_LOOK = 1000  # … and before those that could be machine code
 _LONG_FOR_FLOATS = 5000  # straight-line code of floats is faster, but takes long to compile
@@ -136,8 +138,9 @@ class Recording(Tape):
         super().check_open()
         if not is_mild():
             self.spoil("a floating-point error raises in it, or calls a function")
-        self.budget.check_recording()
         n = len(self.steps)
+        if not n % _OFTEN:
+            self.budget.check_recording()
         if n > self.next_look:
             self.next_look = 2 * n
             if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
@@ -199,13 +202,13 @@ class Recording(Tape):
         for given in (a, b):
             if type(given) is np.ndarray:
                 self.hold(given)
-        start = clock()
+        start = time.perf_counter()
         try:
             y = f(x, z)
         except Exception:  # where the function goes on after it, the program would have to, too
             self.spoil("an error is caught in it")
             raise
-        self.budget.inside += clock() - start
+        self.budget.inside += time.perf_counter() - start
         metas = self.metas
         self.steps.append(Step(f, (left, right), None, len(metas)))
         metas.append(meta_of(y))
@@ -253,13 +256,13 @@ class Recording(Tape):
         f = _for_kind(f, given[0]) if given else f
         arrays = arrays_in((given, options)) if may_write(f) else []
         before = [a.copy() for a in arrays]
-        start = clock()
+        start = time.perf_counter()
         try:
             y = f(*given, **options)
         except Exception:  # where the function goes on after it, the program would have to, too
             self.spoil("an error is caught in it")
             raise
-        self.budget.inside += clock() - start
+        self.budget.inside += time.perf_counter() - start
         if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):
             self.spoil(f"{name_of(f)} writes into an array that it is given")
         if facts.makes_form:

@@ -2,8 +2,8 @@
 
 A recording takes many times as long as the call. A function that takes another way each time (an
 index that moves, an integer that counts up) would be slower compiled than as it is. So would one
-whose recording is too long. How long is too long depends on how long a call takes as it is written,
-which is known after the first one.
+whose recording is too long. How long that is depends on how long calls take as they are written,
+which is known after some of them.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ are, twice as many each time."""
 class Patience:
     """Counts the recordings since one of them was of use."""
 
-    __slots__ = ("_left", "_longest", "_owed", "_pause", "_recordings")
+    __slots__ = ("_as_written", "_left", "_longest", "_owed", "_pause", "_recordings")
 
     def __init__(self) -> None:
-        self._owed = self._longest = 0.0
+        self._owed = self._longest = self._as_written = 0.0
         self._hit()
 
     def _hit(self) -> None:
@@ -38,20 +38,21 @@ class Patience:
         return self._left > 0
 
     def budget(self) -> budget.Budget:
-        """Return what the next program may cost: more, if calls are known to take long."""
-        return budget.Budget(max(budget.SECONDS, budget.TIMES * self._longest))
+        """Return what the next program may cost: as much as all calls as they are written did."""
+        known = budget.TIMES * self._longest
+        return budget.Budget(max(budget.SECONDS, known, self._as_written))
 
     def owe(self, seconds: float, as_written: float) -> None:
         """Note that a recording was too long: the seconds that it took, and those of the call.
 
         If a program may take much longer than that, the next recording does not wait.
         """
-        self._longest = max(self._longest, as_written)
-        self._owed = max(0.0, 2 * seconds - budget.TIMES * as_written)
+        self._note(as_written)
+        self._owed = max(0.0, 2 * seconds - budget.TIMES * self._longest)
 
     @property
     def owes(self) -> bool:
-        """Whether calls have not yet run as they are for as long as that recording took."""
+        """Whether calls have not yet run as they are for twice as long as that recording took."""
         return self._owed > 0.0
 
     def pays(self, run: Callable[[], Any]) -> Any:
@@ -60,7 +61,13 @@ class Patience:
         try:
             return run()
         finally:
-            self._owed -= time.perf_counter() - start
+            self._note(time.perf_counter() - start)
+
+    def _note(self, seconds: float) -> None:
+        """Count a call as it is written."""
+        self._owed -= seconds
+        self._as_written += seconds
+        self._longest = max(self._longest, seconds)
 
     def note(self, variant: Any) -> None:
         """Note that a call was recorded, as this program."""

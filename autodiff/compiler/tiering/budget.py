@@ -12,7 +12,7 @@ import time
 
 from autodiff.compiler.compile_errors import TooLongError
 
-SECONDS, TIMES, BYTES = 3.0, 20, 1 << 32
+SECONDS, TIMES, BYTES = 10.0, 20, 1 << 32
 _RECORDING = 0.6  # the share of a recording; the passes have the rest
 
 clock = time.thread_time  # what other processes take is not counted

@@ -8,7 +8,7 @@ import pytest
 from autodiff import compile, gradient
 from autodiff.autocompile import Settings, call_records, program_builder
 from autodiff.compiler.compile_errors import TooLongError
-from autodiff.compiler.tiering import budget
+from autodiff.compiler.tiering import backoff, budget
 from autodiff.compiler.tiering.backoff import Patience
 from autodiff.compiler.tiering.budget import Budget
 
@@ -100,9 +100,26 @@ def test_the_next_recording_may_take_as_long_as_some_calls(monkeypatch):
     patience.owe(1.8, 0.01)
     assert patience.owes
     assert patience.budget().left == 3.0
-    patience.owe(1.8, 0.5)
+    patience.owe(1.8, 0.25)
     assert not patience.owes
-    assert patience.budget().left == 10.0
+    assert patience.budget().left == 5.0
+
+
+def test_the_next_recording_may_take_as_long_as_all_calls(monkeypatch):
+    now = [0.0]
+    monkeypatch.setattr(budget, "clock", lambda: now[0])
+    monkeypatch.setattr(budget, "SECONDS", 3.0)
+    monkeypatch.setattr(backoff.time, "perf_counter", lambda: now[0])
+    patience = Patience()
+    patience.owe(3.0, 0.1)
+    calls = 0
+    while patience.owes:
+        patience.pays(lambda: now.__setitem__(0, now[0] + 0.1))
+        calls += 1
+    assert calls in (40, 41)
+    for _ in range(60):
+        patience.pays(lambda: now.__setitem__(0, now[0] + 0.1))
+    assert patience.budget().left > 10.0
 
 
 def test_long_operations_have_more_time(monkeypatch):
@@ -164,7 +181,6 @@ def test_automatic_compilation_has_as_long_as_all_calls_took(monkeypatch):
             super().__init__(seconds, memory)
 
     monkeypatch.setattr(program_builder, "Budget", Noted)
-    monkeypatch.setattr(program_builder, "SECONDS", 3.0)
     monkeypatch.setattr(Settings, "enabled", True)
     call_records.records.clear()
     for _ in range(60):
