@@ -128,10 +128,12 @@ class Equality(Calls):
 
     def _same_part(self, a: Any, b: Any) -> Value:
         """Return whether two parts are the same or equal: a NaN may be the same as itself."""
+        if is_object(a) or is_object(b):  # which need not be equal to themselves
+            raise UnsupportedError("a comparison of objects")
         if isinstance(a, tuple) or isinstance(b, tuple):
             return self._comparison(ast.Eq(), a, b)
-        if type(a) is not Value or type(b) is not Value or is_object(a) or is_object(b):
-            raise UnsupportedError("a comparison of objects")
+        if type(a) is not Value or type(b) is not Value:
+            raise UnsupportedError("a comparison of parts that are no integers")
         if all(x.kind.is_member for x in (a, b)):
             return self._same_member(a, b)
         if not any(x.kind.is_integral or x.kind.is_text for x in (a, b)):

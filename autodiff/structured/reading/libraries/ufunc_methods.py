@@ -41,7 +41,7 @@ def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
 
 def folded(f: Any, a: Any) -> Any:
     """Return what a ufunc makes of a vector or the rows of a matrix, one after the other."""
-    made = a[0]
+    made = +a[0]  # a copy, as NumPy returns of a single row
     for i in range(1, len(a)):
         made = f(made, a[i])
     return made
@@ -49,7 +49,7 @@ def folded(f: Any, a: Any) -> Any:
 
 def folded_rows(f: Any, a: Any) -> Any:
     """Return what a ufunc makes of the columns of a matrix, one after the other."""
-    made = a[:, 0]
+    made = +a[:, 0]
     for i in range(1, a.shape[1]):
         made = f(made, a[:, i])
     return made

@@ -260,11 +260,37 @@ def of_a_generator_with_branches(x: Any) -> Any:
     return total
 
 
+class More:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __eq__(self, other: Any) -> bool:
+        return self.x > other.x  # type: ignore[no-any-return]
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def of_objects_that_are_not_equal_to_themselves(x: Any) -> Any:
+    total = 0.0
+    for i in range(4):
+        a, b = More(x[i]), More(x[i + 1])
+        if a == b:
+            total += x[i]
+        if a in (a, b):
+            total += x[i] * x[0]
+        if (a, 1) == (a, 1):
+            total = total * 1.5
+    return total
+
+
 @pytest.mark.parametrize(
     "f",
-    [of_a_derived_class, of_a_generator_with_branches, with_a_property],
+    [
+        of_a_derived_class, of_a_generator_with_branches, with_a_property,
+        of_objects_that_are_not_equal_to_themselves,
+    ],
     ids=lambda f: f.__name__,
-)
+)  # fmt: skip
 def test_others_are_right(f: Callable) -> None:
     check_gradient(f, X)
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient
+from autodiff import compile, gradient, value_and_gradient
 
 V = np.linspace(0.2, 1.1, 5)
 FOLDED = [np.logaddexp, np.logaddexp2, np.hypot, np.subtract, np.divide]
@@ -87,6 +87,33 @@ def test_folds_have_the_same_bits(ufunc):
             np.testing.assert_array_equal(made.folded(ufunc, a), ufunc.reduce(a))
             np.testing.assert_array_equal(made.folded_rows(ufunc, a), ufunc.reduce(a, axis=1))
             np.testing.assert_array_equal(made.accumulated(ufunc, a[0]), ufunc.accumulate(a[0]))
+
+
+def of_one_row(x, ufunc):
+    a, total = (x * V)[None, :], 0.0
+    for _ in range(3):
+        y = ufunc.reduce(a)
+        y += 1.0
+        z = ufunc.reduce(a.T, axis=1)
+        a[0, 1] = x
+        total = total + np.sum(y * V) + np.sum(z * a)
+    return total
+
+
+@pytest.mark.parametrize("ufunc", FOLDED, ids=lambda f: f.__name__)
+def test_what_is_made_of_one_row_is_no_view(ufunc, differences, monkeypatch):
+    """Nothing that is written into it, or into the matrix, is seen in the other one."""
+    from autodiff.structured import calls
+
+    for name in ("worth", "least"):
+        monkeypatch.setattr(calls.Settings, name, -1.0)
+    for native in (1e9, -1.0):
+        monkeypatch.setattr(calls.Settings, "native", native)
+        for _ in range(3):
+            value, found = value_and_gradient(of_one_row, 0.7, ufunc, argnums=0)
+            assert value == pytest.approx(of_one_row(0.7, ufunc))
+            expected = differences(lambda x: of_one_row(x, ufunc), 0.7)
+            assert found == pytest.approx(expected, rel=1e-6)
 
 
 def test_a_vector_without_elements():
