@@ -133,7 +133,7 @@ class Sweep:
             swept = run.swept(list(bars))
         if swept is None:
             raise FloatingPointError("a cotangent is not finite: rules decide about it")
-        found = run.of_variables(swept)
+        found = run.of_variables(swept, list(bars))
         self.positions = [i for i, x in enumerate(found) if x is not None]
         others = [x for x in (*bars, *held) if type(x) is np.ndarray]
         views = [x for x in others if not x.flags.owndata]

@@ -69,18 +69,24 @@ class Run:
                     found = self.swept(bars)
                 if found is not None:
                     self.program.failure = None
-                    return self.of_variables(found)
+                    return self.of_variables(found, bars)
             except Exception as error:  # tracing says what is wrong, if anything is
                 self.program.failure = f"its sweep failed ({type(error).__name__}: {error})"
         return self.traced(bars)
 
-    def of_variables(self, found: tuple) -> list:
-        """Return the cotangents of the variables, among those of all arguments."""
+    def of_variables(self, found: tuple, bars: list[Any]) -> list:
+        """Return the cotangents of the variables, among those of all arguments.
+
+        One that has no way to an output with a cotangent has none.
+        """
         result: list = []
+        ways = self.program.ways
+        seeds = self.lists.seeds(bars) if ways and self.lists is not None else bars
         for i in self.program.active:
             x = self.values[i]
-            bars = x.cotangents(found[i]) if type(x) is GivenList else [found[i]]
-            result += [None] * len(bars) if i in self.program.without_ways else bars
+            own = x.cotangents(found[i]) if type(x) is GivenList else [found[i]]
+            has_way = i not in ways or any(seeds[k] is not None for k in ways[i])
+            result += own if has_way else [None] * len(own)
         return result
 
     def swept(self, bars: list[Any]) -> tuple | None:

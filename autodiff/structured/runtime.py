@@ -41,7 +41,7 @@ from autodiff.structured.writing.activity import (
     is_active,
     mark_active,
     remove_unread,
-    without_ways,
+    ways_of,
 )
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
@@ -67,8 +67,8 @@ class Structured:
         Of each number or array that it returns, and of those that it writes into.
     hides_decisions : bool
         Whether a result, or an array that it writes into, may depend on comparisons alone.
-    without_ways : set of int
-        The arguments on which nothing depends in another way, if some are compared.
+    ways : dict of int to list of int
+        If some arguments are compared: which of these depend on each of them in another way.
     same : list
         Of each number, array or list that it returns: which argument it is, or None.
     called : set
@@ -162,8 +162,8 @@ class Structured:
         }
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        found, lacks_one = without_ways(program, variables, emitter.outputs)
-        self.without_ways = {self.positions[i] for i in found}
+        found, lacks_one = ways_of(program, variables, emitter.outputs)
+        self.ways = {self.positions[i]: numbers for i, numbers in found.items()}
         self.hides_decisions = lacks_one and not self.has_checkpoints
         if program.itself is not None and self.hides_decisions:  # the turns of a search are calls
             raise UnsupportedError("a function that calls itself, and may be a search")

@@ -315,25 +315,24 @@ def compares(program: Program) -> bool:
     )
 
 
-def without_ways(
+def ways_of(
     program: Program, variables: set[int], outputs: list[Value]
-) -> tuple[set[int], bool]:
-    """Return the variables that have a way to nothing, and whether some that are compared lack one.
+) -> tuple[dict[int, list[int]], bool]:
+    """Return where the ways of variables lead, and whether some that are compared lack one.
 
-    A way leads to an output, or to an array or list that is written into. The marks are left as
-    they are with all variables.
+    They lead to outputs, and to arrays and lists that are written into, which are counted behind
+    them. If nothing is compared, there are none. The marks are left as they are with all variables.
     """
     written = written_parameters(program)
     written += [s for s in program.parameters if changes_list(s.memory)]
-    found: set[int] = set()
+    found: dict[int, list[int]] = {}
     lacks_one = False
     try:
         for i in variables if compares(program) else ():
             _unmark(program)
             mark_active(program, {i})
             ways = [*map(is_active, outputs), *[s.memory.root().is_active for s in written]]  # type: ignore[union-attr]
-            if not any(ways):
-                found.add(i)
+            found[i] = [k for k, is_one in enumerate(ways) if is_one]
             lacks_one = lacks_one or (not all(ways) and compares(program))
     finally:
         _unmark(program)

@@ -195,6 +195,31 @@ def test_another_argument_may_have_a_path(f: Callable, runs: list[str]) -> None:
     assert runs == [f.__name__]
 
 
+def test_another_result_may_have_a_path(runs: list[str]) -> None:
+    def f(x):
+        low, high = 0.0, 4.0
+        for _ in range(20):
+            middle = 0.5 * (low + high)
+            if middle * middle > x:
+                high = middle
+            else:
+                low = middle
+        return middle, middle * middle - x
+
+    with pytest.warns(autodiff.NoPathWarning, match="argument 0"):
+        assert gradient(lambda x: f(x)[0] * 1.0, 1.7) == 0.0
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", autodiff.NoPathWarning)
+        assert gradient(lambda x: f(x)[1] * 1.0, 1.7) == -1.0
+    assert runs == ["f", "f"]
+    for backend in ("python", "native"):
+        compiled = autodiff.compile(
+            lambda x: gradient(lambda x: f(x)[1] * f(x)[0], x), backend=backend
+        )
+        for x in (1.7, 1.9, 2.1):
+            np.testing.assert_allclose(compiled(x), -f(x)[0], rtol=1e-12)
+
+
 def test_a_path_beside_signs_is_one(runs: list[str]) -> None:
     f = stepped_by_signs_of_another
     with warnings.catch_warnings():
