@@ -13,6 +13,7 @@ import numpy as np
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
+from autodiff.structured.broadcast_axes import Ones, ones_of
 from autodiff.structured.form.ir import Value, blocks_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
@@ -25,7 +26,6 @@ from autodiff.structured.runtime_calls import (
     SteppedAsideError,
     UnequalError,
     is_finite,
-    ones_of,
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.whole_lists import (
@@ -126,8 +126,7 @@ class Structured:
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in active})
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
-        self.ones: dict[str, set[int]] = {}  # axes of one element that are broadcast, by name
-        self.longer: dict[str, set[int]] = {}  # … and those that have more elements in other calls
+        self.ones = Ones()
         self.compares_all = False
         self.is_unknown = True  # which arrays are broadcast: no sweep has told
         self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
@@ -218,7 +217,7 @@ class Structured:
                     for_machine=True,
                 )  # fmt: skip
                 emitter.emit()
-                native = Native(emitter, self.ones, self._has_new_ones)
+                native = Native(emitter, self.ones.axes, self.ones.are_new)
         except UnsupportedError as error:
             self.why = str(error)
             return
@@ -231,38 +230,13 @@ class Structured:
         If other arrays have turned out to be broadcast, it is made anew.
         """
         if isinstance(error, UnequalError) and (
-            self._learn_ones(error.ones) or self._forget_ones(error.ones)
+            self.ones.learn(error.ones) or self.ones.forget(error.ones, self.native.names.variables)
         ):
             self.native = self.native_code = None
             return
         self.asides += 1
         if self.asides > _MOST_ASIDES:
             self.native, self.native_code, self.why = None, None, str(error)
-
-    def _has_new_ones(self, seen: dict[str, set[int]]) -> bool:
-        """Whether arrays have axes of one element, and nobody has seen others of more."""
-        known = self.ones, self.longer
-        return any(now - set().union(*[k.get(x, ()) for k in known]) for x, now in seen.items())
-
-    def _learn_ones(self, seen: dict[str, set[int]]) -> bool:
-        """Note which axes have one element in all calls that tell of it; False if it is known."""
-        changed = False
-        for name, now in seen.items():
-            known = self.ones.get(name, set())
-            longer = self.longer.setdefault(name, set())
-            longer |= known - now
-            self.ones[name] = (known | now) - longer
-            changed = changed or self.ones[name] != known
-        return changed
-
-    def _forget_ones(self, seen: dict[str, set[int]]) -> bool:
-        """Take variables for such as become longer in a loop: one element is where they begin."""
-        variables = self.native.names.variables
-        found = {x: now & self.ones.get(x, set()) for x, now in seen.items() if x in variables}
-        for name, axes in found.items():
-            self.longer.setdefault(name, set()).update(axes)
-            self.ones[name] = self.ones.get(name, set()) - axes
-        return any(found.values())
 
     def _same_as_argument(self, returned: Value) -> int | None:
         """Say which argument is returned; a view of one is not handled.
@@ -293,7 +267,7 @@ class Structured:
         if self.is_unknown:
             spent, self.is_unknown = self.spent, False
             names = [slot.name for slot in self.program.parameters]
-            self._learn_ones(ones_of(names, [args[i] for i in self.positions]))
+            self.ones.learn(ones_of(names, [args[i] for i in self.positions]))
             self.with_broadcasting(args)
             self.spent = spent
 

@@ -6,7 +6,7 @@ import cmath
 import collections
 import functools
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -32,13 +32,6 @@ class UnequalError(SteppedAsideError, ValueError):
     def __init__(self, ones: dict[str, set[int]]) -> None:
         super().__init__("arrays that do not fit")
         self.ones = ones
-
-
-def ones_of(names: Iterable[str], args: Iterable[Any]) -> dict[str, set[int]]:
-    """Return the axes of arrays, and so of their shadows, that have one element."""
-    arrays = {name: x for name, x in zip(names, args, strict=True) if type(x) is np.ndarray}
-    axes = {name: {k for k, n in enumerate(x.shape) if n == 1} for name, x in arrays.items()}
-    return {f"{name}_b": own for name, own in axes.items()} | axes
 
 
 TINY = 1e-150

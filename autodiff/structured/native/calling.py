@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from llvmlite import ir
 
+from autodiff.structured.broadcast_axes import ones_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.containers.given_lists import held
 from autodiff.structured.native.llvm import memory, special
@@ -42,7 +43,7 @@ from autodiff.structured.native.values import (
     has_tag,
     letter_of,
 )
-from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError, ones_of
+from autodiff.structured.runtime_calls import SteppedAsideError, UnequalError
 from chainrules_core.interpreter.places import MADE_HERE
 
 _WHY = {
