@@ -217,7 +217,6 @@ class Compiled:
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
         self._failures.pop(form, None)
-        self.eager_because = None
         patience.note(variant)
         if not (kwargs or states):
             variant.written = _for_alike(self._as_written, args)
@@ -302,6 +301,7 @@ class Compiled:
         self._variants = {}
         self._failures = {}
         self._patience = {}
+        self.eager_because = None
 
 
 _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
