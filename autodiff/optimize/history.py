@@ -42,12 +42,12 @@ class History:
 
     @property
     def seconds(self) -> float:
-        """Seconds since the start. What is set goes on from there."""
+        """Seconds since the start. What is set goes on from there; it never goes back."""
         return time.perf_counter() - self._start
 
     @seconds.setter
     def seconds(self, now: float) -> None:
-        self._start = time.perf_counter() - now
+        self._start = min(self._start, time.perf_counter() - now)
 
     def arrays(self) -> dict[str, np.ndarray]:
         """Return what was noted, for a checkpoint."""
