@@ -200,8 +200,9 @@ class Compiled:
         self._draws = self._draws or bool(states)
         try:
             exact = any(v.program.exact for v in self._variants.get(form, ()))
-            taken = self._f, args, kwargs, self._backend, self._also, exact, budget
-            variant, value = recorded(*taken)
+            variant, value = recorded(
+                self._f, args, kwargs, self._backend, self._also, exact, budget
+            )
         except CompileError:
             raise
         except Exception as error:

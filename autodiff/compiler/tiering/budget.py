@@ -64,9 +64,8 @@ class Budget:
 
     def check_recording(self) -> None:
         """Raise if nothing is left for a recording."""
-        spent = clock() - self._start
-        if spent > _RECORDING * self._seconds and spent > _RECORDING * TIMES * self.inside:
-            most = _RECORDING * self._allowed
+        most = _RECORDING * self._allowed
+        if self.spent > most:
             raise TooLongError(f"recording all of its operations takes more than {most:.3g} s")
 
     def take(self, n: int) -> None:

@@ -207,7 +207,7 @@ class Elements:
         """
         if not isinstance(x, Number):
             self.check_fits(x.shape, target.shape)
-        in_function(self.code, self._write, target, x, f)
+        in_function(self.code, self._write, self.scalars.raises, target, x, f)
 
     def _write(self, target: Array, x: Any, f: Any) -> None:
         """Write into an array that `x` is known to fit."""

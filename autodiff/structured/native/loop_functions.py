@@ -17,7 +17,7 @@ from autodiff.structured.native.llvm.code import PTR, Code
 from autodiff.structured.native.values import Array, Number, Tree
 
 
-class Loop(NamedTuple):
+class LoopFunction(NamedTuple):
     """A loop over elements that has been written.
 
     Attributes
@@ -78,7 +78,9 @@ class Arguments:
         return x if place is None else parameters[place]
 
 
-def in_function(code: Code, write: Callable[..., None], target: Array, x: Any, f: Any) -> None:
+def in_function(
+    code: Code, write: Callable[..., None], raises: bool, target: Array, x: Any, f: Any
+) -> None:
     """Call a function that writes into an array; it is made unless there is an equal one.
 
     Parameters
@@ -88,6 +90,8 @@ def in_function(code: Code, write: Callable[..., None], target: Array, x: Any, f
     write : callable
         Writes the loop, given the array, what is written into it, and `f`. It reads no values but
         those of the first two.
+    raises : bool
+        Whether it leaves where Python would raise: see `Scalars`.
     target : Array
         The array.
     x : Array, Tree or Number
@@ -97,7 +101,7 @@ def in_function(code: Code, write: Callable[..., None], target: Array, x: Any, f
     """
     loops, arguments = code.module.loops, Arguments()
     shape = tuple(map(arguments.key, target.shape))
-    key = (shape, arguments.key(target), arguments.key(x), id(f))
+    key = (shape, arguments.key(target), arguments.key(x), id(f), raises)
     if key not in loops:
         types = [PTR if isinstance(v.type, ir.PointerType) else v.type for v in arguments.values]
         with code.another(f"elements{len(loops)}", types) as function:
@@ -107,7 +111,7 @@ def in_function(code: Code, write: Callable[..., None], target: Array, x: Any, f
             write(target_inside, arguments.inside(x, given), f)
             may_fail = bool(code.exits)
         function.linkage = "internal"
-        loops[key] = Loop(function, may_fail, (x, f))
+        loops[key] = LoopFunction(function, may_fail, (x, f))
     loop = loops[key]
     status = code.b.call(loop.function, arguments.values)
     if loop.may_fail:

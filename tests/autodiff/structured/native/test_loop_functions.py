@@ -11,6 +11,10 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.native import regions
+from autodiff.structured.native.elements import Elements
+from autodiff.structured.native.llvm.code import I64, PTR, Code, Unit
+from autodiff.structured.native.numbers.scalars import Scalars
+from autodiff.structured.native.values import Array
 from autodiff.structured.runtime import Structured
 
 X = np.cos(np.arange(40.0)).reshape(5, 8) * 0.7
@@ -137,3 +141,15 @@ def test_a_loop_that_cannot_go_on_leaves_the_program(
             for a, b in zip(gradient(f, x, W), expected, strict=True):
                 np.testing.assert_allclose(a, b, rtol=1e-12)
     assert made[0].asides
+
+
+def test_what_leaves_where_python_raises_is_another_function() -> None:
+    """The forward function must not call a loop of a sweep, which does not look at integers."""
+    unit = Unit("test")
+    for raises in (False, True):
+        code = Code(unit, f"with_{raises}", [PTR, PTR, I64])
+        to, given, n = code.function.args
+        target = Array(np.dtype(np.float64), to, [n], [code.whole(8)], None)
+        elements = Elements(code, Scalars(code, raises), None)
+        elements.write(target, Array(np.dtype(np.int64), given, [n], [code.whole(8)], None))
+    assert [loop.may_fail for loop in unit.loops.values()] == [False, True]
