@@ -6,7 +6,7 @@ import collections
 import functools
 import types
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,15 +34,12 @@ def _is_one_for_each_call(y: Any) -> bool:
     return hasattr(y, "__next__") and not isinstance(y, type)
 
 
-class _Nest:
+class _Nest(NamedTuple):
     """A list, dict, tuple or object in a result: its class, what it is made like, and its parts."""
 
-    __slots__ = ("kind", "parts", "template")
-
-    def __init__(self, kind: type, template: Any, parts: list) -> None:
-        self.kind = kind
-        self.template = template
-        self.parts = parts
+    kind: type
+    template: Any
+    parts: list
 
 
 class Outputs:
