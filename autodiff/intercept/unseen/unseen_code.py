@@ -185,7 +185,9 @@ def _holds_parts(x: Any) -> bool:
     """Whether a walk would look into an argument."""
     if is_tracer(x) or isinstance(x, _NUMBERS):
         return False
-    return (callable(x) and not isinstance(x, type)) or any(True for _ in _parts(x))
+    if callable(x) and not isinstance(x, type):
+        return True
+    return not all(type(part) in _PLAIN for part in _parts(x))
 
 
 def _of(where: Any, name: str) -> Any:
@@ -215,7 +217,8 @@ class _Walk:
         self.called: set[str] = set()  # the names of all methods that may be called
         self.makes_text = self.reads_text = False
         self.noted: dict[int, Any] = {}
-        self.classes: list[type] = []
+        self.classes: list[type] = []  # each of them once
+        self.have: set[int] = set()  # these classes
         self.waiting: list[tuple[types.FunctionType, bool]] = []
 
     def look(self, g: types.FunctionType, args: tuple) -> str:
@@ -316,7 +319,9 @@ class _Walk:
 
     def _note(self, x: Any) -> None:
         """Note what may be called: functions, the methods of objects and classes, in any nest."""
-        if id(x) in self.noted or is_tracer(x) or isinstance(x, (types.ModuleType, np.ndarray)):
+        if type(x) in _PLAIN or id(x) in self.noted or is_tracer(x):
+            return
+        if isinstance(x, (types.ModuleType, np.ndarray)):
             return
         self.noted[id(x)] = x
         if type(x) is types.FunctionType:
@@ -324,7 +329,8 @@ class _Walk:
                 self.waiting.append((x, False))
         elif not isinstance(x, (types.MethodType, *_CONTAINERS)):
             kind = x if isinstance(x, type) else type(x)
-            if self.into_packages or not is_of_library(kind):
+            if id(kind) not in self.have and (self.into_packages or not is_of_library(kind)):
+                self.have.add(id(kind))
                 self.classes.append(kind)
         for part in _parts(x):
             self.lasts = self.lasts and isinstance(x, _LASTING)
@@ -401,8 +407,13 @@ def _question(facts: Facts, known: list) -> str:
     return ""
 
 
+# No code of the user's is in these, nor in what they hold.
+_PLAIN = frozenset((float, int, complex, bool, str, bytes, type(None)))
 _NUMBERS = (float, int, complex, str, bytes, type(None), np.ndarray, np.generic)
-_LASTING = (types.FunctionType, staticmethod, classmethod, functools.partial, types.MethodType)
+_LASTING = (
+    *(types.FunctionType, staticmethod, classmethod, functools.partial, types.MethodType),
+    *(tuple, frozenset),  # what they hold is looked into in turn
+)
 _CONTAINERS = (tuple, list, dict, set, frozenset)
 
 

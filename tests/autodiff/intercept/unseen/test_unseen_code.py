@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import dataclasses
 import sys
 import sysconfig
 import types
@@ -296,3 +297,35 @@ def test_what_makes_named_tuples_is_looked_into_once(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(unseen_code._Walk, "look", noted)
     assert gradient(lambda x: sum(_Pair(x, 2.0 * x).second for _ in range(9)), 1.0) == 18.0
     assert len(looked) <= 1
+
+
+@dataclasses.dataclass(frozen=True)
+class _Tagged:
+    value: float
+    tags: tuple[str, ...] = ("first",)
+    rest: list[float] = dataclasses.field(default_factory=list)
+
+
+def test_what_makes_dataclasses_with_texts_in_tuples_is_looked_into_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A tuple of texts as a default or argument holds nothing that could be called."""
+    looked: list[str] = []
+    look = unseen_code._Walk.look
+
+    def noted(self: Any, g: Any, args: tuple) -> str:
+        looked.append(g.__name__)
+        return look(self, g, args)
+
+    def f(x: float) -> float:
+        total = 0.0
+        for i in range(9):
+            made = _Tagged(x * i, ("other", str(i)))
+            total = (
+                total + dataclasses.replace(made, value=2.0 * x).value + _Tagged(made.value).value
+            )
+        return total
+
+    monkeypatch.setattr(unseen_code._Walk, "look", noted)
+    assert gradient(f, 1.0) == 18.0 + 36.0
+    assert len(looked) <= 4
