@@ -28,10 +28,13 @@ MISFITS = (LookupError, AttributeError, TypeError)
 
 
 def call_user(f: Callable, *args: Any) -> Any:
-    """Call a user-defined function; trace its calls if an outer level traces its arguments."""
-    if innermost(args, {}) is None:
-        return f(*args)
-    return map_leaves(intercept(f)(*args), lambda leaf: leaf._value if is_constant(leaf) else leaf)
+    """Call a user-defined function; trace its calls if an outer level traces its arguments.
+
+    If it was made in a traced function, the arrays that it makes are tracers without a tape. They
+    leave it as arrays.
+    """
+    traced = f if innermost(args, {}) is None else intercept(f)
+    return map_leaves(traced(*args), lambda leaf: leaf._value if is_constant(leaf) else leaf)
 
 
 def as_pytree(x: Any, x_bar: Any) -> Any:

@@ -274,7 +274,7 @@ def _with_rules_rrule(rules: Rules, *args: Any) -> tuple[Any, Callable]:
     )  # it runs later, when captured variables may have changed
 
     def custom_pullback(y_bar: Any) -> tuple:
-        bars = pullback(as_pytree(y, y_bar))
+        bars = call_user(pullback, as_pytree(y, y_bar))
         return NoTangent(), *_cotangents(rules.f, args, bars)
 
     return y, custom_pullback

@@ -129,6 +129,62 @@ PROGRAMS: dict[str, Callable] = {
 }
 
 
+def vjp_made_inside(x: Any) -> Any:
+    """Its pullback is code of a traced function, in which ``np.array`` makes tracers."""
+
+    @custom_vjp
+    def weighted(p: Any) -> Any:
+        return p[0] ** 2 * p[1]
+
+    def forward(p: Any) -> Any:
+        return weighted(p), np.array([p[0], p[1]])
+
+    def backward(p: Any, y_bar: Any) -> tuple:
+        return (np.array([2 * p[0] * p[1] * y_bar, p[0] ** 2 * y_bar]),)
+
+    weighted.defvjp(forward, backward)
+    return weighted(x[:2]) ** 2 + weighted(x[1:]) * x[0]
+
+
+def jvp_made_inside(x: Any) -> Any:
+    @custom_jvp
+    def squares(p: Any) -> Any:
+        return np.array([p[0] * p[1], p[1] ** 2])
+
+    @squares.defjvp
+    def squares_jvp(primals: tuple, tangents: tuple) -> tuple:
+        (p,), (p_dot,) = primals, tangents
+        jacobian = np.zeros((2, 2))
+        jacobian[0, 0], jacobian[0, 1], jacobian[1, 1] = p[1], p[0], 2 * p[1]
+        return squares(p), jacobian @ p_dot
+
+    return np.sum(squares(x[:2]) * squares(x[1:]))
+
+
+def gradient_made_inside(x: Any) -> Any:
+    @custom_gradient
+    def weighted(nest: dict) -> Any:
+        def pullback(y_bar: Any) -> dict:
+            a, b = nest["a"], nest["b"]
+            return {"a": np.array([2 * y_bar * a[0] * b, 0.0]), "b": y_bar * a[0] ** 2}
+
+        return nest["a"][0] ** 2 * nest["b"], pullback
+
+    return weighted({"a": x[:2], "b": x[2]}) * x[1]
+
+
+def hook_made_inside(x: Any) -> Any:
+    return np.sum(autodiff.cotangent_hook(x, lambda x_bar: np.zeros(3) + x_bar) ** 2)
+
+
+PROGRAMS |= {
+    "vjp, made inside": vjp_made_inside,
+    "jvp, made inside": jvp_made_inside,
+    "gradient, made inside": gradient_made_inside,
+    "hook, made inside": hook_made_inside,
+}
+
+
 @pytest.mark.parametrize("f", PROGRAMS.values(), ids=PROGRAMS)
 def test_derivatives_in_all_modes(f: Callable, differences: Callable) -> None:
     expected = differences(f, X)
