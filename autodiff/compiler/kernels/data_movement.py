@@ -69,8 +69,8 @@ def arrays_of(step: Step) -> list:
     return list(given["a"]) if step.f is np.concatenate else [given["a"]]
 
 
-def moved(reader: Reader, step: Step, shape: tuple) -> Op:
-    """Return a call as an operation; some before it may be added to the reader's."""
+def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
+    """Return a call as an operation, or as elements; some before it may be added to the reader's."""
     given: Any = bound(step)
     views = [reader.view(a) for a in arrays_of(step)]
     if any(v.is_bool for v in views):
@@ -84,6 +84,9 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op:
         widths = np.broadcast_to(np.asarray(given["widths"]), (len(shape), 2)).tolist()
         index = tuple([slice(a, n - b) for n, (a, b) in zip(shape, widths, strict=True)])
         place = reader.region(shape, index)
+        padded = reader.padded(x, place, shape)
+        if padded is not None:
+            return padded
         return Op("scatter", None, [x], shape, (place.shape, place.strides), place.offset)
     axis = -1 if given["axis"] is None else given["axis"]
     axis %= len(shape)

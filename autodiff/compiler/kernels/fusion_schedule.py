@@ -7,6 +7,7 @@ the last axis, and a change or a scattering into a region of that shape.
 
 from __future__ import annotations
 
+import heapq
 from typing import TYPE_CHECKING
 
 from autodiff.compiler.kernels.loop_ir import Op, strides_of
@@ -14,6 +15,9 @@ from autodiff.compiler.passes.simplify import has_nan
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.memory_planner import Block, Layout
+
+_ENDS = ("sum", "max", "min", "product")
+"""What joins a nest and leaves no array of its shape."""
 
 
 class Item:
@@ -39,31 +43,132 @@ class Item:
 
 def scheduled(layout: Layout, block: Block) -> list[Item]:
     """Return what is done in a block, in order."""
-    done: list[Item] = []
-    pending: dict[tuple, Item] = {}
+    schedule = _Schedule(layout, block)
     for p in range(block.start, block.start + block.n):
-        op = layout.ops[p]
-        read = {
-            a.base
-            for k, a in enumerate(op.args)
-            if a.kind == "v" and layout.form(block, p, k) in ("here", "same")
-        }
+        schedule.place(p)
+    return schedule.in_order()
+
+
+class _Schedule:
+    """Puts operations into items, and these in order.
+
+    An operation joins a nest that it reads element by element, or the last one of its shape, unless
+    something else that it needs has to wait for that nest.
+    """
+
+    def __init__(self, layout: Layout, block: Block) -> None:
+        self.layout = layout
+        self.block = block
+        self.items: list[Item] = []
+        self.needed: list[int] = []  # for each item the bits of those that it reads or follows
+        self.before: list[int] = []  # … and of all that come before it
+        self.item_of: dict[int, int] = {}
+        self.touching: dict[int, int] = {}  # home → bits of the items that read or change it
+        self.open: dict[tuple, int] = {}  # shape → nest that elementwise operations join
+        self.guards = 0
+
+    def place(self, p: int) -> None:
+        """Put an operation into an item."""
+        layout, op = self.layout, self.layout.ops[p]
+        inside: dict[int, set[int]] = {}  # what it reads in its turn, by item
+        apart: set[int] = set()  # items of what it reads of another turn as well
+        for k, a in enumerate(op.args):
+            at = self.item_of.get(a.base) if a.kind == "v" else None
+            if at is not None:
+                inside.setdefault(at, set()).add(a.base)
+                if layout.form(self.block, p, k) not in ("here", "same"):
+                    apart.add(at)
+        needed = sum(1 << at for at in inside)
+        home = layout.home[p]
+        if home != p:
+            needed |= self.touching.get(home, 0)
+        is_array = op.kind == "map" and op.shape != ()
+        if not is_array and op.kind not in _ENDS and op.f is not has_nan:
+            needed |= self.guards  # an error is not looked for where another branch is taken
+        above = 0
+        for at in _bits(needed):
+            above |= self.before[at]
         joined = None
-        for shape, item in list(pending.items()):
-            inside = read.intersection(item.positions)
-            if inside and _joins(layout, p, inside, item):
-                joined = item
-            elif inside or _touches(layout, p, item):
-                done.append(pending.pop(shape))
-        if joined is not None:
-            joined.positions.append(p)
-        elif op.kind == "map" and op.shape != ():
-            pending.setdefault(op.shape, Item("nest", [], op.shape)).positions.append(p)
+        for at in sorted(inside, reverse=True):
+            item = self.items[at]
+            is_open = op.kind in _ENDS or op.kind == "guard" or self.open.get(item.shape) == at
+            is_nest = item.kind == "nest" and at not in apart and not above >> at & 1
+            if is_open and is_nest and _joins(layout, p, inside[at], item):
+                joined = at
+                break
+        if joined is None and is_array:
+            at = self.open.get(op.shape)
+            if at is not None and at not in inside and not above >> at & 1:
+                joined = at
+        if joined is None:
+            joined = self._new(p, op, is_array)
         else:
-            kinds = {"map": "number", "guard": "guard"}
-            done.append(Item(kinds.get(op.kind, "form"), [p]))
-    done.extend(pending.values())
-    return done
+            self.items[joined].positions.append(p)
+        self.item_of[p] = joined
+        self._follow(joined, needed, above)
+        for a in op.args:
+            if a.kind == "v":
+                root = layout.home[a.base]
+                self.touching[root] = self.touching.get(root, 0) | 1 << joined
+        self.touching[home] = self.touching.get(home, 0) | 1 << joined
+        if self.items[joined].kind in ("nest", "form"):
+            for at in inside:
+                if at != joined and self.open.get(self.items[at].shape) == at:
+                    del self.open[self.items[at].shape]
+
+    def _new(self, p: int, op: Op, is_array: bool) -> int:
+        kinds = {"map": "number", "guard": "guard"}
+        kind = "nest" if is_array else kinds.get(op.kind, "form")
+        self.items.append(Item(kind, [p], op.shape if is_array else ()))
+        self.needed.append(0)
+        self.before.append(0)
+        at = len(self.items) - 1
+        if is_array:
+            self.open[op.shape] = at
+        elif op.kind == "guard" and op.f is not has_nan:
+            self.guards = 1 << at  # it waits for those before it
+        return at
+
+    def _follow(self, at: int, needed: int, above: int) -> None:
+        """Note that an item comes after others."""
+        own = ~(1 << at)
+        self.needed[at] |= needed & own
+        before = self.before[at] | (needed | above) & own
+        if before != self.before[at]:
+            self.before[at] = before
+            for k, others in enumerate(self.before):
+                if others >> at & 1:
+                    self.before[k] |= before
+
+    def in_order(self) -> list[Item]:
+        """Return the items: each as soon as what it needs is done, those that end first before others."""
+        after: list[list[int]] = [[] for _ in self.items]
+        missing = []
+        for at, needed in enumerate(self.needed):
+            first = _bits(needed)
+            missing.append(len(first))
+            for k in first:
+                after[k].append(at)
+        ready = [(item.positions[-1], at) for at, item in enumerate(self.items) if not missing[at]]
+        heapq.heapify(ready)
+        done = []
+        while ready:
+            _, at = heapq.heappop(ready)
+            done.append(self.items[at])
+            for k in after[at]:
+                missing[k] -= 1
+                if not missing[k]:
+                    heapq.heappush(ready, (self.items[k].positions[-1], k))
+        return done
+
+
+def _bits(n: int) -> list[int]:
+    """Return which bits of a number are set."""
+    found = []
+    while n:
+        found.append(n.bit_length() - 1)
+        n ^= 1 << found[-1]
+    return found
 
 
 def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
