@@ -76,7 +76,7 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
     if any(v.is_bool for v in views):
         raise NotSmallError
     if step.f is np.concatenate:
-        return _joined(reader, views, shape, given["axis"] % len(shape))
+        return joined(reader, views, shape, given["axis"] % len(shape))
     (x,) = views
     if step.f in _MATRICES:
         return _masked(reader, step.f, x, given["k"], shape)
@@ -98,7 +98,7 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
     if step.f is np.diff:
         return Op("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
     s = int(given["shift"]) % n
-    return _joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
+    return joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
 
 
 def _masked(reader: Reader, f: Any, x: View, k: int, shape: tuple) -> Op:
@@ -120,7 +120,7 @@ def _along(axis: int, first: int, end: int) -> tuple:
     return (*[slice(None)] * axis, slice(first, end))
 
 
-def _joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
+def joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
     """Arrays one after the other along an axis."""
     if axis == 0:
         return Op("stack", None, views, shape)

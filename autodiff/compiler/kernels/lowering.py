@@ -213,7 +213,9 @@ class Reader:
             bounds.append((first, first + (1 if axis is None else place.shape[axis])))
             strides.append(0 if axis is None else x.strides[axis])
             offset -= first * strides[-1]
-        around = None if all(b == (0, m) for b, m in zip(bounds, shape, strict=True)) else tuple(bounds)
+        around = (
+            None if all(b == (0, m) for b, m in zip(bounds, shape, strict=True)) else tuple(bounds)
+        )
         op = self.ops[x.base] if x.kind == "v" and x.is_whole() else None
         if op is not None and op.shape == x.shape and _is_multiple(op):
             args = [View("c", a.base).broadcast(shape) if a.kind == "c" else self.padded(a, place, shape)

@@ -14,7 +14,7 @@ from autodiff.compiler.kernels.contractions import (
     factors_of,
     is_contraction,
 )
-from autodiff.compiler.kernels.data_movement import arrays_of, is_move, moved
+from autodiff.compiler.kernels.data_movement import arrays_of, is_move, joined, moved
 from autodiff.compiler.kernels.gather_scatter import added_places, is_table, read_places
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair, is_system
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
@@ -280,7 +280,9 @@ def _changed(reader: Reader, step: Step, shape: tuple) -> Op:
     given = reader.view(value).broadcast(place.shape)
     padded = reader.padded(given, place, shape) if sign != "=" else None
     if padded is not None:
-        return Op("map", np.add if sign == "+" else np.subtract, [reader.operand(before), padded], shape)
+        return Op(
+            "map", np.add if sign == "+" else np.subtract, [reader.operand(before), padded], shape
+        )
     extra = (sign, place.shape, place.strides)
     return Op("change", None, [reader.view(before), given], shape, extra, place.offset)
 
@@ -318,7 +320,10 @@ def _takes_move(step: Step, metas: list[Meta]) -> bool:
 
 
 def _takes_stack(step: Step, metas: list[Meta]) -> bool:
-    if len(step.args) != 1 or step.kwargs:
+    options = step.kwargs or {}
+    if len(step.args) != 1 or options.keys() - ({"axis"} if step.f is np.stack else set()):
+        return False
+    if type(options.get("axis", 0)) is not int:
         return False
     items = step.args[0]
     is_list = type(items) in (list, tuple) and 0 < len(items) <= _MOST_OPERANDS
@@ -329,7 +334,12 @@ def _stacked(reader: Reader, step: Step, shape: tuple) -> Op:
     items = [reader.view(a) for a in step.args[0]]
     if any(v.shape != items[0].shape for v in items[1:]) and step.f is not np.concatenate:
         raise NotSmallError
-    return Op("stack", None, items, shape)
+    axis = (step.kwargs or {}).get("axis", 0) % len(shape)
+    if not axis:
+        return Op("stack", None, items, shape)
+    return joined(
+        reader, [reader.taken(v, lambda x: np.expand_dims(x, axis)) for v in items], shape, axis
+    )
 
 
 def _takes_pack(step: Step, metas: list[Meta]) -> bool:
