@@ -70,7 +70,7 @@ def arrays_of(step: Step) -> list:
 
 
 def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
-    """Return a call as an operation, or as elements; some before it may be added to the reader's."""
+    """Return a call as an operation, or as elements; others may be added to the reader's before."""
     given: Any = bound(step)
     views = [reader.view(a) for a in arrays_of(step)]
     if any(v.is_bool for v in views):

@@ -31,14 +31,17 @@ class Item:
         Which.
     shape : tuple of int
         That of a nest.
+    again : set of int
+        Operations of other nests that this one rather does again than reads their results.
     """
 
-    __slots__ = ("kind", "positions", "shape")
+    __slots__ = ("again", "kind", "positions", "shape")
 
     def __init__(self, kind: str, positions: list[int], shape: tuple = ()) -> None:
         self.kind = kind
         self.positions = positions
         self.shape = shape
+        self.again: set[int] = set()
 
 
 def scheduled(layout: Layout, block: Block) -> list[Item]:
@@ -88,18 +91,12 @@ class _Schedule:
         above = 0
         for at in _bits(needed):
             above |= self.before[at]
-        joined = None
-        for at in sorted(inside, reverse=True):
-            item = self.items[at]
-            is_open = op.kind in _ENDS or op.kind == "guard" or self.open.get(item.shape) == at
-            is_nest = item.kind == "nest" and at not in apart and not above >> at & 1
-            if is_open and is_nest and _joins(layout, p, inside[at], item):
-                joined = at
-                break
+        near = {at: read for at, read in inside.items() if at not in apart and not above >> at & 1}
+        joined = self._nest_for(p, near)
         if joined is None and is_array:
-            at = self.open.get(op.shape)
-            if at is not None and at not in inside and not above >> at & 1:
-                joined = at
+            latest = self.open.get(op.shape)
+            if latest is not None and latest not in inside and not above >> latest & 1:
+                joined = latest
         if joined is None:
             joined = self._new(p, op, is_array)
         else:
@@ -112,9 +109,19 @@ class _Schedule:
                 self.touching[root] = self.touching.get(root, 0) | 1 << joined
         self.touching[home] = self.touching.get(home, 0) | 1 << joined
         if self.items[joined].kind in ("nest", "form"):
-            for at in inside:
-                if at != joined and self.open.get(self.items[at].shape) == at:
+            for at in inside.keys() - {joined}:
+                if self.open.get(self.items[at].shape) == at:
                     del self.open[self.items[at].shape]
+
+    def _nest_for(self, p: int, near: dict[int, set[int]]) -> int | None:
+        """Return the last of some nests that an operation can join, given what it reads of each."""
+        op = self.layout.ops[p]
+        for at in sorted(near, reverse=True):
+            item = self.items[at]
+            is_open = op.kind in _ENDS or op.kind == "guard" or self.open.get(item.shape) == at
+            if item.kind == "nest" and is_open and _joins(self.layout, p, near[at], item):
+                return at
+        return None
 
     def _new(self, p: int, op: Op, is_array: bool) -> int:
         kinds = {"map": "number", "guard": "guard"}
@@ -141,7 +148,7 @@ class _Schedule:
                     self.before[k] |= before
 
     def in_order(self) -> list[Item]:
-        """Return the items: each as soon as what it needs is done, those that end first before others."""
+        """Return the items: each when what it needs is done, those that end first before others."""
         after: list[list[int]] = [[] for _ in self.items]
         missing = []
         for at, needed in enumerate(self.needed):

@@ -174,7 +174,7 @@ class NestWriter(Layout):
         """Write the operations of a block."""
         for item in self.items[block.start]:
             if item.kind == "nest":
-                self._group(block, item.positions, item.shape)
+                self._group(block, item.positions, item.shape, item.again)
                 continue
             (p,) = item.positions
             if item.kind == "number":
@@ -258,15 +258,16 @@ class NestWriter(Layout):
                     term.append(variable if stride == 1 else f"({stride}) * {variable}")
         return terms, variables
 
-    def _group(self, block: Block, positions: list[int], shape: tuple) -> None:
-        """Write operations on elements of one shape as one nest."""
+    def _group(self, block: Block, own: list[int], shape: tuple, again: set[int]) -> None:
+        """Write operations on elements of one shape as one nest; those `again` are not stored."""
+        positions = sorted([*own, *again])
         self.nests += 1
         reads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
         plan = [self._operands(block, p, positions, reads, strides) for p in positions]
         places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
         targets: dict[int, tuple[str, int]] = {}
-        for p in positions:
+        for p in own:
             self._begin(block, p, strides, targets)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
@@ -276,8 +277,8 @@ class NestWriter(Layout):
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
         known: dict[int, str] = {}
-        shown = [x for args in plan for x in args if type(x) is tuple]
-        bounded = {k for k, view in shown if view.bounds is not None}
+        taken = [x for args in plan for x in args if not isinstance(x, str)]
+        bounded = {k for k, view in taken if view.bounds is not None}
         rows = [p for p in positions if is_of_rows(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
@@ -291,16 +292,7 @@ class NestWriter(Layout):
         def read(k: int, view: View) -> str:
             """Read an element into a variable."""
             text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
-            self._temporaries += 1
-            name = f"e{self._temporaries}"
-            if view.bounds is None:
-                self.write(f"{name} = {text}{' != 0.0' if view.is_bool else ''}")
-                return name
-            self.write(f"{name} = 0.0")
-            self.begin(f"if {_is_inside(view, {d: terms[k][0] for d, k in edges.items()})}:")
-            self.write(f"{name} = {text}")
-            self.leave()
-            return name
+            return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
 
         terms, variables = self.nest(shape, strides, between)
         for p, shown in zip(positions, plan, strict=True):
@@ -349,6 +341,19 @@ class NestWriter(Layout):
                 strides.append(view.strides)
                 shown.append((len(strides) - 1, view))
         return shown
+
+    def _element_of(self, view: View, text: str, variables: dict[int, str]) -> str:
+        """Read an element of a view into a variable: a zero around those that there are."""
+        self._temporaries += 1
+        name = f"e{self._temporaries}"
+        if view.bounds is None:
+            self.write(f"{name} = {text}{' != 0.0' if view.is_bool else ''}")
+            return name
+        self.write(f"{name} = 0.0")
+        self.begin(f"if {_is_inside(view, variables)}:")
+        self.write(f"{name} = {text}")
+        self.leave()
+        return name
 
     def _edges(self, positions: list[int]) -> list[int]:
         """Return the axes along which operations read zeros before or behind some elements."""

@@ -27,8 +27,8 @@ class View:
     is_bool : bool
         Whether they are truths, which are 1.0 and 0.0 in the memory.
     bounds : tuple, optional
-        For each axis from where to where there are elements; zeros are around them. Only elementwise
-        functions read such a view.
+        For each axis from where to where there are elements; zeros are around them. Only
+        elementwise functions read such a view.
     """
 
     __slots__ = ("base", "bounds", "is_bool", "kind", "offset", "shape", "strides")

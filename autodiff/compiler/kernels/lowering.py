@@ -218,10 +218,15 @@ class Reader:
         )
         op = self.ops[x.base] if x.kind == "v" and x.is_whole() else None
         if op is not None and op.shape == x.shape and _is_multiple(op):
-            args = [View("c", a.base).broadcast(shape) if a.kind == "c" else self.padded(a, place, shape)
-                    for a in op.args]  # fmt: skip
-            if None not in args:
-                return self.added(Op("map", op.f, args, shape))
+            args = [
+                View("c", a.base).broadcast(shape)
+                if a.kind == "c"
+                else self.padded(a, place, shape)
+                for a in op.args
+            ]
+            known = [a for a in args if a is not None]
+            if len(known) == len(args):
+                return self.added(Op("map", op.f, known, shape))
         return View(x.kind, x.base, offset, shape, tuple(strides), False, around)
 
     def region(self, shape: tuple, index: Any) -> View:
@@ -254,7 +259,7 @@ def content_of(x: np.ndarray) -> Any:
 
 
 def _is_multiple(op: Op) -> bool:
-    """Whether an operation makes zeros of zeros: a product of an array and a known finite number."""
+    """Whether an operation is a product of an array and a finite number, which is known."""
     numbers = [a.base for a in op.args if a.kind == "c"]
     if op.f is np.multiply:
         return len(numbers) == 1 and bool(np.isfinite(numbers[0]))

@@ -15,8 +15,14 @@ import numpy as np
 from autodiff.compiler.kernels.fusion_schedule import Memory, scheduled
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.loop_rerolling import Loop, loops_of
+from autodiff.functions import COMPARISONS
 
 _LARGEST_MEMORY = 1 << 24
+_LARGE, _MOST_AGAIN = 1 << 15, 6
+_CHEAP: frozenset[Any] = COMPARISONS | {
+    np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum,
+    np.where,
+}  # fmt: skip
 
 
 class Block:
@@ -61,6 +67,7 @@ class Layout:
                 self.loop_of[p] = loop
         self.home = self._homes()
         self.items = {block.start: scheduled(self, block) for block in self.blocks()}
+        self._do_again()
         self.kept: set[int] = set()  # positions whose result is read from the memory
         self._whole: set[tuple[int, int]] = set()  # (start, slot) of which all turns are kept
         self.carried: dict[tuple[int, int], View] = {}
@@ -136,10 +143,41 @@ class Layout:
                     return "before"
         return "moving"
 
+    def _do_again(self) -> None:
+        """Note for each nest what it makes again of one array: to write and read it takes longer.
+
+        That holds for arrays that do not fit into the cache.
+        """
+        sources: dict[int, tuple[set[int], int]] = {}  # the arrays given, and how many operations
+        for p, op in enumerate(self.ops):
+            if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE or self.loop_of[p]:
+                continue
+            given, n = set(), 1
+            for a in op.args:
+                if a.kind == "v" and a.is_whole() and a.base in sources:
+                    given |= sources[a.base][0]
+                    n += sources[a.base][1]
+                elif a.kind not in "nc":
+                    given.add(a.base if a.kind == "x" else -1)
+            if -1 not in given and len(given) <= 1 and n <= _MOST_AGAIN:
+                sources[p] = given, n
+        for items in self.items.values():
+            for item in items:
+                waiting = list(item.positions) if item.kind == "nest" and sources else []
+                while waiting:
+                    op = self.ops[waiting.pop()]
+                    found = {a.base for a in op.args if a.kind == "v" and a.is_whole()}
+                    found = {q for q in found if self.ops[q].shape == item.shape and q in sources}
+                    found -= {*item.positions, *item.again}
+                    item.again |= found
+                    waiting += found
+
     def _note_readers(self) -> None:
         for block in self.blocks():
             together = {
-                p: item.positions for item in self.items[block.start] for p in item.positions
+                p: [*item.positions, *item.again]
+                for item in self.items[block.start]
+                for p in item.positions
             }
             for p in range(block.start, block.start + block.n):
                 for a, view in enumerate(self.ops[p].args):

@@ -176,8 +176,8 @@ class Lowering(NamedTuple):
     takes : callable
         Says whether a call can be read, given the step and what is known of the values.
     read : callable
-        Returns a call as an operation, or as elements that there are, given the reader, the step and
-        the shape of the result.
+        Returns a call as an operation, or as elements, given the reader, the step and the shape of
+        the result.
     """
 
     takes: Callable[[Step, list[Meta]], bool]

@@ -25,14 +25,14 @@ def with_pairs(program: Program) -> Program:
 
 
 def _product(step: Step, labels: list[str], out: str, shapes: list) -> list[Step] | None:
-    """Return an einsum of two operands, with much to do, as a product of matrices; None if it is none."""
-    text, *operands = step.args
+    """Return an einsum of two operands as a product of matrices; None if it is none."""
+    operands = step.args[1:]
     for first, second in ((0, 1), (1, 0)):
         left, right = labels[first], labels[second]
         both = [c for c in left if c in right and c not in out]
         free = [c for c in left + right if c not in both]
         is_plain = all(len(set(x)) == len(x) for x in (left, right, out))
-        if out and is_plain and "".join(free) == out:
+        if both and out and is_plain and "".join(free) == out:
             axes = ([left.index(c) for c in both], [right.index(c) for c in both])
             extents = [
                 [shapes[k][a] for a in mine] for k, mine in zip((first, second), axes, strict=True)

@@ -21,8 +21,8 @@ from autodiff.compiler.compile_errors import NotRecordedError, UnrolledError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
     STRUCTURAL,
-    fit_steps,
     arrays_in,
+    fit_steps,
     is_open,
     may_write,
     order_of,

@@ -41,7 +41,7 @@ log_softmax = primitive(special.log_softmax)
 
 
 def top_of(x: Any, axis: Any) -> Any:
-    """Return maxima with their axes, if all are finite; None for other maxima, or if there are none."""
+    """Return maxima with their axes, if all are finite; None otherwise."""
     if not np.ndim(x) or not np.size(x):
         return None
     top = np.max(x, axis=axis, keepdims=True)
@@ -61,7 +61,8 @@ def logsumexp_in_steps(
     y = np.log1p(others / n) + np.log(n) + top
     if keepdims:
         return y
-    return y[(0,) * np.ndim(a)] if axis is None else np.squeeze(y, axis)
+    is_number = axis is None or np.size(axis) == np.ndim(a)
+    return y[(0,) * np.ndim(a)] if is_number else np.squeeze(y, axis)
 
 
 @in_steps(softmax, of_arrays=True)
