@@ -39,7 +39,10 @@ def _product(step: Step, labels: list[str], out: str, shapes: list) -> list[Step
             ]
             if extents[0] != extents[1]:
                 return None  # an axis of length 1 is repeated
-            return [Step(np.tensordot, (operands[first], operands[second], axes), None, step.out)]
+            a, b = operands[first], operands[second]
+            if axes == ([len(left) - 1], [0]) and len(right) == 2:
+                return [Step(np.matmul, (a, b), None, step.out)]  # BLAS reads views where they are
+            return [Step(np.tensordot, (a, b, axes), None, step.out)]
     return None
 
 
