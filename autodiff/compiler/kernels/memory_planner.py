@@ -154,23 +154,27 @@ class Layout:
                 continue
             given, n = set(), 1
             for a in op.args:
-                if a.kind == "v" and a.is_whole() and a.base in sources:
+                if a.base in sources and self._is_element(op.shape, a):
                     given |= sources[a.base][0]
                     n += sources[a.base][1]
                 elif a.kind not in "nc":
                     given.add(a.base if a.kind == "x" else -1)
             if -1 not in given and len(given) <= 1 and n <= _MOST_AGAIN:
                 sources[p] = given, n
-        for items in self.items.values():
-            for item in items:
-                waiting = list(item.positions) if item.kind == "nest" and sources else []
-                while waiting:
-                    op = self.ops[waiting.pop()]
-                    found = {a.base for a in op.args if a.kind == "v" and a.is_whole()}
-                    found = {q for q in found if self.ops[q].shape == item.shape and q in sources}
-                    found -= {*item.positions, *item.again}
-                    item.again |= found
-                    waiting += found
+        nests = [x for b in self.blocks() if not b.loop for x in self.items[b.start] if x.shape]
+        for item in nests if sources else ():
+            waiting = list(item.positions)
+            while waiting:
+                op = self.ops[waiting.pop()]
+                args = op.args[1:] if op.kind == "change" else op.args  # that is in the memory
+                found = {a.base for a in args if self._is_element(item.shape, a)}
+                found = (found & sources.keys()) - {*item.positions, *item.again}
+                item.again |= found
+                waiting += found
+
+    def _is_element(self, shape: tuple, a: View) -> bool:
+        """Whether an operand is the result of an operation of a shape, element by element."""
+        return a.kind == "v" and a.is_whole() and a.shape == shape == self.ops[a.base].shape
 
     def _note_readers(self) -> None:
         for block in self.blocks():

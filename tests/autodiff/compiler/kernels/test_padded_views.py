@@ -112,13 +112,43 @@ def test_gradients_by_machine_code(case):
         np.testing.assert_allclose(second, expected, rtol=1e-11, atol=1e-11)
 
 
-@pytest.mark.parametrize("f", [burgers, lambda x: np.sum(np.maximum(x[1:], x[:-1]) ** 2 * x[0])])
+def _reshaped(x):
+    y = (2.0 * x[2:] + x[:-2]).reshape(-1, 1)
+    z = np.cumsum((y * y)[1:, 0] * 1e-4)
+    return np.sum((y * y) * z[-1]) + np.sum(y[1:] * z[:, None])
+
+
+def _repeatedly(x):
+    y, z = 2.0 * x - x[0], np.sin(x)
+    for _ in range(6):
+        z = 0.5 * z + 0.1 * y * z[::-1]
+    return np.sum(y * z)
+
+
+def _changed(x):
+    y = 2.0 * x
+    z = np.sin(y[::-1])
+    y[5:] = z[5:] * x[0]
+    return np.sum(y**2 * z) + np.max(-y)
+
+
+LARGE = {
+    "burgers": burgers,
+    "maxima": lambda x: np.sum(np.maximum(x[1:], x[:-1]) ** 2 * x[0]),
+    "reshaped": _reshaped,
+    "in turns": _repeatedly,
+    "changed": _changed,
+    "rows": lambda x: np.sum(np.sum((x[:-1] * 3.0).reshape(-1, 2) ** 2, axis=1) * x[:1]),
+}
+
+
+@pytest.mark.parametrize("f", LARGE.values(), ids=LARGE)
 def test_what_is_cheap_is_done_again(f, interpreted):
-    x = np.random.default_rng(1).standard_normal(1 << 15 | 3)
+    x = np.random.default_rng(1).standard_normal((1 << 15) + 3)
     compiled = compile(lambda x: gradient(f, x), backend="native")
     found, direction = compiled(x), np.random.default_rng(2).standard_normal(x.size)
     expected = (f(x + 1e-6 * direction) - f(x - 1e-6 * direction)) / 2e-6
-    assert abs(found @ direction - expected) < 1e-5 * max(1.0, abs(expected))
+    assert abs(found @ direction - expected) < 1e-4 * max(1.0, abs(expected))
     np.testing.assert_allclose(compiled(x), gradient(f, x), rtol=1e-12, atol=1e-12)
 
 
