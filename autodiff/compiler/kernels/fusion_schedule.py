@@ -8,16 +8,24 @@ the last axis, and a change or a scattering into a region of that shape.
 from __future__ import annotations
 
 import heapq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from autodiff.compiler.kernels.loop_ir import Op, strides_of
+import numpy as np
+
+from autodiff.compiler.kernels.loop_ir import Op, View, strides_of
 from autodiff.compiler.passes.simplify import has_nan
+from autodiff.functions import COMPARISONS
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.memory_planner import Block, Layout
 
 _ENDS = ("sum", "max", "min", "product")
 """What joins a nest and leaves no array of its shape."""
+_LARGE, _MOST_AGAIN = 1 << 15, 6
+_CHEAP: frozenset[Any] = COMPARISONS | {
+    np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum,
+    np.where,
+}  # fmt: skip
 
 
 class Item:
@@ -239,6 +247,41 @@ def _is_in_order(op: Op) -> bool:
     if op.kind not in ("change", "scatter"):
         return True
     return op.offset == 0 and tuple(op.extra[-1]) == tuple(strides_of(op.shape))
+
+
+def do_again(layout: Layout) -> None:
+    """Note for each nest what it makes again of one array: to write and read it takes longer.
+
+    That holds for arrays that do not fit into the cache.
+    """
+    sources: dict[int, tuple[set[int], int]] = {}  # the arrays given, and how many operations
+    for p, op in enumerate(layout.ops):
+        if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE or layout.loop_of[p]:
+            continue
+        given, n = set(), 1
+        for a in op.args:
+            if a.base in sources and _is_element(layout, op.shape, a):
+                given |= sources[a.base][0]
+                n += sources[a.base][1]
+            elif a.kind not in "nc":
+                given.add(a.base if a.kind == "x" else -1)
+        if -1 not in given and len(given) <= 1 and n <= _MOST_AGAIN:
+            sources[p] = given, n
+    nests = [x for b in layout.blocks() if not b.loop for x in layout.items[b.start] if x.shape]
+    for item in nests if sources else ():
+        waiting = list(item.positions)
+        while waiting:
+            op = layout.ops[waiting.pop()]
+            args = op.args[1:] if op.kind == "change" else op.args  # that is in the memory
+            found = {a.base for a in args if _is_element(layout, item.shape, a)}
+            found = (found & sources.keys()) - {*item.positions, *item.again}
+            item.again |= found
+            waiting += found
+
+
+def _is_element(layout: Layout, shape: tuple, a: View) -> bool:
+    """Whether an operand is the result of an operation of a shape, element by element."""
+    return a.kind == "v" and a.is_whole() and a.shape == shape == layout.ops[a.base].shape
 
 
 class Memory:

@@ -12,17 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.fusion_schedule import Memory, scheduled
+from autodiff.compiler.kernels.fusion_schedule import Memory, do_again, scheduled
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.loop_rerolling import Loop, loops_of
-from autodiff.functions import COMPARISONS
 
 _LARGEST_MEMORY = 1 << 24
-_LARGE, _MOST_AGAIN = 1 << 15, 6
-_CHEAP: frozenset[Any] = COMPARISONS | {
-    np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum,
-    np.where,
-}  # fmt: skip
 
 
 class Block:
@@ -67,7 +61,7 @@ class Layout:
                 self.loop_of[p] = loop
         self.home = self._homes()
         self.items = {block.start: scheduled(self, block) for block in self.blocks()}
-        self._do_again()
+        do_again(self)
         self.kept: set[int] = set()  # positions whose result is read from the memory
         self._whole: set[tuple[int, int]] = set()  # (start, slot) of which all turns are kept
         self.carried: dict[tuple[int, int], View] = {}
@@ -142,39 +136,6 @@ class Layout:
                 if same and self.home[slot] == slot:
                     return "before"
         return "moving"
-
-    def _do_again(self) -> None:
-        """Note for each nest what it makes again of one array: to write and read it takes longer.
-
-        That holds for arrays that do not fit into the cache.
-        """
-        sources: dict[int, tuple[set[int], int]] = {}  # the arrays given, and how many operations
-        for p, op in enumerate(self.ops):
-            if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE or self.loop_of[p]:
-                continue
-            given, n = set(), 1
-            for a in op.args:
-                if a.base in sources and self._is_element(op.shape, a):
-                    given |= sources[a.base][0]
-                    n += sources[a.base][1]
-                elif a.kind not in "nc":
-                    given.add(a.base if a.kind == "x" else -1)
-            if -1 not in given and len(given) <= 1 and n <= _MOST_AGAIN:
-                sources[p] = given, n
-        nests = [x for b in self.blocks() if not b.loop for x in self.items[b.start] if x.shape]
-        for item in nests if sources else ():
-            waiting = list(item.positions)
-            while waiting:
-                op = self.ops[waiting.pop()]
-                args = op.args[1:] if op.kind == "change" else op.args  # that is in the memory
-                found = {a.base for a in args if self._is_element(item.shape, a)}
-                found = (found & sources.keys()) - {*item.positions, *item.again}
-                item.again |= found
-                waiting += found
-
-    def _is_element(self, shape: tuple, a: View) -> bool:
-        """Whether an operand is the result of an operation of a shape, element by element."""
-        return a.kind == "v" and a.is_whole() and a.shape == shape == self.ops[a.base].shape
 
     def _note_readers(self) -> None:
         for block in self.blocks():
