@@ -15,7 +15,15 @@ from chainrules_core.config import (
     RuleConfig,
     SupportsMutation,
 )
-from chainrules_core.define import STEPS, DecomposeRule, LinearRule, PairRule, ScalarRule, opt_out
+from chainrules_core.define import (
+    STEPS,
+    STEPS_OF_ARRAYS,
+    DecomposeRule,
+    LinearRule,
+    PairRule,
+    ScalarRule,
+    opt_out,
+)
 from chainrules_core.define.bits import where_true
 from chainrules_core.define.partial import ARITHMETIC, Partial
 from chainrules_core.define.precision import is_less_precise
@@ -78,9 +86,9 @@ __all__ = [
     # The tables, rules as objects, and calls bound to their signatures.
     "ARITHMETIC", "Capability", "Closure", "DecomposeRule", "Entry", "HandRule",
     "HasForwardMode", "HasReverseMode", "LinearRule", "NoForwardMode", "NoReverseMode",
-    "PairRule", "Partial", "Rule", "RuleConfig", "RuleTable", "STEPS", "ScalarRule",
-    "Signature", "SupportsMutation", "Symbol", "frule", "key_of", "name_of", "parameter",
-    "rrule", "signature_of",
+    "PairRule", "Partial", "Rule", "RuleConfig", "RuleTable", "STEPS", "STEPS_OF_ARRAYS",
+    "ScalarRule", "Signature", "SupportsMutation", "Symbol", "frule", "key_of", "name_of",
+    "parameter", "rrule", "signature_of",
     # What there is to know about rules without using them; opting out.
     "AbstractArray", "RuleFacts", "abstract_value", "opt_out", "rules",
     # What surrounds a rule.

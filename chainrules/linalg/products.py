@@ -18,7 +18,7 @@ import numpy as np
 from chainrules.indexing.diagonals import on_diagonal
 from chainrules.linalg.matrices import adjoint, column, conj, row
 from chainrules_core import Array, Numeric, linear_rule, unbroadcast
-from chainrules_core.authoring import is_foreign
+from chainrules_core.authoring import in_steps, is_foreign
 
 # ------------------------------------------------------------------ products of the last axes
 
@@ -383,6 +383,18 @@ def cross_back(y_bar: Any, a: Any, b: Any, position: int, axes: tuple[int, int, 
     other = conj(in_space(other))
     x_bar = np.cross(y_bar, other) if position else np.cross(other, y_bar)
     return from_end(x_bar if size == 3 else x_bar[..., :2], mine.shape, (axes[position],))
+
+
+@in_steps(np.linalg.cross, of_arrays=True)
+@in_steps(np.cross, of_arrays=True)
+def cross_in_steps(
+    a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: int | None = None
+) -> Any:
+    is_plain = cross_axes(axisa, axisb, axisc, axis) == (-1, -1, -1)
+    if not is_plain or np.shape(a)[-1:] != (3,) or np.shape(b)[-1:] != (3,):
+        return NotImplemented
+    (a0, a1, a2), (b0, b1, b2) = [[x[..., k] for k in range(3)] for x in (a, b)]
+    return np.stack([a1 * b2 - a2 * b1, a2 * b0 - a0 * b2, a0 * b1 - a1 * b0], axis=-1)
 
 
 def cross_axes(axisa: int, axisb: int, axisc: int, axis: int | None) -> tuple[int, int, int]:

@@ -31,7 +31,8 @@ from chainrules_core import (
     thunk,
     unthunk,
 )
-from chainrules_core.authoring import fit, natural
+from chainrules_core.authoring import fit, in_steps, natural
+from chainrules_core.operations.scattering import scatter
 
 
 @primitive
@@ -55,6 +56,18 @@ def diff_adjoint(y_bar: Any, axis: int) -> Any:
         np.subtract(before, after, out=slab(x_bar, 1, n, axis))
     slab(x_bar, n, n + 1, axis)[...] = slab(y_bar, n - 1, n, axis)
     return x_bar
+
+
+@in_steps(diff_adjoint, of_arrays=True)
+def diff_adjoint_in_steps(y_bar: Any, axis: int) -> Any:
+    shape = list(np.shape(y_bar))
+    shape[axis] += 1
+    before = (slice(None),) * (axis % len(shape))
+    ahead, behind = [
+        scatter(y_bar, (*before, part), tuple(shape), np.dtype(np.float64))
+        for part in (slice(1, None), slice(None, -1))
+    ]
+    return ahead - behind
 
 
 linear_rule(diff_adjoint, lambda x_bar, y_bar, axis: np.diff(x_bar, axis=axis))

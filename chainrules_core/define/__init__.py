@@ -15,6 +15,7 @@ from chainrules_core.define.nondifferentiable import (
 from chainrules_core.define.pair import PairRule as PairRule, pair_rule as pair_rule
 from chainrules_core.define.primitive import (
     STEPS as STEPS,
+    STEPS_OF_ARRAYS as STEPS_OF_ARRAYS,
     in_steps as in_steps,
     natively as natively,
     primitive as primitive,

@@ -79,18 +79,23 @@ def natively(f: Callable, *args: Any, **kwargs: Any) -> Any:
 
 STEPS: dict[Callable, Callable] = {}
 """Functions, and what they do in steps."""
+STEPS_OF_ARRAYS: set[Callable] = set()
+"""Those of them that are as few for large arrays, and as fast."""
 
 
-def in_steps(f: Callable) -> Callable[[F], F]:
+def in_steps(f: Callable, of_arrays: bool = False) -> Callable[[F], F]:
     """Describe `f` in terms of functions that engines know.
 
     An engine that records calls and runs them by other means may run these steps in place of a call
-    that it does not know. Use it for small arrays, where the number of calls does not matter.
+    that it does not know. It does so for small arrays, where the number of calls does not matter.
 
     Parameters
     ----------
     f : callable
         The function, often a `primitive`.
+    of_arrays : bool, optional
+        Whether the steps are as few for large arrays, and as fast as a call, so that they serve
+        arrays of any size.
 
     Returns
     -------
@@ -110,6 +115,8 @@ def in_steps(f: Callable) -> Callable[[F], F]:
 
     def register(body: F) -> F:
         STEPS[f] = body
+        if of_arrays:
+            STEPS_OF_ARRAYS.add(f)
         return body
 
     return register

@@ -219,6 +219,8 @@ def _as_kernel(
     for x in reader.given:
         if type(x) is Ref and x.i in made:
             raise NotSmallError
+    for i in outs:
+        reader.view(Ref(i))
     kernel = Kernel(reader, outs, [metas[i] for i in outs])
     is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
     if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):

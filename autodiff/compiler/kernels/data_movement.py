@@ -69,14 +69,14 @@ def arrays_of(step: Step) -> list:
     return list(given["a"]) if step.f is np.concatenate else [given["a"]]
 
 
-def moved(reader: Reader, step: Step, shape: tuple) -> Op:
-    """Return a call as an operation; some before it may be added to the reader's."""
+def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
+    """Return a call as an operation, or as elements; others may be added to the reader's before."""
     given: Any = bound(step)
     views = [reader.view(a) for a in arrays_of(step)]
     if any(v.is_bool for v in views):
         raise NotSmallError
     if step.f is np.concatenate:
-        return _joined(reader, views, shape, given["axis"] % len(shape))
+        return joined(reader, views, shape, given["axis"] % len(shape))
     (x,) = views
     if step.f in _MATRICES:
         return _masked(reader, step.f, x, given["k"], shape)
@@ -84,6 +84,9 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op:
         widths = np.broadcast_to(np.asarray(given["widths"]), (len(shape), 2)).tolist()
         index = tuple([slice(a, n - b) for n, (a, b) in zip(shape, widths, strict=True)])
         place = reader.region(shape, index)
+        padded = reader.padded(x, place, shape)
+        if padded is not None:
+            return padded
         return Op("scatter", None, [x], shape, (place.shape, place.strides), place.offset)
     axis = -1 if given["axis"] is None else given["axis"]
     axis %= len(shape)
@@ -95,7 +98,7 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op:
     if step.f is np.diff:
         return Op("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
     s = int(given["shift"]) % n
-    return _joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
+    return joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
 
 
 def _masked(reader: Reader, f: Any, x: View, k: int, shape: tuple) -> Op:
@@ -117,7 +120,7 @@ def _along(axis: int, first: int, end: int) -> tuple:
     return (*[slice(None)] * axis, slice(first, end))
 
 
-def _joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
+def joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
     """Arrays one after the other along an axis."""
     if axis == 0:
         return Op("stack", None, views, shape)

@@ -174,7 +174,7 @@ class NestWriter(Layout):
         """Write the operations of a block."""
         for item in self.items[block.start]:
             if item.kind == "nest":
-                self._group(block, item.positions, item.shape)
+                self._group(block, item.positions, item.shape, item.again)
                 continue
             (p,) = item.positions
             if item.kind == "number":
@@ -258,28 +258,33 @@ class NestWriter(Layout):
                     term.append(variable if stride == 1 else f"({stride}) * {variable}")
         return terms, variables
 
-    def _group(self, block: Block, positions: list[int], shape: tuple) -> None:
-        """Write operations on elements of one shape as one nest."""
+    def _group(self, block: Block, own: list[int], shape: tuple, again: set[int]) -> None:
+        """Write operations on elements of one shape as one nest; those `again` are not stored."""
+        positions = sorted([*own, *again])
         self.nests += 1
         reads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
         plan = [self._operands(block, p, positions, reads, strides) for p in positions]
         places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
         targets: dict[int, tuple[str, int]] = {}
-        for p in positions:
+        for p in own:
             self._begin(block, p, strides, targets)
+        edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
+        strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
         is_long = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
         waves = {p for p in is_long if self.ops[p].f in WAVES}
         if waves:
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
         known: dict[int, str] = {}
+        taken = [x for args in plan for x in args if not isinstance(x, str)]
+        bounded = {k for k, view in taken if view.bounds is not None}
         rows = [p for p in positions if is_of_rows(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
             """Read what stays the same in the innermost loop before it."""
             for k, (array, _) in enumerate(reads, 1):
-                if is_pure and last[k] == 0 and terms[k]:
+                if is_pure and last[k] == 0 and terms[k] and k not in bounded:
                     known[k] = self.temporary(f"get({array}, {at(places[k - 1], terms[k])})")
             for p in rows:
                 self.write(f"total{p} = 0.0")
@@ -287,9 +292,7 @@ class NestWriter(Layout):
         def read(k: int, view: View) -> str:
             """Read an element into a variable."""
             text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
-            self._temporaries += 1
-            self.write(f"e{self._temporaries} = {text}{' != 0.0' if view.is_bool else ''}")
-            return f"e{self._temporaries}"
+            return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
 
         terms, variables = self.nest(shape, strides, between)
         for p, shown in zip(positions, plan, strict=True):
@@ -329,7 +332,7 @@ class NestWriter(Layout):
             elif view.kind in "nc" or self.is_single(view):
                 text = self.number(block, p, a)
                 shown.append(text if text.isidentifier() else self._hoisted(text))
-            elif not any(view.strides):
+            elif not any(view.strides) and view.bounds is None:
                 array, place = self.memory(block, p, a)
                 text = f"get({array}, {place})"
                 shown.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
@@ -338,6 +341,24 @@ class NestWriter(Layout):
                 strides.append(view.strides)
                 shown.append((len(strides) - 1, view))
         return shown
+
+    def _element_of(self, view: View, text: str, variables: dict[int, str]) -> str:
+        """Read an element of a view into a variable: a zero around those that there are."""
+        self._temporaries += 1
+        name = f"e{self._temporaries}"
+        if view.bounds is None:
+            self.write(f"{name} = {text}{' != 0.0' if view.is_bool else ''}")
+            return name
+        self.write(f"{name} = 0.0")
+        self.begin(f"if {_is_inside(view, variables)}:")
+        self.write(f"{name} = {text}")
+        self.leave()
+        return name
+
+    def _edges(self, positions: list[int]) -> list[int]:
+        """Return the axes along which operations read zeros before or behind some elements."""
+        views = [a for p in positions for a in self.ops[p].args if a.bounds is not None]
+        return sorted({d for a in views for d, _ in _ends(a)})
 
     def _begin(
         self, block: Block, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]
@@ -428,6 +449,21 @@ class NestWriter(Layout):
     def _hoisted(self, text: str) -> str:
         is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()
         return text if is_plain or text.startswith("(-") else self.temporary(text)
+
+
+def _ends(view: View) -> list[tuple[int, tuple[int, int]]]:
+    """Return along which axes there are zeros around the elements of a view, and the bounds."""
+    both = zip(view.bounds or (), view.shape, strict=True)
+    return [(d, b) for d, (b, n) in enumerate(both) if b != (0, n)]
+
+
+def _is_inside(view: View, variables: dict[int, str]) -> str:
+    """Return whether there is an element of a view at a place, as an expression."""
+    tests = []
+    for d, (first, end) in _ends(view):
+        tests += [f"{variables[d]} >= {first}"] if first else []
+        tests += [f"{variables[d]} < {end}"] if end < view.shape[d] else []
+    return " and ".join(tests) or "True"
 
 
 def _is_constant(view: View) -> bool:

@@ -26,9 +26,12 @@ class View:
         How many there are, and how far apart.
     is_bool : bool
         Whether they are truths, which are 1.0 and 0.0 in the memory.
+    bounds : tuple, optional
+        For each axis from where to where there are elements; zeros are around them. Only
+        elementwise functions read such a view.
     """
 
-    __slots__ = ("base", "is_bool", "kind", "offset", "shape", "strides")
+    __slots__ = ("base", "bounds", "is_bool", "kind", "offset", "shape", "strides")
 
     def __init__(
         self,
@@ -38,7 +41,9 @@ class View:
         shape: tuple = (),
         strides: tuple = (),
         is_bool: bool = False,
+        bounds: tuple[tuple[int, int], ...] | None = None,
     ) -> None:
+        self.bounds = bounds
         self.kind = kind
         self.base = base
         self.offset = offset
@@ -50,7 +55,7 @@ class View:
     def signature(self) -> Hashable:
         """What is the same in all turns of a loop."""
         base = self.base if self.kind in "xn" else None
-        return (self.kind, base, self.shape, self.strides)
+        return (self.kind, base, self.shape, self.strides, self.bounds)
 
     def broadcast(self, shape: tuple) -> View:
         """Return the view with axes of stride 0 where it is repeated."""
@@ -62,11 +67,18 @@ class View:
         strides = [0] * missing
         for n, mine, stride in zip(shape[missing:], self.shape, self.strides, strict=True):
             strides.append(0 if mine == 1 and n != 1 else stride)
-        return View(self.kind, self.base, self.offset, shape, tuple(strides), self.is_bool)
+        bounds = self.bounds
+        if bounds is not None:
+            own = zip(shape[missing:], self.shape, bounds, strict=True)
+            around = [(0, n) for n in shape[:missing]]
+            bounds = (*around, *[b if n == mine else (0, n) for n, mine, b in own])
+        made = tuple(strides)
+        return View(self.kind, self.base, self.offset, shape, made, self.is_bool, bounds)
 
     def is_whole(self) -> bool:
         """Whether the elements are those of an array from its first on, in order."""
-        return self.offset == 0 and self.strides == strides_of(self.shape)
+        is_plain = self.offset == 0 and self.bounds is None
+        return is_plain and self.strides == strides_of(self.shape)
 
 
 def strides_of(shape: tuple) -> tuple[int, ...]:

@@ -54,6 +54,13 @@ class Reader:
 
     def view(self, x: Any) -> View:
         """Return an argument as elements of an array."""
+        found = self.operand(x)
+        if found.bounds is not None:
+            found = self.views[x.i] = self._copied(found)
+        return found
+
+    def operand(self, x: Any) -> View:
+        """Return an argument of an elementwise function; there may be zeros around its elements."""
         if type(x) is Ref:
             known = self.views.get(x.i)
             if known is None:
@@ -166,6 +173,9 @@ class Reader:
         if how is None:
             raise NotSmallError
         op = how.read(self, step, meta.shape or ())
+        if isinstance(op, View):
+            self.views[step.out] = op
+            return
         op.is_bool = is_truth(meta) or meta.dtype == np.bool_
         op.is_number = meta.shape is None
         if op.kind != "map" and any(a.is_bool for a in op.args):
@@ -180,6 +190,44 @@ class Reader:
         if view.is_bool or view.base is True or view.base is False:
             raise NotSmallError
         return self.taken(view, lambda a: a.reshape(())) if view.shape else view
+
+    def padded(self, x: View, place: View, shape: tuple) -> View | None:
+        """Return elements with zeros around them, where `place` says; None if there are few.
+
+        A multiple of an array is padded as a multiple of the padded array, so that the array need
+        not be stored.
+        """
+        n = int(np.prod(shape))
+        if x.kind not in "vx" or x.bounds is not None or x.is_bool or not x.shape:
+            return None
+        if 2 * int(np.prod(place.shape)) < n or (x.kind == "v" and not self.ops[x.base].shape):
+            return None
+        whole = strides_of(shape)
+        inside = {s: d for d, s in enumerate(place.strides) if place.shape[d] > 1}
+        if not inside.keys() <= {s for s, m in zip(whole, shape, strict=True) if m > 1}:
+            return None
+        bounds, strides, offset = [], [], x.offset
+        for m, step in zip(shape, whole, strict=True):
+            axis = inside.get(step) if m > 1 else None
+            first = place.offset // step % m
+            bounds.append((first, first + (1 if axis is None else place.shape[axis])))
+            strides.append(0 if axis is None else x.strides[axis])
+            offset -= first * strides[-1]
+        around = (
+            None if all(b == (0, m) for b, m in zip(bounds, shape, strict=True)) else tuple(bounds)
+        )
+        op = self.ops[x.base] if x.kind == "v" and x.is_whole() else None
+        if op is not None and op.shape == x.shape and _is_multiple(op):
+            args = [
+                View("c", a.base).broadcast(shape)
+                if a.kind == "c"
+                else self.padded(a, place, shape)
+                for a in op.args
+            ]
+            known = [a for a in args if a is not None]
+            if len(known) == len(args):
+                return self.added(Op("map", op.f, known, shape))
+        return View(x.kind, x.base, offset, shape, tuple(strides), False, around)
 
     def region(self, shape: tuple, index: Any) -> View:
         """Return the elements of an array of this shape that an index means."""
@@ -208,6 +256,14 @@ def content_of(x: np.ndarray) -> Any:
     if x.nbytes > LARGEST_LOOKED_AT:
         return id(x)
     return (x.dtype.char, x.shape, x.tobytes())
+
+
+def _is_multiple(op: Op) -> bool:
+    """Whether an operation is a product of an array and a finite number, which is known."""
+    numbers = [a.base for a in op.args if a.kind == "c"]
+    if op.f is np.multiply:
+        return len(numbers) == 1 and bool(np.isfinite(numbers[0]))
+    return op.f is np.negative and not numbers
 
 
 def _at(index: Any) -> Callable:

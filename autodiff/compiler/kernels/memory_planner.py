@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.fusion_schedule import Memory, scheduled
+from autodiff.compiler.kernels.fusion_schedule import Memory, do_again, scheduled
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 from autodiff.compiler.passes.loop_rerolling import Loop, loops_of
 
@@ -61,6 +61,7 @@ class Layout:
                 self.loop_of[p] = loop
         self.home = self._homes()
         self.items = {block.start: scheduled(self, block) for block in self.blocks()}
+        do_again(self)
         self.kept: set[int] = set()  # positions whose result is read from the memory
         self._whole: set[tuple[int, int]] = set()  # (start, slot) of which all turns are kept
         self.carried: dict[tuple[int, int], View] = {}
@@ -139,7 +140,9 @@ class Layout:
     def _note_readers(self) -> None:
         for block in self.blocks():
             together = {
-                p: item.positions for item in self.items[block.start] for p in item.positions
+                p: [*item.positions, *item.again]
+                for item in self.items[block.start]
+                for p in item.positions
             }
             for p in range(block.start, block.start + block.n):
                 for a, view in enumerate(self.ops[p].args):

@@ -14,7 +14,7 @@ from autodiff.compiler.kernels.contractions import (
     factors_of,
     is_contraction,
 )
-from autodiff.compiler.kernels.data_movement import arrays_of, is_move, moved
+from autodiff.compiler.kernels.data_movement import arrays_of, is_move, joined, moved
 from autodiff.compiler.kernels.gather_scatter import added_places, is_table, read_places
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair, is_system
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
@@ -176,11 +176,12 @@ class Lowering(NamedTuple):
     takes : callable
         Says whether a call can be read, given the step and what is known of the values.
     read : callable
-        Returns a call as an operation, given the reader, the step and the shape of the result.
+        Returns a call as an operation, or as elements, given the reader, the step and the shape of
+        the result.
     """
 
     takes: Callable[[Step, list[Meta]], bool]
-    read: Callable[[Reader, Step, tuple], Op]
+    read: Callable[[Reader, Step, tuple], Op | View]
 
 
 def lowering_of(f: Any, step: Step, metas: list[Meta]) -> Lowering | None:
@@ -198,7 +199,7 @@ def _takes_elementwise(step: Step, metas: list[Meta]) -> bool:
 
 
 def _elementwise(reader: Reader, step: Step, shape: tuple) -> Op:
-    args = [reader.view(a).broadcast(shape) for a in step.args]
+    args = [reader.operand(a).broadcast(shape) for a in step.args]
     return Op("map", *_exact_power(UFUNC_OF.get(step.f, step.f), args), shape)
 
 
@@ -267,6 +268,7 @@ def _takes_change(step: Step, metas: list[Meta]) -> bool:
 
 
 def _changed(reader: Reader, step: Step, shape: tuple) -> Op:
+    """Return a write; what is added to a large part is added to all, with zeros around it."""
     before, index, value = step.args
     sign = _CHANGES[step.f]
     if not shape:  # all there is
@@ -276,6 +278,11 @@ def _changed(reader: Reader, step: Step, shape: tuple) -> Op:
         return Op("map", np.add if sign == "+" else np.subtract, [reader.view(before), given], ())
     place = _lattice(index) if step.f is set_flat else reader.region(shape, index)
     given = reader.view(value).broadcast(place.shape)
+    padded = reader.padded(given, place, shape) if sign != "=" else None
+    if padded is not None:
+        return Op(
+            "map", np.add if sign == "+" else np.subtract, [reader.operand(before), padded], shape
+        )
     extra = (sign, place.shape, place.strides)
     return Op("change", None, [reader.view(before), given], shape, extra, place.offset)
 
@@ -286,7 +293,7 @@ def _takes_scatter(step: Step, metas: list[Meta]) -> bool:
     return is_known and _is_operand(y_bar, metas)
 
 
-def _scattered(reader: Reader, step: Step, shape: tuple) -> Op:
+def _scattered(reader: Reader, step: Step, shape: tuple) -> Op | View:
     y_bar, index = step.args[:2]
     if is_table(index):
         return added_places(reader, reader.view(y_bar), index, shape)
@@ -294,6 +301,9 @@ def _scattered(reader: Reader, step: Step, shape: tuple) -> Op:
         return Op("map", np.copy, [reader.single(y_bar)], ())
     place = reader.region(shape, index)
     given = reader.view(y_bar).broadcast(place.shape)
+    padded = reader.padded(given, place, shape)
+    if padded is not None:
+        return padded
     return Op("scatter", None, [given], shape, (place.shape, place.strides), place.offset)
 
 
@@ -310,7 +320,10 @@ def _takes_move(step: Step, metas: list[Meta]) -> bool:
 
 
 def _takes_stack(step: Step, metas: list[Meta]) -> bool:
-    if len(step.args) != 1 or step.kwargs:
+    options = step.kwargs or {}
+    if len(step.args) != 1 or options.keys() - ({"axis"} if step.f is np.stack else set()):
+        return False
+    if type(options.get("axis", 0)) is not int:
         return False
     items = step.args[0]
     is_list = type(items) in (list, tuple) and 0 < len(items) <= _MOST_OPERANDS
@@ -321,7 +334,12 @@ def _stacked(reader: Reader, step: Step, shape: tuple) -> Op:
     items = [reader.view(a) for a in step.args[0]]
     if any(v.shape != items[0].shape for v in items[1:]) and step.f is not np.concatenate:
         raise NotSmallError
-    return Op("stack", None, items, shape)
+    axis = (step.kwargs or {}).get("axis", 0) % len(shape)
+    if not axis:
+        return Op("stack", None, items, shape)
+    return joined(
+        reader, [reader.taken(v, lambda x: np.expand_dims(x, axis)) for v in items], shape, axis
+    )
 
 
 def _takes_pack(step: Step, metas: list[Meta]) -> bool:

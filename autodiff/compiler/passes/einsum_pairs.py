@@ -19,15 +19,37 @@ def with_pairs(program: Program) -> Program:
     steps: list[Step] = []
     for step in program.steps:
         steps += (step.f is np.einsum and _pairs(step, program.metas)) or [step]
-    if len(steps) == len(program.steps):
+    if all(a is b for a, b in zip(steps, program.steps, strict=False)):
         return program
     return Program(steps, program.metas, program.inputs, program.outputs)
+
+
+def _product(step: Step, labels: list[str], out: str, shapes: list) -> list[Step] | None:
+    """Return an einsum of two operands as a product of matrices; None if it is none."""
+    operands = step.args[1:]
+    for first, second in ((0, 1), (1, 0)):
+        left, right = labels[first], labels[second]
+        both = [c for c in left if c in right and c not in out]
+        free = [c for c in left + right if c not in both]
+        is_plain = all(len(set(x)) == len(x) for x in (left, right, out))
+        if both and out and is_plain and "".join(free) == out:
+            axes = ([left.index(c) for c in both], [right.index(c) for c in both])
+            extents = [
+                [shapes[k][a] for a in mine] for k, mine in zip((first, second), axes, strict=True)
+            ]
+            if extents[0] != extents[1]:
+                return None  # an axis of length 1 is repeated
+            a, b = operands[first], operands[second]
+            if axes == ([len(left) - 1], [0]) and len(right) == 2:
+                return [Step(np.matmul, (a, b), None, step.out)]  # BLAS reads views where they are
+            return [Step(np.tensordot, (a, b, axes), None, step.out)]
+    return None
 
 
 def _pairs(step: Step, metas: list[Meta]) -> list[Step] | None:
     """Return the steps that an einsum becomes; None if it stays."""
     text, *operands = step.args
-    if type(text) is not str or len(operands) < 3 or (step.kwargs or {}).keys() - {"optimize"}:
+    if type(text) is not str or len(operands) < 2 or (step.kwargs or {}).keys() - {"optimize"}:
         return None
     given, arrow, out = text.replace(" ", "").partition("->")
     found = [metas[x.i] if type(x) is Ref else meta_of(x) for x in operands]
@@ -38,6 +60,8 @@ def _pairs(step: Step, metas: list[Meta]) -> list[Step] | None:
     path: Any = path_of(text, tuple([m.shape for m in found]))
     if not path:
         return None
+    if len(operands) == 2:
+        return _product(step, given.split(","), out, [m.shape for m in found])
     factors = [*zip(given.split(","), operands, [m.shape for m in found], strict=True)]
     steps: list[Step] = []
     for places in path[1:]:

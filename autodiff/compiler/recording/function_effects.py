@@ -46,14 +46,14 @@ _STEPS = frozenset({scatter, set_item, set_flat})
 _LARGEST_IN_STEPS = 32
 
 
-def are_small(x: Any) -> bool:
+def fit_steps(x: Any, largest: float = _LARGEST_IN_STEPS) -> bool:
     """Whether all arrays in a nest of arguments are real matrices of a few rows, or stacks."""
     if type(x) in (tuple, list):
-        return all(map(are_small, x))
+        return all(fit_steps(y, largest) for y in x)
     value = bare(x) if is_tracer(x) else x
     if not isinstance(value, np.ndarray):
         return True
-    return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= _LARGEST_IN_STEPS
+    return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= largest
 
 
 STRUCTURAL = frozenset(

@@ -7,6 +7,7 @@ pullbacks, which are plain calls on this level: forward and backward become one 
 
 from __future__ import annotations
 
+import math
 import operator
 import sys
 import time
@@ -20,8 +21,8 @@ from autodiff.compiler.compile_errors import NotRecordedError, UnrolledError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
     STRUCTURAL,
-    are_small,
     arrays_in,
+    fit_steps,
     is_open,
     may_write,
     order_of,
@@ -55,7 +56,7 @@ from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
 from chainrules_core import rrule
-from chainrules_core.define import STEPS, DecomposeRule
+from chainrules_core.define import STEPS, STEPS_OF_ARRAYS, DecomposeRule
 from chainrules_core.define.scalar import has_nan
 from chainrules_core.interpreter.quiet import is_mild
 from chainrules_core.rules import name_of
@@ -238,7 +239,8 @@ class Recording(Tape):
                 return calls.body_of(rules[0].body)(*args, **kwargs)
             self.spoil(f"{name_of(f)} changes an object that is not followed")
         steps = STEPS.get(f)
-        if steps is not None and are_small((args, tuple(kwargs.values()))):
+        largest = (math.inf,) if f in STEPS_OF_ARRAYS else ()
+        if steps is not None and fit_steps((args, tuple(kwargs.values())), *largest):
             y = calls.body_of(steps)(*args, **kwargs)
             if y is not NotImplemented:
                 return y

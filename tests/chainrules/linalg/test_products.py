@@ -5,6 +5,7 @@ import pytest
 
 import autodiff
 from chainrules_core import ProjectTo, rrule
+from chainrules_core.engine import STEPS
 from chainrules_core.testing.checks.check import check_rule
 from tests.helpers import compl, real
 
@@ -254,3 +255,20 @@ def test_subscripts_say_what_the_product_and_its_adjoints_are(f, dtype):
             backwards = f"{ys},{each[1 - j]}->{each[j]}"
             expected = np.einsum(backwards, y_bar, np.conj((a, b)[1 - j]))
             np.testing.assert_allclose(adjoint(y_bar, *seen), expected)
+
+
+@pytest.mark.parametrize("f", [np.cross, np.linalg.cross])
+@pytest.mark.parametrize("a, b", [(real(3), real(3, seed=3)), (real(4, 3), real(2, 1, 3))])
+def test_cross_in_steps(f, a, b):
+    np.testing.assert_allclose(STEPS[f](a, b), np.cross(a, b), rtol=1e-14, atol=1e-15)
+    assert STEPS[f](a, b[..., :2]) is NotImplemented
+    assert STEPS[f](a, b, axis=0) is NotImplemented
+
+    def loss(a, b):
+        return np.sum(np.sin(f(a, b)))
+
+    compiled = autodiff.compile(lambda a, b: autodiff.gradient(loss, a, b))
+    for k in (1.0, 2.0):
+        expected = autodiff.gradient(loss, a * k, b)
+        for x, y in zip(compiled(a * k, b), expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)

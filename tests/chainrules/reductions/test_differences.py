@@ -3,6 +3,7 @@ import pytest
 
 import autodiff
 from chainrules.reductions.differences import diff_adjoint
+from chainrules_core.engine import STEPS
 from chainrules_core.testing import COMPLEX, POSITIVE, REAL, check_rule
 from tests.helpers import case
 
@@ -111,3 +112,10 @@ def test_rule(f, args, kwargs):
 )
 def test_engine(f, check_engine):
     check_engine(f, X[0])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+@pytest.mark.parametrize("shape", [(3, 4), (1, 4), (3, 1), (0, 2)])
+def test_the_adjoint_in_steps(shape, axis):
+    y_bar = np.random.default_rng(0).standard_normal(shape)
+    np.testing.assert_array_equal(STEPS[diff_adjoint](y_bar, axis), diff_adjoint(y_bar, axis))

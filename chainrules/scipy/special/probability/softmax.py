@@ -31,13 +31,56 @@ from chainrules_core import (
     unbroadcast,
     unthunk,
 )
-from chainrules_core.authoring import conjugate, fit
+from chainrules_core.authoring import conjugate, fit, in_steps
 
 UNSET: Any = object()  # an argument that the call leaves out
 
 logsumexp = primitive(special.logsumexp)
 softmax = primitive(special.softmax)
 log_softmax = primitive(special.log_softmax)
+
+
+def top_of(x: Any, axis: Any) -> Any:
+    """Return maxima with their axes, if all are finite; None otherwise."""
+    if not np.ndim(x) or not np.size(x):
+        return None
+    top = np.max(x, axis=axis, keepdims=True)
+    return top if np.all(np.isfinite(top)) else None
+
+
+@in_steps(logsumexp, of_arrays=True)
+def logsumexp_in_steps(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    top = top_of(a, axis)
+    if b is not None or return_sign or top is None:
+        return NotImplemented
+    hits = np.equal(a, top)  # these are 1 each: the sum of the others may be small beside them
+    n = np.sum(np.where(hits, 1.0, 0.0), axis=axis, keepdims=True)
+    others = np.sum(np.where(hits, 0.0, np.exp(a - top)), axis=axis, keepdims=True)
+    y = np.log1p(others / n) + np.log(n) + top
+    if keepdims:
+        return y
+    is_number = axis is None or np.size(axis) == np.ndim(a)
+    return y[(0,) * np.ndim(a)] if is_number else np.squeeze(y, axis)
+
+
+@in_steps(softmax, of_arrays=True)
+def softmax_in_steps(x: Any, axis: Any = None) -> Any:
+    top = top_of(x, axis)
+    if top is None:
+        return NotImplemented
+    e = np.exp(x - top)
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+@in_steps(log_softmax, of_arrays=True)
+def log_softmax_in_steps(x: Any, axis: Any = None) -> Any:
+    top = top_of(x, axis)
+    if top is None:
+        return NotImplemented
+    away = x - top
+    return away - np.log(np.sum(np.exp(away), axis=axis, keepdims=True))
 
 
 def shares(a: Any, y: Any, axis: Any) -> Any:

@@ -5,7 +5,7 @@ import pytest
 
 from autodiff import compile, gradient
 from autodiff.compiler.passes.einsum_pairs import with_pairs
-from autodiff.compiler.recording.ir import Program, Ref, Step, meta_of
+from autodiff.compiler.recording.ir import Program, Ref, Step, meta_of, refs_of
 
 rng = np.random.default_rng(0)
 CASES = {
@@ -15,6 +15,14 @@ CASES = {
     "repeated by broadcasting": ("ij,jk,kl->il", [(20, 20), (1, 20), (20, 20)]),
     "a diagonal": ("ii,ij,jk->ik", [(21, 21), (21, 21), (21, 21)]),
     "a number": ("ij,jk,ki->", [(25, 25), (25, 25), (25, 25)]),
+    "two, a product of matrices": ("hwc,cd->hwd", [(20, 20, 16), (16, 16)]),
+    "two, the other way round": ("hwd,hwc->cd", [(20, 20, 16), (20, 20, 16)]),
+    "two, in another order": ("ab,bc->ca", [(50, 50), (50, 50)]),
+    "two, turned": ("ab,cb->ac", [(50, 50), (50, 50)]),
+    "two, repeated by broadcasting": ("ab,bc->ac", [(300, 300), (1, 300)]),
+    "two, a stack": ("nab,nbc->nac", [(9, 30, 30), (9, 30, 30)]),
+    "two, a number": ("ab,ab->", [(300, 300), (300, 300)]),
+    "two, outer": ("ab,cd->abcd", [(20, 20), (20, 20)]),
     "apart": ("i,j,k->ijk", [(25,), (25,), (25,)]),
 }
 
@@ -50,13 +58,13 @@ def test_each_step_has_two_operands(name):
     program = of(text, [np.ones(s) for s in shapes])
     steps = with_pairs(program).steps
     if len(steps) > 1:
-        assert [len(s.args) for s in steps] == [3] * (len(shapes) - 1)
+        assert [len(refs_of(s)) for s in steps] == [2] * (len(shapes) - 1)
         assert steps[-1].out == len(shapes)
     values = [rng.standard_normal(s) for s in shapes]
     known = dict(enumerate(values))
     for step in steps:
         args = [known[a.i] if type(a) is Ref else a for a in step.args]
-        known[step.out] = np.einsum(*args)
+        known[step.out] = step.f(*args)
         assert np.shape(known[step.out]) == (program.metas[step.out].shape or ())
     np.testing.assert_allclose(known[len(shapes)], np.einsum(text, *values), rtol=1e-9)
 
@@ -70,10 +78,18 @@ def test_each_step_has_two_operands(name):
         ("ij,jk,kl", [np.ones((20, 20))] * 3, None),  # the result is not said
         ("...j,jk,kl->...l", [np.ones((20, 20))] * 3, None),
         ("ij,jk,kl->il", [np.ones((20, 20))] * 3, {"dtype": np.float64}),
-        ("ij,jk->ik", [np.ones((90, 90))] * 2, None),
+        ("ij,jk->ik", [np.ones((20, 20))] * 2, None),
+        ("ij,jk->ik", [np.ones((300, 300)), np.ones((1, 300))], None),
+        ("nij,njk->nik", [np.ones((9, 30, 30))] * 2, None),
     ],
-    ids=range(7),
+    ids=range(9),
 )
 def test_others_stay(text, operands, kwargs):
     program = of(text, operands, kwargs)
     assert with_pairs(program) is program
+
+
+def test_two_operands_become_a_product_of_matrices():
+    program = of("hwd,hwc->cd", [np.ones((20, 20, 16))] * 2)
+    (step,) = with_pairs(program).steps
+    assert step.f is np.tensordot

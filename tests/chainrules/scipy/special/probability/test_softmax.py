@@ -2,6 +2,9 @@ import numpy as np
 import pytest
 from scipy import special
 
+from autodiff import compile, gradient
+from chainrules.scipy.special.probability import softmax as rules
+from chainrules_core.engine import STEPS
 from chainrules_core.testing import COMPLEX, POSITIVE, REAL, check_rule, const
 
 A = REAL.draw((2, 3), rng=1)
@@ -84,3 +87,43 @@ def test_softmax_in_other_forms(f):
 )
 def test_engine(f, check_engine):
     check_engine(f, A)
+
+
+TIES = np.array([[0.0, 0.0, -40.0], [1e3, -1e3, -np.inf], [-800.0, -800.0, -801.0]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1)])
+@pytest.mark.parametrize("x", [A, TIES, A[:, ::-2], A[0], 1e-30 * A], ids=range(5))
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_in_steps(name, x, axis):
+    axis = axis if x.ndim > 1 else None
+    expected, found = getattr(special, name)(x, axis), STEPS[getattr(rules, name)](x, axis)
+    assert type(found) is type(expected)
+    np.testing.assert_allclose(found, expected, rtol=1e-14, atol=0)
+    if name == "logsumexp":
+        kept = STEPS[rules.logsumexp](x, axis, keepdims=True)
+        np.testing.assert_allclose(kept, special.logsumexp(x, axis, keepdims=True), rtol=1e-14)
+
+
+@pytest.mark.parametrize("x", [-np.inf, np.inf, np.nan])
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_no_steps_for_maxima_that_are_not_finite(name, x):
+    steps = STEPS[getattr(rules, name)]
+    assert steps(np.full(3, x)) is NotImplemented
+    assert steps(np.float64(x)) is NotImplemented
+    assert steps(np.zeros((0,))) is NotImplemented
+
+
+def test_no_steps_with_weights():
+    assert STEPS[rules.logsumexp](A, None, B) is NotImplemented
+    assert STEPS[rules.logsumexp](A, return_sign=True) is NotImplemented
+
+
+@pytest.mark.parametrize("name", ["logsumexp", "softmax", "log_softmax"])
+def test_compiled_with_and_without_steps(name):
+    f = getattr(special, name)
+    compiled = compile(lambda x: gradient(lambda x: np.sum(np.sin(f(x, axis=1))), x))
+    with np.errstate(all="ignore"):
+        for x in (A, TIES[[0, 2]], np.full((2, 3), -np.inf), A, 2 * A):
+            expected = gradient(lambda x: np.sum(np.sin(f(x, axis=1))), x)
+            np.testing.assert_allclose(compiled(x), expected, rtol=1e-12, atol=1e-15)
