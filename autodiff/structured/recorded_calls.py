@@ -13,13 +13,13 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.calls import (
-    Programs,
+from autodiff.structured.call_nodes import (
     can_run,
     recorded,
     shares_what_it_writes,
     variables_of,
 )
+from autodiff.structured.calls import Programs
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import time
 import types
@@ -38,6 +39,7 @@ from autodiff.structured.whole_lists import (
 from autodiff.structured.writing.activity import (
     check_conversions,
     check_itself,
+    holds_active,
     is_active,
     mark_active,
     remove_unread,
@@ -46,6 +48,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
+from autodiff.structured.writing.tangents import TangentWriter
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.registry.entries import key_of
@@ -84,6 +87,7 @@ class Structured:
     """
 
     failure: str | None = None
+    tangent: Any = None  # its tangent function; False if it has none
 
     def __init__(
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
@@ -332,6 +336,19 @@ class Structured:
         self.has_plain_floats = False
         self._write()
         return True
+
+    @functools.cached_property
+    def variables(self) -> list[int]:
+        """Which parameters have tangents: those that depend on the variables."""
+        return [k for k, slot in enumerate(self.program.parameters) if holds_active(slot)]
+
+    def source_of_tangent(self) -> tuple[str, str, dict[str, Any]] | None:
+        """Return the name of the tangent function, its source, and what it reads by name."""
+        name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in self.name)
+        try:
+            return name, *TangentWriter(self.program, frozenset()).tangent(name)
+        except UnsupportedError:
+            return None
 
     def outside(self, g: types.FunctionType) -> list | None:
         """Return arrays and lists from outside; None if what was looked up is not what it was."""

@@ -1,0 +1,344 @@
+"""Calls of functions with loops in forward mode, and at several levels of differentiation.
+
+One level is taken after the other, the innermost first; the call that is left on the levels beneath
+is made in the same way. In forward mode the tangent function of a program
+(`autodiff.structured.writing.tangents`) is called in place of the function. On a reverse level the
+call is one node, as at a single level, but its pullback x̄ = Jᵀȳ is a function of x and ȳ that has
+derivatives itself. All of them follow from the tangent function t(x, ẋ) = (y, J ẋ):
+
+* forward over reverse, x̄ and its tangent: by one sweep of t, in which J ẋ has the cotangent ȳ, and
+  y the tangent of ȳ. Then ẋ gets x̄, and x gets the tangent of x̄;
+* reverse over reverse, where x̄ has the cotangent w: ȳ gets J w, and x what the sweep of t(x, w)
+  gives it if J w has the cotangent ȳ.
+
+Sweeps of t that are differentiated in turn go the same way, by the tangent function of t.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import types
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import innermost
+from autodiff.intercept.runtime.replacements import traced_body
+from autodiff.structured.call_nodes import as_node, can_run, finished
+from autodiff.structured.forms import Taken, nest_of
+from autodiff.structured.runs import Run, parts_like
+from autodiff.structured.whole_lists import GivenList
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
+from autodiff.trace.trace_stack import is_recording
+from autodiff.trace.tracer import TRACERS, bare, wrap
+from chainrules_core import NotImplementedTangent, ProjectTo
+
+if TYPE_CHECKING:
+    from autodiff.structured.runtime import Structured
+
+_serials = itertools.count(1)
+
+
+class Callee:
+    """A function, and the program that makes calls of it.
+
+    Attributes
+    ----------
+    programs : Programs
+        All programs of the function.
+    g, body : callable
+        The function, and the function traced.
+    form : tuple
+        The form of its arguments.
+    program : Structured
+        The program for arguments of these kinds.
+    """
+
+    def __init__(
+        self, programs: Any, g: types.FunctionType, body: Callable, form: tuple, program: Structured
+    ) -> None:  # fmt: skip
+        self.programs = programs
+        self.g = g
+        self.body = body
+        self.form = form
+        self.program = program
+
+    def nests(self, leaves: Iterable) -> list:
+        """Return the arguments with these leaves."""
+        rest = iter(leaves)
+        return [nest_of(part, rest, []) for part in self.form]
+
+    def outputs_of(self, leaves: Iterable, call: Callable) -> list:
+        """Return the numbers and arrays that a call with these leaves returns."""
+        return parts_like(self.program.returned, call(*self.nests(leaves)))
+
+    @property
+    def variables(self) -> list[int]:
+        """Which parameters of the program have tangents, by their place among these."""
+        return self.program.variables
+
+    def tangent(self) -> types.FunctionType | None:
+        """Return the tangent function; None if there is none."""
+        program = self.program
+        if program.tangent is None:
+            program.tangent = _tangent_function(program) or False
+        return program.tangent or None
+
+    def given_to_tangent(self, leaves: Sequence, dots: dict[int, Any]) -> list | None:
+        """Return the arguments of the tangent function.
+
+        `dots` are tangents by the positions of their arguments; others are zero. None if what the
+        function reads outside has changed.
+        """
+        outside = self.program.outside(self.g)
+        if outside is None:
+            return None
+        given = [*leaves, *outside]
+        at = self.program.positions
+        values = [given[i] for i in at]
+        return values + [dots.get(at[k], _zero(values[k])) for k in self.variables]
+
+    def of_tangent(self, given: Sequence) -> Callee | None:
+        """Return the tangent function, and the program that sweeps it with all its variables."""
+        g = self.tangent()
+        if g is None:
+            return None
+        programs, n = self.programs.of_tangent(g), len(self.program.positions)
+        form = tuple(map(Taken().form_of, given))
+        active = (*self.variables, *range(n, len(given)))
+        program = programs.program_with(g, form, tuple(map(bare, given)), active)
+        return None if program is None else Callee(programs, g, traced_body(g), form, program)
+
+
+def _tangent_function(program: Structured) -> types.FunctionType | None:
+    """Return the tangent function of a program; None if it has none."""
+    made = program.source_of_tangent()
+    if made is None:
+        return None
+    name, text, scope = made
+    file = f"<{name} {next(_serials)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = dict(scope)
+    exec(compile(text, file, "exec"), namespace)
+    return namespace[name]
+
+
+def has_levels(leaves: Iterable) -> bool:
+    """Whether one of the numbers and arrays is traced."""
+    return any(type(a) in TRACERS and a._tape is not CONSTANT for a in leaves)
+
+
+def call_at_levels(callee: Callee, leaves: tuple) -> Any:
+    """Make a call in forward mode, or on several levels; NotImplemented if programs cannot."""
+    level = innermost(leaves, {})
+    program = callee.program
+    if (
+        level is None
+        or level.observer is not None
+        or not is_recording(level)
+        or program.hides_decisions
+        or program.bound
+        or any(type(a) is GivenList for a in leaves)
+        or callee.tangent() is None
+    ):
+        return NotImplemented
+    outside = program.outside(callee.g)
+    if outside is None or not can_run(program, leaves, outside):
+        return NotImplemented
+    if type(level) is Forward:
+        return _pushed(callee, leaves, level)
+    if type(level) in (Tape, InsideProgram) and not program.written:
+        return _recorded(callee, leaves, level)
+    return NotImplemented
+
+
+def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
+    """Push the tangents of a forward level through a call."""
+    program = callee.program
+    dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
+    if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
+        return NotImplemented
+    given = callee.given_to_tangent([_beneath(a, level) for a in leaves], dots)
+    if given is None:
+        return NotImplemented
+    try:
+        found = list(callee.programs.calling(callee.tangent())(*given))
+    except Exception:  # the function's own: it is raised where the call is traced
+        return NotImplemented
+    n = program.first_changed
+    outs, rest = found[:n], found[n:]
+    if not all(map(_is_finite, rest)) or _may_share(outs, [*leaves, *rest]):
+        return NotImplemented
+    remaining = iter(rest)
+    for k, is_active in enumerate(program.is_active_output):
+        if is_active:
+            outs[k] = wrap(outs[k], level, ProjectTo(outs[k])(next(remaining)))
+    return finished(program, outs, leaves)
+
+
+def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
+    """Record a call as one node of a reverse level; the call itself is made beneath."""
+    program = callee.program
+    values = [level.kept(a) if type(a) is np.ndarray else _beneath(a, level) for a in leaves]
+    given = callee.given_to_tangent(values, {})
+    if given is None or callee.of_tangent(given) is None:
+        return NotImplemented
+    outs = callee.outputs_of(values, callee.programs.calling(callee.g))
+    variables = [(leaves[i], i) for i in program.active if _is_of(leaves[i], level)]
+    places = [program.active.index(i) for _, i in variables]
+    level.nested = True
+
+    def cotangents(bars: list) -> list:
+        found = pulled(callee, values, bars)
+        return [found[k] for k in places]
+
+    outs = as_node(outs, program.is_active_output, callee.g, variables, level, cotangents)
+    return finished(program, outs, leaves)
+
+
+def pulled(callee: Callee, values: list, bars: list) -> list:
+    """Return the cotangents of the variables of a call, in the order of ``program.active``.
+
+    The values and the cotangents of the outputs may be traced. None stands for no cotangent.
+    """
+    level = innermost((*values, *[bar for bar in bars if bar is not None]), {})
+    try:
+        if level is None:
+            outside = callee.program.outside(callee.g)
+            if outside is not None:
+                run = Run(callee.program, callee.body, callee.form, (*values, *outside))
+                return run.cotangents(list(bars))
+        elif level.program:
+            found = level.pulled(callee, values, bars)
+            if found is not NotImplemented:
+                return found
+        elif type(level) is Forward:
+            found = _pulled_forward(callee, values, bars, level)
+            if found is not NotImplemented:
+                return found
+        elif type(level) in (Tape, InsideProgram):
+            found = _pulled_reverse(callee, values, bars, level)
+            if found is not NotImplemented:
+                return found
+    except Exception:  # the function's own, or the sweep's: tracing tells
+        pass
+    return traced(callee, values, bars)
+
+
+def traced(callee: Callee, values: list, bars: list) -> list:
+    """Return the cotangents of the variables of a call, which is traced."""
+    active = callee.program.active
+    chosen = [k for k, bar in enumerate(bars) if bar is not None]
+    if not chosen:
+        return [None] * len(active)
+
+    def again(*variables: Any) -> tuple:
+        leaves = list(values)
+        for i, x in zip(active, variables, strict=True):
+            leaves[i] = x
+        outs = callee.outputs_of(leaves, callee.body)
+        return tuple([outs[k] for k in chosen])
+
+    run = Linearised(again, tuple([values[i] for i in active]), {}, None)
+    return list(run.cotangents(tuple([bars[k] for k in chosen])))
+
+
+def _pulled_forward(callee: Callee, values: list, bars: list, level: Forward) -> Any:
+    """Return the cotangents with their tangents: one sweep of the tangent function gives both."""
+    dots = {i: a._index for i, a in enumerate(values) if _is_of(a, level)}
+    bar_dots = [bar._index if _is_of(bar, level) else None for bar in bars]
+    if any(isinstance(x, NotImplementedTangent) for x in (*dots.values(), *bar_dots)):
+        return NotImplemented
+    given = callee.given_to_tangent([_beneath(a, level) for a in values], dots)
+    seeds = [_beneath(bar, level) for bar in bars]
+    both = None if given is None else _swept(callee, given, bar_dots, seeds)
+    if both is None:
+        return NotImplemented
+    return [
+        x_bar if dot is None else wrap(x_bar, level, ProjectTo(x_bar)(dot))
+        for dot, x_bar in zip(*both, strict=True)
+    ]
+
+
+def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> Any:
+    """Return the cotangents as the outputs of one node of a reverse level."""
+    program = callee.program
+    plain = [_beneath(a, level) for a in values]
+    seeds = [_beneath(bar, level) for bar in bars]
+    if callee.of_tangent(callee.given_to_tangent(plain, {}) or ()) is None:
+        return NotImplemented
+    found = pulled(callee, plain, seeds)
+    of_values = [k for k, i in enumerate(program.active) if _is_of(values[i], level)]
+    of_bars = [k for k, bar in enumerate(bars) if _is_of(bar, level)]
+    variables = [(values[program.active[k]], k) for k in of_values]
+    variables += [(bars[k], len(values) + k) for k in of_bars]
+    level.nested = True
+
+    def cotangents(ws: list) -> list:
+        dots = {i: w for i, w in zip(program.active, ws, strict=True) if w is not None}
+        given = callee.given_to_tangent(plain, dots)
+        both = None if given is None else _swept(callee, given, [None] * len(seeds), seeds)
+        if both is None:
+            raise NotImplementedError
+        result = [both[0][k] for k in of_values]
+        if of_bars:
+            outs = list(callee.programs.calling(callee.tangent())(*given))[program.first_changed :]
+            actives = [k for k, is_one in enumerate(program.is_active_output) if is_one]
+            by_output = dict(zip(actives, outs, strict=True))
+            result += [by_output[k] for k in of_bars]
+        return result
+
+    is_active = [x is not None for x in found]
+    return as_node(found, is_active, callee.g, variables, level, cotangents)
+
+
+def _swept(callee: Callee, given: list, of_values: list, of_tangents: list) -> tuple | None:
+    """Sweep the tangent function; return what the variables and their tangents get.
+
+    It is given the cotangents of the outputs, and those of their tangents.
+    """
+    tangent = callee.of_tangent(given)
+    if tangent is None:
+        return None
+    program = callee.program
+    seeds = [
+        bar for bar, is_one in zip(of_tangents, program.is_active_output, strict=True) if is_one
+    ]
+    found = pulled(tangent, given, [*of_values, *seeds])
+    if not all(x is None or _is_finite(x) for x in found):
+        return None
+    n = len(callee.variables)
+    at = [program.positions[k] for k in callee.variables]
+    chosen = [at.index(i) for i in program.active]
+    return [found[k] for k in chosen], [found[n + k] for k in chosen]
+
+
+def _is_of(a: Any, level: Tape) -> bool:
+    return type(a) in TRACERS and a._tape is level
+
+
+def _beneath(a: Any, level: Tape) -> Any:
+    """Return a value without a level."""
+    return a._value if type(a) in TRACERS and a._tape in (level, CONSTANT) else a
+
+
+def _zero(x: Any) -> Any:
+    x = bare(x)
+    return np.zeros_like(x) if type(x) is np.ndarray else type(x)(0)
+
+
+def _is_finite(x: Any) -> bool:
+    return bool(np.all(np.isfinite(bare(x))))
+
+
+def _may_share(outs: list, others: list) -> bool:
+    """Whether an output may share memory with something else."""
+    made = [bare(x) for x in outs]
+    arrays = [x for x in (*made, *map(bare, others)) if type(x) is np.ndarray]
+    return any(
+        type(x) is np.ndarray and any(y is not x and np.may_share_memory(x, y) for y in arrays)
+        for x in made
+    )
