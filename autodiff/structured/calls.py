@@ -17,7 +17,7 @@ import inspect
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,6 +30,7 @@ from autodiff.intercept.source.rewritten_code import definition_of, is_inside
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.call_nodes import (
     can_run,
+    finished,
     key_of,
     plain_and_active,
     recorded,
@@ -209,6 +210,7 @@ class Programs:
         self.takes_objects_apart = False  # since it binds their attributes, or they are often new
         self.takes_captured = is_inside(g)  # or since that was new at a call
         self.takes_lists_whole = False  # since it could not be read with a variable for each number
+        self.is_of_tangent = False  # of a program
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -302,12 +304,25 @@ class Programs:
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
     ) -> Any:
         """Make a call in forward mode, or on several levels of differentiation."""
-        if self.takes_captured or self.has_checkpoints or not has_levels(leaves):
+        if self.is_of_tangent and not has_levels(leaves):
+            return self.without_variables(g, body, args, leaves, form)
+        if self.has_checkpoints or not has_levels(leaves):
             return body(*args)
         if not self.is_worth_it(leaves):
             return self.timed(body, args)
         result = self.at_levels(g, body, leaves, form)
         return body(*args) if result is NotImplemented else result
+
+    def without_variables(
+        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
+    ) -> Any:
+        """Make a call of which nothing is differentiated."""
+        values = tuple(map(bare, leaves))
+        program = self.program_with(g, form, values, ())
+        outside = None if program is None else program.outside(g)
+        if program is None or outside is None:
+            return body(*args)
+        return finished(program, Run(program, body, form, (*values, *outside)).outs, leaves)
 
     def at_levels(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
         """Make such a call by programs; NotImplemented if they cannot."""
@@ -318,16 +333,19 @@ class Programs:
             else call_at_levels(Callee(self, g, body, form, program), leaves)
         )
 
-    @staticmethod
-    def calling(g: types.FunctionType) -> Callable:
-        """Return what is called in place of a function that is called here."""
-        return calling(g, traced_body(g))
+    def called_with(self, g: types.FunctionType, nests: Sequence) -> Any:
+        """Call a function as its callers do."""
+        if len(nests) > self.n:  # the function is given, too, with what it has captured
+            g, *nests = nests
+        n = len(nests) - len(self.keywords)
+        named = dict(zip(self.keywords, nests[n:], strict=True))
+        return calling(g, traced_body(g))(*nests[:n], **named)
 
     @staticmethod
     def of_tangent(g: types.FunctionType) -> Programs:
         """Return the programs of a function that is the tangent of a program."""
         programs = _programs_of(g)
-        programs.spent = programs.last = float("inf")  # it is worth it
+        programs.is_of_tangent = True
         return programs
 
     def timed(self, body: Callable, args: tuple) -> Any:
@@ -340,7 +358,7 @@ class Programs:
 
     def is_worth_it(self, leaves: tuple) -> bool:
         """Whether tracing takes longer than reading the source and running a program."""
-        if self.has_checkpoints or is_repeatable():
+        if self.has_checkpoints or self.is_of_tangent or is_repeatable():
             return True
         if self.spent >= Settings.worth and self.last >= Settings.least:
             return True

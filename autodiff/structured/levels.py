@@ -19,6 +19,7 @@ from __future__ import annotations
 import itertools
 import linecache
 import types
+import weakref
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -32,9 +33,9 @@ from autodiff.structured.runs import Run, parts_like
 from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
-from autodiff.trace.trace_stack import is_recording
+from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
 from autodiff.trace.tracer import TRACERS, bare, wrap
-from chainrules_core import NotImplementedTangent, ProjectTo
+from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo
 
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
@@ -55,6 +56,10 @@ class Callee:
         The form of its arguments.
     program : Structured
         The program for arguments of these kinds.
+    outside : list
+        The arrays that the function reads outside.
+    is_current : bool
+        Whether what it reads outside is what the program was made for.
     """
 
     def __init__(
@@ -65,15 +70,27 @@ class Callee:
         self.body = body
         self.form = form
         self.program = program
+        outside = program.outside(g)
+        self.is_current = outside is not None
+        self.outside = outside or []
+
+    def hold(self, level: Tape) -> None:
+        """Have a level hold the arrays that the function reads outside."""
+        self.outside = [level.kept(x) if type(x) is np.ndarray else x for x in self.outside]
 
     def nests(self, leaves: Iterable) -> list:
         """Return the arguments with these leaves."""
         rest = iter(leaves)
         return [nest_of(part, rest, []) for part in self.form]
 
-    def outputs_of(self, leaves: Iterable, call: Callable) -> list:
-        """Return the numbers and arrays that a call with these leaves returns."""
-        return parts_like(self.program.returned, call(*self.nests(leaves)))
+    def traced(self, leaves: Iterable) -> list:
+        """Return the numbers and arrays that the function returns, which is traced."""
+        return parts_like(self.program.returned, self.body(*self.nests(leaves)))
+
+    def called(self, leaves: Iterable) -> list:
+        """Return the numbers and arrays that a call returns, on the levels of these leaves."""
+        result = self.programs.called_with(self.g, self.nests(leaves))
+        return parts_like(self.program.returned, result)
 
     @property
     def variables(self) -> list[int]:
@@ -85,21 +102,24 @@ class Callee:
         program = self.program
         if program.tangent is None:
             program.tangent = _tangent_function(program) or False
+            if program.tangent:
+                self.programs.of_tangent(program.tangent)
         return program.tangent or None
 
-    def given_to_tangent(self, leaves: Sequence, dots: dict[int, Any]) -> list | None:
+    def given_to_tangent(self, leaves: Sequence, dots: dict[int, Any]) -> list:
         """Return the arguments of the tangent function.
 
-        `dots` are tangents by the positions of their arguments; others are zero. None if what the
-        function reads outside has changed.
+        `dots` are tangents by the positions of their arguments; others are zero.
         """
-        outside = self.program.outside(self.g)
-        if outside is None:
-            return None
-        given = [*leaves, *outside]
+        given = [*leaves, *self.outside]
         at = self.program.positions
         values = [given[i] for i in at]
         return values + [dots.get(at[k], _zero(values[k])) for k in self.variables]
+
+    def pushed(self, given: Sequence) -> list:
+        """Call the tangent function."""
+        g = self.tangent()
+        return list(self.programs.of_tangent(g).called_with(g, given))
 
     def of_tangent(self, given: Sequence) -> Callee | None:
         """Return the tangent function, and the program that sweeps it with all its variables."""
@@ -123,6 +143,7 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     namespace = dict(scope)
     exec(compile(text, file, "exec"), namespace)
+    weakref.finalize(namespace[name], linecache.cache.pop, file, None)
     return namespace[name]
 
 
@@ -137,16 +158,15 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
     program = callee.program
     if (
         level is None
-        or level.observer is not None
         or not is_recording(level)
+        or any(tape.observer is not None for tape in active_tapes())
         or program.hides_decisions
         or program.bound
         or any(type(a) is GivenList for a in leaves)
+        or not callee.is_current
+        or not can_run(program, leaves, callee.outside)
         or callee.tangent() is None
     ):
-        return NotImplemented
-    outside = program.outside(callee.g)
-    if outside is None or not can_run(program, leaves, outside):
         return NotImplemented
     if type(level) is Forward:
         return _pushed(callee, leaves, level)
@@ -162,12 +182,12 @@ def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
     if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
         return NotImplemented
     given = callee.given_to_tangent([_beneath(a, level) for a in leaves], dots)
-    if given is None:
-        return NotImplemented
     try:
-        found = list(callee.programs.calling(callee.tangent())(*given))
-    except Exception:  # the function's own: it is raised where the call is traced
-        return NotImplemented
+        found = callee.pushed(given)
+    except Exception as error:
+        if isinstance(error, ChainRulesError) or program_tape() is not None:
+            raise
+        return NotImplemented  # it is the function's own: it is raised where the call is traced
     n = program.first_changed
     outs, rest = found[:n], found[n:]
     if not all(map(_is_finite, rest)) or _may_share(outs, [*leaves, *rest]):
@@ -183,10 +203,10 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     """Record a call as one node of a reverse level; the call itself is made beneath."""
     program = callee.program
     values = [level.kept(a) if type(a) is np.ndarray else _beneath(a, level) for a in leaves]
-    given = callee.given_to_tangent(values, {})
-    if given is None or callee.of_tangent(given) is None:
+    if callee.of_tangent(callee.given_to_tangent(values, {})) is None:
         return NotImplemented
-    outs = callee.outputs_of(values, callee.programs.calling(callee.g))
+    callee.hold(level)
+    outs = callee.called(values)
     variables = [(leaves[i], i) for i in program.active if _is_of(leaves[i], level)]
     places = [program.active.index(i) for _, i in variables]
     level.nested = True
@@ -204,31 +224,21 @@ def pulled(callee: Callee, values: list, bars: list) -> list:
 
     The values and the cotangents of the outputs may be traced. None stands for no cotangent.
     """
-    level = innermost((*values, *[bar for bar in bars if bar is not None]), {})
-    try:
-        if level is None:
-            outside = callee.program.outside(callee.g)
-            if outside is not None:
-                run = Run(callee.program, callee.body, callee.form, (*values, *outside))
-                return run.cotangents(list(bars))
-        elif level.program:
-            found = level.pulled(callee, values, bars)
-            if found is not NotImplemented:
-                return found
-        elif type(level) is Forward:
-            found = _pulled_forward(callee, values, bars, level)
-            if found is not NotImplemented:
-                return found
-        elif type(level) in (Tape, InsideProgram):
-            found = _pulled_reverse(callee, values, bars, level)
-            if found is not NotImplemented:
-                return found
-    except Exception:  # the function's own, or the sweep's: tracing tells
-        pass
-    return traced(callee, values, bars)
+    level: Any = innermost((*values, *[bar for bar in bars if bar is not None]), {})
+    if level is None:
+        run = Run(callee.program, callee.body, callee.form, (*values, *callee.outside))
+        return run.cotangents(list(bars))
+    found: Any = NotImplemented
+    if level.program:
+        found = level.pulled(callee, values, bars)
+    elif type(level) is Forward:
+        found = _pulled_forward(callee, values, bars, level)
+    elif type(level) in (Tape, InsideProgram):
+        found = _pulled_reverse(callee, values, bars, level)
+    return _traced(callee, values, bars) if found is NotImplemented else found
 
 
-def traced(callee: Callee, values: list, bars: list) -> list:
+def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
     """Return the cotangents of the variables of a call, which is traced."""
     active = callee.program.active
     chosen = [k for k, bar in enumerate(bars) if bar is not None]
@@ -239,7 +249,7 @@ def traced(callee: Callee, values: list, bars: list) -> list:
         leaves = list(values)
         for i, x in zip(active, variables, strict=True):
             leaves[i] = x
-        outs = callee.outputs_of(leaves, callee.body)
+        outs = callee.traced(leaves)
         return tuple([outs[k] for k in chosen])
 
     run = Linearised(again, tuple([values[i] for i in active]), {}, None)
@@ -253,12 +263,11 @@ def _pulled_forward(callee: Callee, values: list, bars: list, level: Forward) ->
     if any(isinstance(x, NotImplementedTangent) for x in (*dots.values(), *bar_dots)):
         return NotImplemented
     given = callee.given_to_tangent([_beneath(a, level) for a in values], dots)
-    seeds = [_beneath(bar, level) for bar in bars]
-    both = None if given is None else _swept(callee, given, bar_dots, seeds)
+    both = _swept(callee, given, bar_dots, [_beneath(bar, level) for bar in bars])
     if both is None:
         return NotImplemented
     return [
-        x_bar if dot is None else wrap(x_bar, level, ProjectTo(x_bar)(dot))
+        x_bar if dot is None or x_bar is None else wrap(x_bar, level, ProjectTo(x_bar)(dot))
         for dot, x_bar in zip(*both, strict=True)
     ]
 
@@ -268,7 +277,7 @@ def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> An
     program = callee.program
     plain = [_beneath(a, level) for a in values]
     seeds = [_beneath(bar, level) for bar in bars]
-    if callee.of_tangent(callee.given_to_tangent(plain, {}) or ()) is None:
+    if callee.of_tangent(callee.given_to_tangent(plain, {})) is None:
         return NotImplemented
     found = pulled(callee, plain, seeds)
     of_values = [k for k, i in enumerate(program.active) if _is_of(values[i], level)]
@@ -280,19 +289,38 @@ def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> An
     def cotangents(ws: list) -> list:
         dots = {i: w for i, w in zip(program.active, ws, strict=True) if w is not None}
         given = callee.given_to_tangent(plain, dots)
-        both = None if given is None else _swept(callee, given, [None] * len(seeds), seeds)
+        both = _swept(callee, given, [None] * len(seeds), seeds)
         if both is None:
-            raise NotImplementedError
+            return _pulled_back(callee, plain, seeds, of_values, of_bars, ws)
         result = [both[0][k] for k in of_values]
         if of_bars:
-            outs = list(callee.programs.calling(callee.tangent())(*given))[program.first_changed :]
-            actives = [k for k, is_one in enumerate(program.is_active_output) if is_one]
-            by_output = dict(zip(actives, outs, strict=True))
-            result += [by_output[k] for k in of_bars]
+            made = iter(callee.pushed(given)[program.first_changed :])
+            dots_out = [next(made) if is_one else None for is_one in program.is_active_output]
+            result += [dots_out[k] for k in of_bars]
         return result
 
-    is_active = [x is not None for x in found]
-    return as_node(found, is_active, callee.g, variables, level, cotangents)
+    return as_node(found, [x is not None for x in found], callee.g, variables, level, cotangents)
+
+
+def _pulled_back(
+    callee: Callee, values: list, bars: list, of_values: list, of_bars: list, ws: list
+) -> list:  # fmt: skip
+    """Return what a pullback's own arguments get: values, and cotangents; it is traced."""
+    active = callee.program.active
+    chosen = [k for k, w in enumerate(ws) if w is not None]
+
+    def again(*variables: Any) -> tuple:
+        leaves, seeds, rest = list(values), list(bars), iter(variables)
+        for k in of_values:
+            leaves[active[k]] = next(rest)
+        for k in of_bars:
+            seeds[k] = next(rest)
+        found = _traced(callee, leaves, seeds)
+        return tuple([found[k] for k in chosen])
+
+    given = [*[values[active[k]] for k in of_values], *[bars[k] for k in of_bars]]
+    run = Linearised(again, tuple(given), {}, None)
+    return list(run.cotangents(tuple([ws[k] for k in chosen])))
 
 
 def _swept(callee: Callee, given: list, of_values: list, of_tangents: list) -> tuple | None:
