@@ -317,12 +317,10 @@ class Programs:
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
     ) -> Any:
         """Make a call of which nothing is differentiated."""
-        values = tuple(map(bare, leaves))
-        program = self.program_with(g, form, values, ())
-        outside = None if program is None else program.outside(g)
-        if program is None or outside is None:
-            return body(*args)
-        return finished(program, Run(program, body, form, (*values, *outside)).outs, leaves)
+        program = self.program_with(g, form, tuple(map(bare, leaves)), ())
+        callee = None if program is None else Callee(self, g, body, form, program)
+        run = callee.run(leaves) if callee is not None and callee.is_current else None
+        return body(*args) if run is None else finished(run.program, run.outs, leaves)
 
     def at_levels(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
         """Make such a call by programs; NotImplemented if they cannot."""

@@ -34,7 +34,7 @@ from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
-from autodiff.trace.tracer import TRACERS, bare, wrap
+from autodiff.trace.tracer import TRACERS, Tracer, bare, wrap
 from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo
 
 if TYPE_CHECKING:
@@ -83,14 +83,32 @@ class Callee:
         rest = iter(leaves)
         return [nest_of(part, rest, []) for part in self.form]
 
-    def traced(self, leaves: Iterable) -> list:
-        """Return the numbers and arrays that the function returns, which is traced."""
-        return parts_like(self.program.returned, self.body(*self.nests(leaves)))
+    def run(self, leaves: Sequence) -> Run | None:
+        """Make a call by the program; None if it fails, because it was not made for it."""
+        try:
+            return Run(self.program, self.body, self.form, (*leaves, *self.outside))
+        except Exception as error:  # or it is the function's own: it is raised where it is traced
+            self.program.failure = f"it failed ({type(error).__name__}: {error})"
+            return None
 
-    def called(self, leaves: Iterable) -> list:
-        """Return the numbers and arrays that a call returns, on the levels of these leaves."""
-        result = self.programs.called_with(self.g, self.nests(leaves))
-        return parts_like(self.program.returned, result)
+    def traced(self, leaves: Sequence) -> list:
+        """Return the outputs of the function, which is traced."""
+        return self._outputs(leaves, lambda nests: self.body(*nests))
+
+    def called(self, leaves: Sequence) -> list:
+        """Return the outputs of a call, on the levels of these leaves."""
+        return self._outputs(leaves, lambda nests: self.programs.called_with(self.g, nests))
+
+    def _outputs(self, leaves: Sequence, call: Callable[[list], Any]) -> list:
+        """Return what a call returns, and what it leaves in the arrays that it writes into."""
+        own = list(leaves)
+        for i in self.program.written:
+            x = own[i]
+            is_array = type(x) is np.ndarray
+            own[i] = Tracer(np.array(x, order="K"), CONSTANT, -1) if is_array else x.copy("K")
+        result = call(self.nests(own))
+        outs = parts_like(self.program.returned, result) + [own[i] for i in self.program.written]
+        return [_beneath(y, CONSTANT) for y in outs]
 
     @property
     def variables(self) -> list[int]:
@@ -170,7 +188,7 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
         return NotImplemented
     if type(level) is Forward:
         return _pushed(callee, leaves, level)
-    if type(level) in (Tape, InsideProgram) and not program.written:
+    if type(level) in (Tape, InsideProgram):
         return _recorded(callee, leaves, level)
     return NotImplemented
 
@@ -225,11 +243,11 @@ def pulled(callee: Callee, values: list, bars: list) -> list:
     The values and the cotangents of the outputs may be traced. None stands for no cotangent.
     """
     level: Any = innermost((*values, *[bar for bar in bars if bar is not None]), {})
-    if level is None:
-        run = Run(callee.program, callee.body, callee.form, (*values, *callee.outside))
-        return run.cotangents(list(bars))
     found: Any = NotImplemented
-    if level.program:
+    if level is None:
+        run = callee.run(values)
+        found = NotImplemented if run is None else run.cotangents(list(bars))
+    elif level.program:
         found = level.pulled(callee, values, bars)
     elif type(level) is Forward:
         found = _pulled_forward(callee, values, bars, level)

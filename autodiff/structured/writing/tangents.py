@@ -7,6 +7,7 @@ and compiled as any function with loops is, and second derivatives are the deriv
 
 from __future__ import annotations
 
+import copy
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -24,7 +25,7 @@ from autodiff.structured.form.ir import (
     While,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import CALLED, function_of
+from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
@@ -44,6 +45,7 @@ _READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
 _OF_ARRAYS = frozenset({"view", "load"})
 _METHODS = (types.MethodDescriptorType, types.GetSetDescriptorType)
 _MULTILINEAR = frozenset({np.einsum})
+_LINEAR = frozenset({np.sum, np.mean, np.cumsum})
 
 
 class TangentWriter(Writer):
@@ -265,7 +267,9 @@ class TangentWriter(Writer):
     def _dot_of_linear(self, op: Op) -> str:
         """Return the tangent of what is linear in its arguments, together or one by one."""
         active = [a for a in dict.fromkeys((*op.args, *op.options.values())) if is_active(a)]
-        if function_of(op.f) in _MULTILINEAR:
+        if function_of(op.f) in _MULTILINEAR or (
+            function_of(op.f) in _LINEAR and active == op.args[:1] and is_own_rule(op.rule.rule)
+        ):
             return self._sum_over(op, active)
         rule = getattr(op.rule, "rule", None)
         if not isinstance(rule, LinearRule):
@@ -279,9 +283,14 @@ class TangentWriter(Writer):
 
     def _sum_over(self, op: Op, active: list[Value]) -> str:
         """Return the tangent of what is linear in each argument by itself."""
-        if any(op.args.count(a) > 1 for a in active):
-            raise UnsupportedError(f"the tangent of {op.f} of one array twice")
-        return " + ".join([self._with(op, {a: self.dot(a)}) for a in active])
+        terms = []
+        for j, a in enumerate(op.args):
+            if a in active:
+                moved = copy.copy(a)  # the array may be another argument, too
+                args = [*op.args[:j], moved, *op.args[j + 1 :]]
+                term = Op(op.code, args, f=op.f, options=op.options, data=op.data)
+                terms.append(self._with(term, {moved: self.dot(a)}))
+        return " + ".join(terms)
 
     def _dots_of_parts(self, parts: Iterable[Value]) -> dict[Value, str]:
         found: dict[Value, str] = {}
@@ -327,21 +336,22 @@ class TangentWriter(Writer):
     def _dot_of_reduced(self, op: Op) -> str:
         """Return the tangent of an extremum or of a norm: that of the elements that it is."""
         _, axes, keepdims = reduced(op)  # type: ignore[misc] # it is one
-        x, y = op.args[0], op.out
+        x, y = op.args[0], self.text(op.out)  # type: ignore[arg-type] # a call makes a value
         total, ndim = self.constants.name(np.sum), x.kind.ndim
         whole = len(axes) == ndim
         kept = "" if keepdims or whole else _index_of_kept(axes, ndim)
         along = "" if whole and not keepdims else f", axis={axes!r}, keepdims={keepdims!r}"
         if function_of(op.f) is np.linalg.norm:
-            return f"{total}({self.text(x)} * {self.dot(x)}{along}) / {self.text(y)}"
-        is_one = f"({self.text(x)} == {self.text(y)}{kept})"
+            return f"{total}({self.text(x)} * {self.dot(x)}{along}) / {y}"
+        is_one = f"({self.text(x)} == {y}{kept})"
         where = self.constants.name(np.where)
         chosen = f"{total}({where}({is_one}, {self.dot(x)}, 0.0){along})"
         return f"{chosen} / {total}({where}({is_one}, 1.0, 0.0){along})"
 
     def _dot_of_matrices(self, op: Op) -> str:
         """Return the tangent of an inverse, determinant or solution."""
-        a, y = op.args[0], self.text(op.out)  # type: ignore[arg-type] # a call makes a value
+        out: Any = op.out
+        a, y = op.args[0], self.text(out)
         if op.f is np.linalg.inv:
             return f"-({y} @ {self.dot(a)} @ {y})"
         if op.f is np.linalg.det:
