@@ -46,6 +46,7 @@ _OF_ARRAYS = frozenset({"view", "load"})
 _METHODS = (types.MethodDescriptorType, types.GetSetDescriptorType)
 _MULTILINEAR = frozenset({np.einsum})
 _LINEAR = frozenset({np.sum, np.mean, np.cumsum})
+_EXTREMA = frozenset({np.maximum, np.minimum, max, min})
 
 
 class TangentWriter(Writer):
@@ -79,6 +80,9 @@ class TangentWriter(Writer):
                 out.add(f"{x} = {self.constants.name(np.array)}({x}, order='K')")
                 if not slot.is_stable:
                     out.add(f"{x}_in = {x}")
+        for slot in program.slots:  # results of functions that return in a loop
+            if slot.name.startswith("_") and not slot.is_stable and slot.reads:
+                self._bind_first(slot)
         self._nodes(program.body)
         ends = "" if not self.written_parameters else "_in"
         written = [s.name + ("" if s.is_stable else ends) for s in self.written_parameters]
@@ -131,6 +135,19 @@ class TangentWriter(Writer):
                 self._loop(f"for {node.slot.name} in range({bounds}):", node)
             else:
                 self._loop("while True:", node)
+
+    def _bind_first(self, slot: Slot) -> None:
+        """Bind a variable to something of its kind: the source does not show that it is bound."""
+        kind = slot.kind
+        if kind is None or kind.is_complex or not (kind.is_array or kind.is_scalar):
+            return
+        zero = "0.0" if kind.has_floats else "0" if int in kind.classes else "False"
+        if kind.is_array:
+            dtype = self.constants.name(kind.dtype)
+            zero = f"{self.constants.name(np.zeros)}({(0,) * kind.ndim}, {dtype})"
+        self.out.add(f"{slot.name} = {zero}")
+        if holds_active(slot):
+            self.out.add(f"{slot.name}_d = {zero}")
 
     def _inside(self, head: str, nodes: list, *last: str) -> None:
         self.out.add(head)
@@ -260,9 +277,24 @@ class TangentWriter(Writer):
             return self._dot_of_reduced(op)
         if of_matrices(op) is not None:
             return self._dot_of_matrices(op)
+        if op.f in _EXTREMA and len(op.args) == 2 and is_own_rule(op.rule.rule):
+            return self._dot_of_chosen(op)
         if is_elementwise(op):
             return self._by_partials(op, op.rule)
         return self._dot_of_linear(op)
+
+    def _dot_of_chosen(self, op: Op) -> str:
+        """Return the tangent of the larger or smaller of two: of equal ones it is the mean."""
+        (a, b), y = op.args, self.text(op.out)  # type: ignore[arg-type] # a call makes a value
+        a_dot, b_dot = [self.dot(x) if is_active(x) else "0.0" for x in op.args]
+        is_a, is_b = f"({y} == {self.text(a)})", f"({y} == {self.text(b)})"
+        mean = f"0.5 * ({a_dot} + {b_dot})"
+        if not op.out.kind.is_array:  # type: ignore[union-attr] # a call makes a value
+            of_a = f"({mean} if {is_b} else {a_dot})"
+            return f"{of_a} if {is_a} else ({b_dot} if {is_b} else 0.0)"
+        where = self.constants.name(np.where)
+        of_a = f"{where}({is_b}, {mean}, {a_dot})"
+        return f"{where}({is_a}, {of_a}, {where}({is_b}, {b_dot}, 0.0))"
 
     def _dot_of_linear(self, op: Op) -> str:
         """Return the tangent of what is linear in its arguments, together or one by one."""
