@@ -29,6 +29,7 @@ from autodiff.dispatch.arguments import innermost
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.forms import Taken, nest_of
+from autodiff.structured.reading.scopes import IS_TANGENT
 from autodiff.structured.runs import Run, parts_like
 from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.linearize import Linearised
@@ -159,7 +160,7 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
     name, text, scope = made
     file = f"<{name} {next(_serials)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = dict(scope)
+    namespace = {**scope, IS_TANGENT: True}
     exec(compile(text, file, "exec"), namespace)
     weakref.finalize(namespace[name], linecache.cache.pop, file, None)
     return namespace[name]

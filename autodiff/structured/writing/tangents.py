@@ -21,6 +21,7 @@ from autodiff.structured.form.ir import (
     For,
     If,
     Op,
+    Slot,
     Value,
     While,
 )
@@ -38,6 +39,7 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     reduced,
     summed_axes,
 )
+from autodiff.structured.writing.sweep.slopes import slope_of_power
 from autodiff.structured.writing.writer import Source, Writer
 from chainrules_core.define import LinearRule
 
@@ -351,7 +353,8 @@ class TangentWriter(Writer):
             if not (isinstance(a, Value) and is_active(a)):
                 continue
             partial = bound.rule.partials[0][j]
-            d = partial_source(partial, text, bound.rule.n + 1, self.constants)
+            d = slope_of_power(op, bound, j, text)
+            d = d or partial_source(partial, text, bound.rule.n + 1, self.constants)
             if d is None:
                 raise UnsupportedError("a partial derivative that is not a number")
             if d == "0":
