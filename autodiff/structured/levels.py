@@ -28,6 +28,7 @@ import numpy as np
 from autodiff.dispatch.arguments import innermost
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.call_nodes import as_node, can_run, finished
+from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.forms import Taken, nest_of
 from autodiff.structured.reading.scopes import IS_TANGENT
 from autodiff.structured.runs import Run, parts_like
@@ -154,10 +155,13 @@ class Callee:
 
 def _tangent_function(program: Structured) -> types.FunctionType | None:
     """Return the tangent function of a program; None if it has none."""
-    made = program.source_of_tangent()
-    if made is None:
+    from autodiff.structured.writing.tangents import TangentWriter  # with all that writes programs
+
+    name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in program.name)
+    try:
+        text, scope = TangentWriter(program.program, frozenset()).tangent(name)
+    except UnsupportedError:
         return None
-    name, text, scope = made
     file = f"<{name} {next(_serials)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
     namespace = {**scope, IS_TANGENT: True}
@@ -177,7 +181,8 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
     program = callee.program
     if (
         level is None
-        or not is_recording(level)
+        or level.is_closed
+        or not (type(level) is Forward or is_recording(level))
         or any(tape.observer is not None for tape in active_tapes())
         or program.hides_decisions
         or program.bound

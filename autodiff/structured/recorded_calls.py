@@ -20,7 +20,7 @@ from autodiff.structured.call_nodes import (
     variables_of,
 )
 from autodiff.structured.calls import Programs
-from autodiff.structured.levels import Callee
+from autodiff.structured.levels import Callee, call_at_levels
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError
@@ -78,10 +78,10 @@ class Unrolled:
         if program is None:
             return False
         can_run = _level_of(recording, leaves) is not None
-        can_run = can_run or _has_tangent(Callee(programs, g, g, form, program), leaves)
-        if not can_run and (as_one_step or n < _TOO_LONG):
-            return False
-        return _can_be_step(program, g, leaves) if as_one_step else bool(program.active)
+        if not as_one_step:
+            return bool(program.active) and (can_run or n >= _TOO_LONG)
+        callee = Callee(programs, g, g, form, program)
+        return _can_be_step(program, g, leaves) and (can_run or _has_tangent(callee, leaves))
 
 
 class Forward:
@@ -199,11 +199,12 @@ def as_one_step(
 ) -> Any:  # fmt: skip
     """Make a call by a program, as a step of a recording; NotImplemented if none can."""
     tape = _level_of(recording, leaves)
-    if tape is None:
-        return NotImplemented
     program = programs.program_for(g, form, leaves)
     if program is None or not _can_be_step(program, g, leaves):
         return NotImplemented
+    callee = Callee(programs, g, body, form, program)
+    if tape is None:
+        return call_at_levels(callee, leaves) if _has_tangent(callee, leaves) else NotImplemented
 
     def without_level(a: Any) -> Any:
         if type(a) is GivenList:
@@ -212,7 +213,7 @@ def as_one_step(
         return a._value if is_inner else a
 
     given = tuple(map(without_level, leaves))
-    run = _as_step(recording, Callee(programs, g, body, form, program), given, leaves)
+    run = _as_step(recording, callee, given, leaves)
     return NotImplemented if run is None else recorded(run, g, leaves, tape)
 
 

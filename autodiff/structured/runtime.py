@@ -48,7 +48,6 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
-from autodiff.structured.writing.tangents import TangentWriter
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.registry.entries import key_of
@@ -341,14 +340,6 @@ class Structured:
     def variables(self) -> list[int]:
         """Which parameters have tangents: those that depend on the variables."""
         return [k for k, slot in enumerate(self.program.parameters) if holds_active(slot)]
-
-    def source_of_tangent(self) -> tuple[str, str, dict[str, Any]] | None:
-        """Return the name of the tangent function, its source, and what it reads by name."""
-        name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in self.name)
-        try:
-            return name, *TangentWriter(self.program, frozenset()).tangent(name)
-        except UnsupportedError:
-            return None
 
     def outside(self, g: types.FunctionType) -> list | None:
         """Return arrays and lists from outside; None if what was looked up is not what it was."""

@@ -161,8 +161,6 @@ class Recording(Tape):
         counted = self.loops.setdefault(programs, Unrolled())
         if self.by_programs:
             y = as_one_step(self, programs, g, body, leaves, form)
-            if y is NotImplemented:
-                y = programs.at_levels(g, body, leaves, form)
             if y is not NotImplemented:
                 counted.is_one_step = True
                 return y

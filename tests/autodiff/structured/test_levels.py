@@ -139,6 +139,19 @@ def test_as_traced(f: Callable, transform: str, by_levels: list[bool]) -> None:
     assert all(by_levels)
 
 
+def test_of_floats(by_levels: list[bool]) -> None:
+    def grown(x, n):
+        for i in range(n):
+            x = x + 0.1 * math.sin(x * i)
+        return x
+
+    for take in (lambda f: jvp(f, (0.3,), (1.0,))[1], lambda f: hvp(f, 0.3, 2.0)):
+        found = take(lambda x: grown(x, 20) * 1.0)
+        assert found == pytest.approx(_untraced(take, lambda x: grown(x, 20) * 1.0), rel=1e-12)
+    assert len(by_levels) > 1
+    assert all(by_levels)
+
+
 @pytest.mark.parametrize("transform", ["jvp", "hvp"])
 @pytest.mark.parametrize("f", [diffused, branches, decay])
 def test_in_machine_code(f: Callable, transform: str, monkeypatch: pytest.MonkeyPatch) -> None:
