@@ -17,35 +17,40 @@ import inspect
 import time
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff import caches
-from autodiff.dispatch.call import outputs
 from autodiff.errors import DifferentiationError
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.intercept.source.rewritten_code import definition_of, is_inside
-from autodiff.intercept.syntax import attributes
-from autodiff.mutation.assignment import assign_item, is_writeable
 from autodiff.repeatable import is_repeatable
+from autodiff.structured.call_nodes import (
+    can_run,
+    finished,
+    key_of,
+    plain_and_active,
+    recorded,
+    variables_of,
+    with_attributes,
+)
 from autodiff.structured.form.ir import Items
-from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError, is_member
-from autodiff.structured.forms import KNOWN, PLAIN, Taken, key_of_form, nest_of
+from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError
+from autodiff.structured.forms import Taken, key_of_form
+from autodiff.structured.levels import Callee, call_at_levels, has_levels
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
-from autodiff.structured.whole_lists import GivenList, as_constant
+from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.checks.decisions import UnnotedCall
-from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
 from autodiff.trace.tracer import TRACERS, bare, is_tracer
-from chainrules_core import AbstractZero, ZeroTangent, unthunk
 from chainrules_core.interpreter.noticed import within
-from chainrules_core.rule import Rule, name_of
+from chainrules_core.rule import Rule
 
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
@@ -151,9 +156,9 @@ def _called(
     tape = programs.tape_of(leaves)
     if tape is None:
         recording = program_tape()
-        if recording is None:
-            return body(*args)
-        return recording.with_loops(programs, g, body, args, leaves, form)
+        if recording is not None:
+            return recording.with_loops(programs, g, body, args, leaves, form)
+        return programs.call_at_levels(g, body, args, leaves, form)
     return programs.call(g, body, args, leaves, form, tape, taken.objects)
 
 
@@ -205,6 +210,7 @@ class Programs:
         self.takes_objects_apart = False  # since it binds their attributes, or they are often new
         self.takes_captured = is_inside(g)  # or since that was new at a call
         self.takes_lists_whole = False  # since it could not be read with a variable for each number
+        self.is_of_tangent = False  # of a program
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -247,7 +253,7 @@ class Programs:
             return self.timed(body, args)
         plain, active = plain_and_active(leaves)
         if any(map(_is_nested, leaves)):
-            return body(*args)
+            return self.call_at_levels(g, body, args, leaves, form)
         kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return body(*args)
@@ -292,7 +298,53 @@ class Programs:
         if program.hides_decisions:
             places = [a._index for a, _ in variables_of(program, leaves)]
             tape.decisions[run] = UnnotedCall(places, run.traced_again)
-        return _with_attributes(program, recorded(run, g, leaves, tape), objects)
+        return with_attributes(program, recorded(run, g, leaves, tape), objects)
+
+    def call_at_levels(
+        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
+    ) -> Any:
+        """Make a call in forward mode, or on several levels of differentiation."""
+        if self.is_of_tangent and not has_levels(leaves):
+            return self.without_variables(g, body, args, leaves, form)
+        if self.has_checkpoints or not has_levels(leaves):
+            return body(*args)
+        if not self.is_worth_it(leaves):
+            return self.timed(body, args)
+        result = self.at_levels(g, body, leaves, form)
+        return body(*args) if result is NotImplemented else result
+
+    def without_variables(
+        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
+    ) -> Any:
+        """Make a call of which nothing is differentiated."""
+        program = self.program_with(g, form, tuple(map(bare, leaves)), ())
+        callee = None if program is None else Callee(self, g, body, form, program)
+        run = callee.run(leaves) if callee is not None and callee.is_current else None
+        return body(*args) if run is None else finished(run.program, run.outs, leaves)
+
+    def at_levels(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
+        """Make such a call by programs; NotImplemented if they cannot."""
+        program = self.program_for(g, form, leaves)
+        return (
+            NotImplemented
+            if program is None
+            else call_at_levels(Callee(self, g, body, form, program), leaves)
+        )
+
+    def called_with(self, g: types.FunctionType, nests: Sequence) -> Any:
+        """Call a function as its callers do."""
+        if len(nests) > self.n:  # the function is given, too, with what it has captured
+            g, *nests = nests
+        n = len(nests) - len(self.keywords)
+        named = dict(zip(self.keywords, nests[n:], strict=True))
+        return calling(g, traced_body(g))(*nests[:n], **named)
+
+    @staticmethod
+    def of_tangent(g: types.FunctionType) -> Programs:
+        """Return the programs of a function that is the tangent of a program."""
+        programs = _programs_of(g)
+        programs.is_of_tangent = True
+        return programs
 
     def timed(self, body: Callable, args: tuple) -> Any:
         """Trace a call, and note how long that takes."""
@@ -304,7 +356,7 @@ class Programs:
 
     def is_worth_it(self, leaves: tuple) -> bool:
         """Whether tracing takes longer than reading the source and running a program."""
-        if self.has_checkpoints or is_repeatable():
+        if self.has_checkpoints or self.is_of_tangent or is_repeatable():
             return True
         if self.spent >= Settings.worth and self.last >= Settings.least:
             return True
@@ -332,7 +384,12 @@ class Programs:
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
         """Return a program for a call in a recording, if one can be made."""
-        values, active = plain_and_active(leaves)
+        return self.program_with(g, form, *plain_and_active(leaves))
+
+    def program_with(
+        self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
+    ) -> Structured | None:
+        """Return a program for arguments like these, of which some are variables, if one can be."""
         kinds = key_of(values, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return None
@@ -381,120 +438,3 @@ def _depth_of(node: ast.AST) -> int:
     """Return how many loops stand one in another."""
     inner = max(map(_depth_of, ast.iter_child_nodes(node)), default=0)
     return inner + isinstance(node, (ast.For, ast.While))
-
-
-def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
-    """Return the plain values of arguments, and which of them are differentiated."""
-    active = [
-        bool(a.variables) if type(a) is GivenList else
-        type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program
-        for a in leaves
-    ]  # fmt: skip
-    return tuple(map(bare, leaves)), tuple([i for i, is_one in enumerate(active) if is_one])
-
-
-def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
-    """Return the kinds of arguments as a key; None if a program takes no such."""
-    key: list = []
-    for i, value in enumerate(values):
-        kind = type(value)
-        is_active = i in active
-        if kind is np.ndarray:
-            if value.dtype.kind not in ("fc" if is_active else "fciub"):
-                return None
-            key.append((value.dtype, value.ndim, is_active))
-        elif kind in KNOWN:
-            key.append(value)
-        elif kind in PLAIN or (kind in _SINGLE and not is_active):
-            key.append((kind, is_active))
-        elif kind is GivenList:
-            key.append(value.key)
-        elif is_member(value):
-            key.append(value)
-        elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
-            key.append((kind, id(value)))  # whose attributes are compared at each call
-        else:
-            return None
-    return tuple(key)
-
-
-def can_run(program: Structured, args: tuple, outside: list) -> bool:
-    """Whether the arguments that are written into are the program's to copy."""
-    for i in program.written:
-        if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
-            return False
-    if program.changed_lists:
-        held = [x for x in (*args, *outside) if type(x) is GivenList]
-        own = [id(xs) for x in held for xs in x.own]
-        if len(set(own)) < len(own) or program.reads_outside(own):
-            return False
-    return not shares_what_it_writes(program, (*map(bare, args), *outside))
-
-
-def shares_what_it_writes(program: Structured, values: tuple) -> bool:
-    """Whether an argument that is written into may share memory with another array."""
-    if not program.written:
-        return False
-    arrays = [(i, x) for i, x in enumerate(values) if type(x) is np.ndarray]
-    return any(
-        np.may_share_memory(values[i], x) for i in program.written for j, x in arrays if i != j
-    )
-
-
-def _with_attributes(program: Structured, result: Any, objects: list) -> Any:
-    """Bind the attributes of objects that a call has bound; return its own result."""
-    if not program.bound:
-        return result
-    result, *held = result
-    for (k, name), x in zip(program.bound, held, strict=True):
-        attributes.write(x, objects[k], name)
-    return result
-
-
-def variables_of(program: Structured, args: tuple) -> list[tuple]:
-    """Return the numbers and arrays that are differentiated, each with its argument's position."""
-    found: list[tuple] = []
-    for i in program.active:
-        a = args[i]
-        found += [(x, i) for x in a.variables] if type(a) is GivenList else [(a, i)]
-    return found
-
-
-def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
-    """Record a call, write into what the function has written into, and return its result."""
-    program = run.program
-    outs: list[Any] = list(run.outs)
-    active = [k for k, is_one in enumerate(run.is_active_output) if is_one]
-    variables = variables_of(program, args)
-
-    def structured_pullback(y_bar: Any) -> list:
-        y_bar = unthunk(y_bar)
-        bars: list[Any] = [None] * len(run.outs)
-        for n, k in enumerate(active):
-            bar = unthunk(y_bar[n] if len(active) > 1 else y_bar)
-            bars[k] = None if isinstance(bar, AbstractZero) else bar
-        return [ZeroTangent() if x is None else x for x in run.cotangents(bars)]
-
-    if active:
-        given = tuple([outs[k] for k in active])
-        made = outputs(
-            given if len(active) > 1 else given[0],
-            tape,
-            CallRule(calling, "structured", name_of(g)),
-            tuple([a._index for a, _ in variables]),
-            tuple([i for _, i in variables]),
-            structured_pullback,
-        )
-        for k, x in zip(active, made if len(active) > 1 else (made,), strict=True):
-            outs[k] = x
-    outs = run.with_lists(outs)
-    for i, x in zip(program.written, outs[program.n_outputs :], strict=False):
-        assign_item(args[i], ..., x)
-    for x in args:
-        if type(x) is GivenList:
-            x.forget()
-    parts = [
-        as_constant(y) if same is None else args[same]  # an argument that is returned is itself
-        for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
-    ]
-    return nest_of(program.returned, iter(parts), [])

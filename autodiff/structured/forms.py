@@ -267,7 +267,7 @@ def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.Functi
         return f
     cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
     made = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
-    defaults = {name: parts[default_name(name)] for name in _defaults_of(f)}
+    defaults = {name: parts.get(default_name(name), x) for name, x in _defaults_of(f).items()}
     named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
     made.__defaults__, made.__kwdefaults__ = tuple(defaults.values()) or None, named or None
     return made

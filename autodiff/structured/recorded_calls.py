@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.calls import (
-    Programs,
+from autodiff.structured.call_nodes import (
     can_run,
     recorded,
     shares_what_it_writes,
     variables_of,
 )
+from autodiff.structured.calls import Programs
+from autodiff.structured.levels import Callee, call_at_levels
 from autodiff.structured.runs import Run
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_calls import ChangedError
@@ -73,13 +74,14 @@ class Unrolled:
         if 2 * own < n:
             return False
         programs, g, form, leaves = self.last
-        can_run = _level_of(recording, leaves) is not None
-        if not can_run and (as_one_step or n < _TOO_LONG):
-            return False
         program = programs.program_for(g, form, leaves)
         if program is None:
             return False
-        return _can_be_step(program, g, leaves) if as_one_step else bool(program.active)
+        can_run = _level_of(recording, leaves) is not None
+        if not as_one_step:
+            return bool(program.active) and (can_run or n >= _TOO_LONG)
+        callee = Callee(programs, g, g, form, program)
+        return _can_be_step(program, g, leaves) and (can_run or _has_tangent(callee, leaves))
 
 
 class Forward:
@@ -197,14 +199,12 @@ def as_one_step(
 ) -> Any:  # fmt: skip
     """Make a call by a program, as a step of a recording; NotImplemented if none can."""
     tape = _level_of(recording, leaves)
-    if tape is None:
-        return NotImplemented
     program = programs.program_for(g, form, leaves)
     if program is None or not _can_be_step(program, g, leaves):
         return NotImplemented
-    outside = program.outside(g)
-    if outside is None or not can_run(program, leaves, outside):
-        return NotImplemented
+    callee = Callee(programs, g, body, form, program)
+    if tape is None:
+        return call_at_levels(callee, leaves) if _has_tangent(callee, leaves) else NotImplemented
 
     def without_level(a: Any) -> Any:
         if type(a) is GivenList:
@@ -212,10 +212,38 @@ def as_one_step(
         is_inner = tape is not recording and type(a) in TRACERS and a._tape is tape
         return a._value if is_inner else a
 
-    recording.late.append(program.use_machine_code)
     given = tuple(map(without_level, leaves))
-    *outs, run = recording.call(Forward(program, g, body, form, leaves), given, {})
-    return recorded(RecordedRun(recording, program, outs, run, given, leaves), g, leaves, tape)
+    run = _as_step(recording, callee, given, leaves)
+    return NotImplemented if run is None else recorded(run, g, leaves, tape)
+
+
+def pulled_as_step(recording: Any, callee: Callee, values: list, bars: list) -> Any:
+    """Return the cotangents of the variables of a call by steps; NotImplemented if none can be."""
+    if not (recording.by_programs and _can_be_step(callee.program, callee.g, tuple(values))):
+        return NotImplemented
+    run = _as_step(recording, callee, tuple(values), tuple(values))
+    return NotImplemented if run is None else run.cotangents(bars)
+
+
+def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> RecordedRun | None:
+    """Record the step that runs a program; None if it must not."""
+    program, g = callee.program, callee.g
+    outside = program.outside(g)
+    if outside is None or not can_run(program, leaves, outside):
+        return None
+    recording.late.append(program.use_machine_code)
+    step = Forward(program, g, callee.body, callee.form, leaves)
+    *outs, run = recording.call(step, given, {})
+    return RecordedRun(recording, program, outs, run, given, leaves)
+
+
+def _has_tangent(callee: Callee, leaves: tuple) -> bool:
+    """Whether steps can run the tangent function of a program, and its sweep."""
+    if any(type(a) is GivenList for a in leaves) or callee.program.written:
+        return False
+    given = callee.given_to_tangent(list(map(bare, leaves)), {})
+    tangent = None if given is None else callee.of_tangent(given)
+    return tangent is not None and _can_be_step(tangent.program, tangent.g, tuple(given or ()))
 
 
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:

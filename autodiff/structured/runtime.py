@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import linecache
 import time
 import types
@@ -38,6 +39,7 @@ from autodiff.structured.whole_lists import (
 from autodiff.structured.writing.activity import (
     check_conversions,
     check_itself,
+    holds_active,
     is_active,
     mark_active,
     remove_unread,
@@ -84,6 +86,7 @@ class Structured:
     """
 
     failure: str | None = None
+    tangent: Any = None  # its tangent function; False if it has none
 
     def __init__(
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
@@ -332,6 +335,11 @@ class Structured:
         self.has_plain_floats = False
         self._write()
         return True
+
+    @functools.cached_property
+    def variables(self) -> list[int]:
+        """Which parameters have tangents: those that depend on the variables."""
+        return [k for k, slot in enumerate(self.program.parameters) if holds_active(slot)]
 
     def outside(self, g: types.FunctionType) -> list | None:
         """Return arrays and lists from outside; None if what was looked up is not what it was."""

@@ -51,7 +51,7 @@ from autodiff.functions import facts_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.structured.calls import Programs, Run
-from autodiff.structured.recorded_calls import Unrolled, as_one_step
+from autodiff.structured.recorded_calls import Unrolled, as_one_step, pulled_as_step
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -166,6 +166,10 @@ class Recording(Tape):
                 counted.is_one_step = True
                 return y
         return counted.call(self.steps, programs, g, form, leaves, body, args)
+
+    def pulled(self, callee: Any, values: list, bars: list) -> Any:
+        """Pull cotangents back through a call by steps; NotImplemented if it is traced."""
+        return pulled_as_step(self, callee, values, bars)
 
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""

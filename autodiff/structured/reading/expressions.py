@@ -43,6 +43,8 @@ from autodiff.structured.reading.scopes import OWNERS
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
+_TRUTH = frozenset({bool, np.bool_})
+_ARITHMETIC = frozenset({operator.add, operator.sub, operator.mul, operator.truediv, operator.pow})
 _FORMS = frozenset({"shape", "size", "ndim", "dtype"})
 PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
@@ -98,7 +100,14 @@ class Expressions(Equality):
         for v in (a, b):
             if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
                 raise UnsupportedError("an operator on what is no number, array or text")
+        if f in _ARITHMETIC:
+            a, b = self._counted(a, b), self._counted(b, a)
         return self.call(f, [a, b])
+
+    def _counted(self, v: Value, other: Value) -> Value:
+        """Return a truth value as 0 or 1 beside floats, which have rules for integers alone."""
+        is_truth = v.kind.is_scalar and v.kind.classes <= _TRUTH and not v.kind.is_known
+        return self.call(int, [v]) if is_truth and other.kind.has_floats else v
 
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
         """Read an operator before its operand."""

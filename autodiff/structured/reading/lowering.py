@@ -58,7 +58,7 @@ from autodiff.structured.reading.jumps import (
 from autodiff.structured.reading.libraries import by_others, python_functions, ufunc_methods
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
-from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
+from autodiff.structured.reading.scopes import IS_TANGENT, Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
     from autodiff.structured.whole_lists import GivenList
@@ -234,6 +234,14 @@ class _Lowering(Generators):
             if mine in returned:
                 self.program.may_be_views.add(mine)
 
+    def _is_slope(self, function: types.FunctionType) -> bool:
+        """Whether it is a helper of a rule that a tangent function calls for a slope."""
+        caller = self.scope.function.__globals__
+        is_of_rules = IS_TANGENT in caller or caller.get("__name__", "").startswith("chainrules.")
+        if not is_of_rules or hasattr(function, "_implementation"):  # no engine looks into those
+            return False
+        return function.__module__.startswith("chainrules.")
+
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
         if type(function) is LocalFunction:
@@ -247,7 +255,8 @@ class _Lowering(Generators):
                 return self.read_in(outer, defaults[name])
 
         else:
-            if function not in _OURS and (is_ours(function) or is_library(function)):
+            is_others = is_ours(function) or is_library(function)
+            if is_others and function not in _OURS and not self._is_slope(function):
                 raise UnsupportedError(f"{function.__name__} of a library")
             node = self.definition_of(function)
             parameters = parameters_of(node)

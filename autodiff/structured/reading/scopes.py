@@ -179,6 +179,10 @@ NO_VALUES = (LocalFunction, LocalPartial, LocalObject, OutsideObject, Method, Ab
 """What a name can stand for while a function is read, and no value of the program is."""
 
 
+IS_TANGENT = "__is_tangent__"
+"""What the globals of a tangent function have: it calls helpers of rules."""
+
+
 def is_the_same(a: Any, b: Any) -> bool:
     """Whether two of these are one."""
     if type(a) is not type(b):

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import functools
+import importlib
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -98,6 +101,35 @@ class Statements(Writes):
     def on_nonlocal(self, node: ast.Nonlocal) -> None:
         """Read a declaration: these variables are those of a function around this one."""
         self.scope.outer.update(node.names)
+
+    def on_import(self, node: ast.Import) -> None:
+        """Read an import of modules that are loaded already."""
+        for alias in node.names:
+            self._module(alias.name)
+            name = alias.name if alias.asname else alias.name.partition(".")[0]
+            self.bind(alias.asname or name, self.from_outside(self._module(name)))
+
+    def on_importfrom(self, node: ast.ImportFrom) -> None:
+        """Read an import of names out of a module that is loaded already."""
+        if node.level or not node.module:
+            raise UnsupportedError("an import out of the package that the function is in")
+        module = self._module(node.module)
+        for alias in node.names:
+            if alias.name not in vars(module):
+                raise UnsupportedError(f"an import of {alias.name}")
+            found = vars(module)[alias.name]
+            self.guards.append((vars(module), alias.name, found))
+            self.bind(alias.asname or alias.name, self.from_outside(found))
+
+    def _module(self, name: str) -> Any:
+        found = sys.modules.get(name)
+        if found is None and name.partition(".")[0] in sys.modules:
+            with contextlib.suppress(ImportError):
+                found = importlib.import_module(name)
+        if found is None:
+            raise UnsupportedError(f"an import of {name}, which is not loaded")
+        self.guards.append((sys.modules, name, found))
+        return found
 
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""

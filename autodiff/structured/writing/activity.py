@@ -249,11 +249,12 @@ def check_itself(program: Program, has_checkpoints: bool) -> None:
     for op in [op for block in blocks_of(program.body) for op in block.ops]:
         if op.f is program.itself:
             for v, slot in zip(op.args, program.parameters, strict=True):
-                if is_active(v) and not _holds_active(slot):
+                if is_active(v) and not holds_active(slot):
                     raise UnsupportedError("a function that calls itself with other variables")
 
 
-def _holds_active(slot: Slot) -> bool:
+def holds_active(slot: Slot) -> bool:
+    """Whether what a variable holds depends on the variables of the derivative."""
     return slot.is_active if slot.memory is None else slot.memory.root().is_active
 
 

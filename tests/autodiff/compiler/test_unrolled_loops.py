@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient, jvp
+from autodiff import compile, gradient, hvp, jvp
 from autodiff.compiler.compiled_function import Compiled
 from autodiff.structured import runtime
 from autodiff.structured.settings import Settings
@@ -275,9 +275,20 @@ def flight(w: Any, turns: int) -> Any:
 
 
 def test_a_loop_in_forward_mode_is_recorded() -> None:
-    """Programs do not run in forward mode: as it is written, the function would be traced."""
+    """The derivative that is taken in each turn has no program, but the turns have one."""
     compiled = compile(lambda w: jvp(lambda w: flight(w, 100), (w,), (1.0,))[1])
     for w in (0.7, 0.8, 0.9):
         expected = jvp(lambda w: flight(w, 100), (w,), (1.0,))[1]
         np.testing.assert_allclose(compiled(w), expected, rtol=1e-12)
     assert compiled.variants == 1
+
+
+@pytest.mark.parametrize("backend", ["auto", "python"])
+def test_second_derivatives_of_long_loops(backend: str) -> None:
+    v = np.cos(np.arange(40.0))
+    compiled = compile(lambda x: hvp(lambda x: recurrence(x, 20), x, v), backend=backend)
+    for scale in (1.0, 0.9, 1.1):
+        expected = hvp(lambda x: recurrence(x, 20), scale * X, v)
+        np.testing.assert_allclose(compiled(scale * X), expected, rtol=1e-9, atol=1e-12)
+    assert compiled.eager_because is None
+    assert len(compiled.source.splitlines()) < 200 or backend == "python"

@@ -1,0 +1,161 @@
+"""Calls by a program: which arguments it takes, and the call as a node on the tape."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.dispatch.call import outputs
+from autodiff.intercept.syntax import attributes
+from autodiff.mutation.assignment import assign_item, is_writeable
+from autodiff.structured.form.kinds import is_member
+from autodiff.structured.forms import KNOWN, PLAIN, nest_of
+from autodiff.structured.reading.scopes import is_plain_class
+from autodiff.structured.whole_lists import GivenList, as_constant
+from autodiff.trace.nodes import CallRule
+from autodiff.trace.tape import CONSTANT, Tape
+from autodiff.trace.tracer import TRACERS, bare, is_tracer
+from chainrules_core import AbstractZero, ZeroTangent, unthunk
+from chainrules_core.rule import name_of
+
+if TYPE_CHECKING:
+    from autodiff.structured.runtime import Structured
+
+_SINGLE = (np.float32, np.complex64, np.int32)
+
+
+def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
+    """Return the plain values of arguments, and which of them are differentiated."""
+    active = [
+        bool(a.variables) if type(a) is GivenList else
+        type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program
+        for a in leaves
+    ]  # fmt: skip
+    return tuple(map(bare, leaves)), tuple([i for i, is_one in enumerate(active) if is_one])
+
+
+def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
+    """Return the kinds of arguments as a key; None if a program takes no such."""
+    key: list = []
+    for i, value in enumerate(values):
+        kind = type(value)
+        is_active = i in active
+        if kind is np.ndarray:
+            if value.dtype.kind not in ("fc" if is_active else "fciub"):
+                return None
+            key.append((value.dtype, value.ndim, is_active))
+        elif kind in KNOWN:
+            key.append(value)
+        elif kind in PLAIN or (kind in _SINGLE and not is_active):
+            key.append((kind, is_active))
+        elif kind is GivenList:
+            key.append(value.key)
+        elif is_member(value):
+            key.append(value)
+        elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
+            key.append((kind, id(value)))  # whose attributes are compared at each call
+        else:
+            return None
+    return tuple(key)
+
+
+def can_run(program: Structured, args: tuple, outside: list) -> bool:
+    """Whether the arguments that are written into are the program's to copy."""
+    for i in program.written:
+        if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
+            return False
+    if program.changed_lists:
+        held = [x for x in (*args, *outside) if type(x) is GivenList]
+        own = [id(xs) for x in held for xs in x.own]
+        if len(set(own)) < len(own) or program.reads_outside(own):
+            return False
+    return not shares_what_it_writes(program, (*map(bare, args), *outside))
+
+
+def shares_what_it_writes(program: Structured, values: tuple) -> bool:
+    """Whether an argument that is written into may share memory with another array."""
+    if not program.written:
+        return False
+    arrays = [(i, x) for i, x in enumerate(values) if type(x) is np.ndarray]
+    return any(
+        np.may_share_memory(values[i], x) for i in program.written for j, x in arrays if i != j
+    )
+
+
+def with_attributes(program: Structured, result: Any, objects: list) -> Any:
+    """Bind the attributes of objects that a call has bound; return its own result."""
+    if not program.bound:
+        return result
+    result, *held = result
+    for (k, name), x in zip(program.bound, held, strict=True):
+        attributes.write(x, objects[k], name)
+    return result
+
+
+def variables_of(program: Structured, args: tuple) -> list[tuple]:
+    """Return the numbers and arrays that are differentiated, each with its argument's position."""
+    found: list[tuple] = []
+    for i in program.active:
+        a = args[i]
+        found += [(x, i) for x in a.variables] if type(a) is GivenList else [(a, i)]
+    return found
+
+
+def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
+    """Record a call, write into what the function has written into, and return its result."""
+    program = run.program
+    outs = as_node(
+        run.outs, run.is_active_output, g, variables_of(program, args), tape, run.cotangents
+    )
+    return finished(program, run.with_lists(outs), args)
+
+
+def as_node(
+    outs: list, is_active: list[bool], g: Callable, variables: list[tuple], tape: Tape,
+    cotangents: Callable[[list], list],
+) -> list:  # fmt: skip
+    """Record a call and return its outputs, traced.
+
+    `variables` are the tracers that it depends on, and the positions of their arguments;
+    ``cotangents(bars)`` pulls the cotangents of all outputs back to these.
+    """
+    outs = list(outs)
+    active = [k for k, is_one in enumerate(is_active) if is_one]
+
+    def structured_pullback(y_bar: Any) -> list:
+        y_bar = unthunk(y_bar)
+        bars: list[Any] = [None] * len(outs)
+        for n, k in enumerate(active):
+            bar = unthunk(y_bar[n] if len(active) > 1 else y_bar)
+            bars[k] = None if isinstance(bar, AbstractZero) else bar
+        return [ZeroTangent() if x is None else x for x in cotangents(bars)]
+
+    if active:
+        given = tuple([outs[k] for k in active])
+        made = outputs(
+            given if len(active) > 1 else given[0],
+            tape,
+            CallRule(as_node, "structured", name_of(g)),
+            tuple([a._index for a, _ in variables]),
+            tuple([i for _, i in variables]),
+            structured_pullback,
+        )
+        for k, x in zip(active, made if len(active) > 1 else (made,), strict=True):
+            outs[k] = x
+    return outs
+
+
+def finished(program: Structured, outs: list, args: tuple) -> Any:
+    """Write into what a function has written into, and return its result."""
+    for i, x in zip(program.written, outs[program.n_outputs :], strict=False):
+        assign_item(args[i], ..., x)
+    for x in args:
+        if type(x) is GivenList:
+            x.forget()
+    parts = [
+        as_constant(y) if same is None else args[same]  # an argument that is returned is itself
+        for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
+    ]
+    return nest_of(program.returned, iter(parts), [])

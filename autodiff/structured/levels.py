@@ -1,0 +1,396 @@
+"""Calls of functions with loops in forward mode, and at several levels of differentiation.
+
+One level is taken after the other, the innermost first; the call that is left on the levels beneath
+is made in the same way. In forward mode the tangent function of a program
+(`autodiff.structured.writing.tangents`) is called in place of the function. On a reverse level the
+call is one node, as at a single level, but its pullback x̄ = Jᵀȳ is a function of x and ȳ that has
+derivatives itself. All of them follow from the tangent function t(x, ẋ) = (y, J ẋ):
+
+* forward over reverse, x̄ and its tangent: by one sweep of t, in which J ẋ has the cotangent ȳ, and
+  y the tangent of ȳ. Then ẋ gets x̄, and x gets the tangent of x̄;
+* reverse over reverse, where x̄ has the cotangent w: ȳ gets J w, and x what the sweep of t(x, w)
+  gives it if J w has the cotangent ȳ.
+
+Sweeps of t that are differentiated in turn go the same way, by the tangent function of t.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import types
+import weakref
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from autodiff.dispatch.arguments import innermost
+from autodiff.intercept.runtime.replacements import traced_body
+from autodiff.structured.call_nodes import as_node, can_run, finished
+from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.forms import Taken, nest_of
+from autodiff.structured.reading.scopes import IS_TANGENT
+from autodiff.structured.runs import Run, parts_like
+from autodiff.structured.whole_lists import GivenList
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
+from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
+from autodiff.trace.tracer import TRACERS, Tracer, bare, wrap
+from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo
+
+if TYPE_CHECKING:
+    from autodiff.structured.runtime import Structured
+
+_serials = itertools.count(1)
+
+
+class Callee:
+    """A function, and the program that makes calls of it.
+
+    Attributes
+    ----------
+    programs : Programs
+        All programs of the function.
+    g, body : callable
+        The function, and the function traced.
+    form : tuple
+        The form of its arguments.
+    program : Structured
+        The program for arguments of these kinds.
+    outside : list
+        The arrays that the function reads outside.
+    is_current : bool
+        Whether what it reads outside is what the program was made for.
+    """
+
+    def __init__(
+        self, programs: Any, g: types.FunctionType, body: Callable, form: tuple, program: Structured
+    ) -> None:  # fmt: skip
+        self.programs = programs
+        self.g = g
+        self.body = body
+        self.form = form
+        self.program = program
+        outside = program.outside(g)
+        self.is_current = outside is not None
+        self.outside = outside or []
+
+    def hold(self, level: Tape) -> None:
+        """Have a level hold the arrays that the function reads outside."""
+        self.outside = [level.kept(x) if type(x) is np.ndarray else x for x in self.outside]
+
+    def nests(self, leaves: Iterable) -> list:
+        """Return the arguments with these leaves."""
+        rest = iter(leaves)
+        return [nest_of(part, rest, []) for part in self.form]
+
+    def run(self, leaves: Sequence) -> Run | None:
+        """Make a call by the program; None if it fails, because it was not made for it."""
+        try:
+            return Run(self.program, self.body, self.form, (*leaves, *self.outside))
+        except Exception as error:  # or it is the function's own: it is raised where it is traced
+            self.program.failure = f"it failed ({type(error).__name__}: {error})"
+            return None
+
+    def traced(self, leaves: Sequence) -> list:
+        """Return the outputs of the function, which is traced."""
+        return self._outputs(leaves, lambda nests: self.body(*nests))
+
+    def called(self, leaves: Sequence) -> list:
+        """Return the outputs of a call, on the levels of these leaves."""
+        return self._outputs(leaves, lambda nests: self.programs.called_with(self.g, nests))
+
+    def _outputs(self, leaves: Sequence, call: Callable[[list], Any]) -> list:
+        """Return what a call returns, and what it leaves in the arrays that it writes into."""
+        own = list(leaves)
+        for i in self.program.written:
+            x = own[i]
+            is_array = type(x) is np.ndarray
+            own[i] = Tracer(np.array(x, order="K"), CONSTANT, -1) if is_array else x.copy("K")
+        result = call(self.nests(own))
+        outs = parts_like(self.program.returned, result) + [own[i] for i in self.program.written]
+        return [_beneath(y, CONSTANT) for y in outs]
+
+    @property
+    def variables(self) -> list[int]:
+        """Which parameters of the program have tangents, by their place among these."""
+        return self.program.variables
+
+    def tangent(self) -> types.FunctionType | None:
+        """Return the tangent function; None if there is none."""
+        program = self.program
+        if program.tangent is None:
+            program.tangent = _tangent_function(program) or False
+            if program.tangent:
+                self.programs.of_tangent(program.tangent)
+        return program.tangent or None
+
+    def given_to_tangent(self, leaves: Sequence, dots: dict[int, Any]) -> list:
+        """Return the arguments of the tangent function.
+
+        `dots` are tangents by the positions of their arguments; others are zero.
+        """
+        given = [*leaves, *self.outside]
+        at = self.program.positions
+        values = [given[i] for i in at]
+        return values + [dots.get(at[k], _zero(values[k])) for k in self.variables]
+
+    def pushed(self, given: Sequence) -> list:
+        """Call the tangent function."""
+        g = self.tangent()
+        return list(self.programs.of_tangent(g).called_with(g, given))
+
+    def of_tangent(self, given: Sequence) -> Callee | None:
+        """Return the tangent function, and the program that sweeps it with all its variables."""
+        g = self.tangent()
+        if g is None:
+            return None
+        programs, n = self.programs.of_tangent(g), len(self.program.positions)
+        form = tuple(map(Taken().form_of, given))
+        active = (*self.variables, *range(n, len(given)))
+        program = programs.program_with(g, form, tuple(map(bare, given)), active)
+        return None if program is None else Callee(programs, g, traced_body(g), form, program)
+
+
+def _tangent_function(program: Structured) -> types.FunctionType | None:
+    """Return the tangent function of a program; None if it has none."""
+    from autodiff.structured.writing.tangents import TangentWriter  # with all that writes programs
+
+    name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in program.name)
+    try:
+        text, scope = TangentWriter(program.program, frozenset()).tangent(name)
+    except UnsupportedError:
+        return None
+    file = f"<{name} {next(_serials)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    namespace = {**scope, IS_TANGENT: True}
+    exec(compile(text, file, "exec"), namespace)
+    weakref.finalize(namespace[name], linecache.cache.pop, file, None)
+    return namespace[name]
+
+
+def has_levels(leaves: Iterable) -> bool:
+    """Whether one of the numbers and arrays is traced."""
+    return any(type(a) in TRACERS and a._tape is not CONSTANT for a in leaves)
+
+
+def call_at_levels(callee: Callee, leaves: tuple) -> Any:
+    """Make a call in forward mode, or on several levels; NotImplemented if programs cannot."""
+    level = innermost(leaves, {})
+    program = callee.program
+    if (
+        level is None
+        or level.is_closed
+        or not (type(level) is Forward or is_recording(level))
+        or any(tape.observer is not None for tape in active_tapes())
+        or program.hides_decisions
+        or program.bound
+        or any(type(a) is GivenList for a in leaves)
+        or not callee.is_current
+        or not can_run(program, leaves, callee.outside)
+        or callee.tangent() is None
+    ):
+        return NotImplemented
+    if type(level) is Forward:
+        return _pushed(callee, leaves, level)
+    if type(level) in (Tape, InsideProgram):
+        return _recorded(callee, leaves, level)
+    return NotImplemented
+
+
+def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
+    """Push the tangents of a forward level through a call."""
+    program = callee.program
+    dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
+    if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
+        return NotImplemented
+    given = callee.given_to_tangent([_beneath(a, level) for a in leaves], dots)
+    try:
+        found = callee.pushed(given)
+    except Exception as error:
+        if isinstance(error, ChainRulesError) or program_tape() is not None:
+            raise
+        return NotImplemented  # it is the function's own: it is raised where the call is traced
+    n = program.first_changed
+    outs, rest = found[:n], found[n:]
+    if not all(map(_is_finite, rest)) or _may_share(outs, [*leaves, *rest]):
+        return NotImplemented
+    remaining = iter(rest)
+    for k, is_active in enumerate(program.is_active_output):
+        if is_active:
+            outs[k] = wrap(outs[k], level, ProjectTo(outs[k])(next(remaining)))
+    return finished(program, outs, leaves)
+
+
+def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
+    """Record a call as one node of a reverse level; the call itself is made beneath."""
+    program = callee.program
+    values = [level.kept(a) if type(a) is np.ndarray else _beneath(a, level) for a in leaves]
+    if callee.of_tangent(callee.given_to_tangent(values, {})) is None:
+        return NotImplemented
+    callee.hold(level)
+    outs = callee.called(values)
+    variables = [(leaves[i], i) for i in program.active if _is_of(leaves[i], level)]
+    places = [program.active.index(i) for _, i in variables]
+    level.nested = True
+
+    def cotangents(bars: list) -> list:
+        found = pulled(callee, values, bars)
+        return [found[k] for k in places]
+
+    outs = as_node(outs, program.is_active_output, callee.g, variables, level, cotangents)
+    return finished(program, outs, leaves)
+
+
+def pulled(callee: Callee, values: list, bars: list) -> list:
+    """Return the cotangents of the variables of a call, in the order of ``program.active``.
+
+    The values and the cotangents of the outputs may be traced. None stands for no cotangent.
+    """
+    level: Any = innermost((*values, *[bar for bar in bars if bar is not None]), {})
+    found: Any = NotImplemented
+    if level is None:
+        run = callee.run(values)
+        found = NotImplemented if run is None else run.cotangents(list(bars))
+    elif level.program:
+        found = level.pulled(callee, values, bars)
+    elif type(level) is Forward:
+        found = _pulled_forward(callee, values, bars, level)
+    elif type(level) in (Tape, InsideProgram):
+        found = _pulled_reverse(callee, values, bars, level)
+    return _traced(callee, values, bars) if found is NotImplemented else found
+
+
+def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
+    """Return the cotangents of the variables of a call, which is traced."""
+    active = callee.program.active
+    chosen = [k for k, bar in enumerate(bars) if bar is not None]
+    if not chosen:
+        return [None] * len(active)
+
+    def again(*variables: Any) -> tuple:
+        leaves = list(values)
+        for i, x in zip(active, variables, strict=True):
+            leaves[i] = x
+        outs = callee.traced(leaves)
+        return tuple([outs[k] for k in chosen])
+
+    run = Linearised(again, tuple([values[i] for i in active]), {}, None)
+    return list(run.cotangents(tuple([bars[k] for k in chosen])))
+
+
+def _pulled_forward(callee: Callee, values: list, bars: list, level: Forward) -> Any:
+    """Return the cotangents with their tangents: one sweep of the tangent function gives both."""
+    dots = {i: a._index for i, a in enumerate(values) if _is_of(a, level)}
+    bar_dots = [bar._index if _is_of(bar, level) else None for bar in bars]
+    if any(isinstance(x, NotImplementedTangent) for x in (*dots.values(), *bar_dots)):
+        return NotImplemented
+    given = callee.given_to_tangent([_beneath(a, level) for a in values], dots)
+    both = _swept(callee, given, bar_dots, [_beneath(bar, level) for bar in bars])
+    if both is None:
+        return NotImplemented
+    return [
+        x_bar if dot is None or x_bar is None else wrap(x_bar, level, ProjectTo(x_bar)(dot))
+        for dot, x_bar in zip(*both, strict=True)
+    ]
+
+
+def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> Any:
+    """Return the cotangents as the outputs of one node of a reverse level."""
+    program = callee.program
+    plain = [_beneath(a, level) for a in values]
+    seeds = [_beneath(bar, level) for bar in bars]
+    if callee.of_tangent(callee.given_to_tangent(plain, {})) is None:
+        return NotImplemented
+    found = pulled(callee, plain, seeds)
+    of_values = [k for k, i in enumerate(program.active) if _is_of(values[i], level)]
+    of_bars = [k for k, bar in enumerate(bars) if _is_of(bar, level)]
+    variables = [(values[program.active[k]], k) for k in of_values]
+    variables += [(bars[k], len(values) + k) for k in of_bars]
+    level.nested = True
+
+    def cotangents(ws: list) -> list:
+        dots = {i: w for i, w in zip(program.active, ws, strict=True) if w is not None}
+        given = callee.given_to_tangent(plain, dots)
+        both = _swept(callee, given, [None] * len(seeds), seeds)
+        if both is None:
+            return _pulled_back(callee, plain, seeds, of_values, of_bars, ws)
+        result = [both[0][k] for k in of_values]
+        if of_bars:
+            made = iter(callee.pushed(given)[program.first_changed :])
+            dots_out = [next(made) if is_one else None for is_one in program.is_active_output]
+            result += [dots_out[k] for k in of_bars]
+        return result
+
+    return as_node(found, [x is not None for x in found], callee.g, variables, level, cotangents)
+
+
+def _pulled_back(
+    callee: Callee, values: list, bars: list, of_values: list, of_bars: list, ws: list
+) -> list:  # fmt: skip
+    """Return what a pullback's own arguments get: values, and cotangents; it is traced."""
+    active = callee.program.active
+    chosen = [k for k, w in enumerate(ws) if w is not None]
+
+    def again(*variables: Any) -> tuple:
+        leaves, seeds, rest = list(values), list(bars), iter(variables)
+        for k in of_values:
+            leaves[active[k]] = next(rest)
+        for k in of_bars:
+            seeds[k] = next(rest)
+        found = _traced(callee, leaves, seeds)
+        return tuple([found[k] for k in chosen])
+
+    given = [*[values[active[k]] for k in of_values], *[bars[k] for k in of_bars]]
+    run = Linearised(again, tuple(given), {}, None)
+    return list(run.cotangents(tuple([ws[k] for k in chosen])))
+
+
+def _swept(callee: Callee, given: list, of_values: list, of_tangents: list) -> tuple | None:
+    """Sweep the tangent function; return what the variables and their tangents get.
+
+    It is given the cotangents of the outputs, and those of their tangents.
+    """
+    tangent = callee.of_tangent(given)
+    if tangent is None:
+        return None
+    program = callee.program
+    seeds = [
+        bar for bar, is_one in zip(of_tangents, program.is_active_output, strict=True) if is_one
+    ]
+    found = pulled(tangent, given, [*of_values, *seeds])
+    if not all(x is None or _is_finite(x) for x in found):
+        return None
+    n = len(callee.variables)
+    at = [program.positions[k] for k in callee.variables]
+    chosen = [at.index(i) for i in program.active]
+    return [found[k] for k in chosen], [found[n + k] for k in chosen]
+
+
+def _is_of(a: Any, level: Tape) -> bool:
+    return type(a) in TRACERS and a._tape is level
+
+
+def _beneath(a: Any, level: Tape) -> Any:
+    """Return a value without a level."""
+    return a._value if type(a) in TRACERS and a._tape in (level, CONSTANT) else a
+
+
+def _zero(x: Any) -> Any:
+    x = bare(x)
+    return np.zeros_like(x) if type(x) is np.ndarray else type(x)(0)
+
+
+def _is_finite(x: Any) -> bool:
+    return bool(np.all(np.isfinite(bare(x))))
+
+
+def _may_share(outs: list, others: list) -> bool:
+    """Whether an output may share memory with something else."""
+    made = [bare(x) for x in outs]
+    arrays = [x for x in (*made, *map(bare, others)) if type(x) is np.ndarray]
+    return any(
+        type(x) is np.ndarray and any(y is not x and np.may_share_memory(x, y) for y in arrays)
+        for x in made
+    )

@@ -1,0 +1,279 @@
+"""Loops in forward mode and at several levels: by tangent functions of programs, and traced."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import autodiff
+from autodiff import gradient, hessian, hvp, jvp, vhp
+from autodiff.structured import calls, levels
+from tests.autodiff.structured.kernels import arguments, recurrence, reductions, stencil
+from tools.fuzz import generators, judge
+
+X = 0.4 * np.sin(np.arange(6.0) + 0.3)
+V = np.cos(np.arange(6.0) * 1.7)
+
+
+def diffused(u):
+    u = u.copy()
+    for _ in range(5):
+        u[1:-1] = 0.5 * u[1:-1] + 0.25 * (u[:-2] + u[2:]) * np.cos(u[1:-1])
+    return np.sum(u * u)
+
+
+def recurrent(x):
+    w = x.reshape(2, 3)[:, :2]
+    h = np.zeros(2)
+    for t in range(4):
+        h = np.tanh(w @ h + x[t])
+    return np.sum(h**2)
+
+
+def decay(x):
+    y = x[0]
+    for i in range(20):
+        y = y + 0.1 * (math.sin(y) - x[i % 6] * y * y)
+    return y
+
+
+def searched(x):
+    n, s = 0, x[1]
+    while abs(s) < 2.0:
+        s = s + x[n % 6] * s + 0.5
+        n += 1
+        if n > 15:
+            break
+    return s * s
+
+
+def branches(x):
+    s = 1.0
+    for i in range(len(x)):
+        if x[i] > 0.1:
+            s = s * (1.0 + x[i]) + max(x[i], x[i - 1])
+        elif i % 2:
+            s = s / (1.5 + x[i] ** 2)
+    return s
+
+
+def extrema(x):
+    m = np.outer(x, x + 2.0)
+    s = 0.0
+    for i in range(3):
+        row = m[i] - np.max(m[i])
+        s = (
+            s
+            + np.log(np.sum(np.exp(row)))
+            + np.linalg.norm(m[:, i])
+            + np.sum(np.maximum(row, -0.3))
+        )
+    return s
+
+
+def matrices(x):
+    a = np.eye(3) * 2.0 + 0.1 * np.outer(x[:3], x[3:])
+    b = x[3:]
+    for _ in range(3):
+        b = np.linalg.solve(a, b) + x[:3]
+        a = a + 0.1 * np.linalg.inv(a) * np.linalg.det(a)
+    return np.sum(b * b)
+
+
+def joined(x):
+    s = x
+    for i in range(3):
+        s = np.concatenate((s[1:], np.array([s[0] * x[i]])))
+        s = s + np.where(s > 0.0, s, 0.1 * x).reshape(2, 3).sum(axis=0).mean()
+    return np.sum(s**3)
+
+
+KERNELS = [diffused, recurrent, decay, searched, branches, extrema, matrices, joined]
+
+
+def _untraced(f: Callable, *args: Any) -> Any:
+    calls.Settings.enabled = False
+    try:
+        return f(*args)
+    finally:
+        calls.Settings.enabled = True
+
+
+@pytest.fixture
+def by_levels(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether calls at several levels were made by programs."""
+    made: list[bool] = []
+    call = levels.call_at_levels
+
+    def noted(*args: Any) -> Any:
+        result = call(*args)
+        made.append(result is not NotImplemented)
+        return result
+
+    monkeypatch.setattr(calls, "call_at_levels", noted)
+    return made
+
+
+TRANSFORMS: dict[str, Callable] = {
+    "jvp": lambda f: jvp(f, (X,), (V,))[1],
+    "hvp": lambda f: hvp(f, X, V),
+    "vhp": lambda f: vhp(f, X, V),
+    "third": lambda f: jvp(lambda x: hvp(f, x, V), (X,), (V[::-1].copy(),))[1],
+    "reverse of reverse": lambda f: gradient(lambda x: np.sum(np.sin(gradient(f, x)) * V), X),
+}
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+@pytest.mark.parametrize("f", KERNELS)
+def test_as_traced(f: Callable, transform: str, by_levels: list[bool]) -> None:
+    take = TRANSFORMS[transform]
+    # The function is called by another one: the outermost one is traced in any case.
+    expected = _untraced(take, lambda x: f(x) * 1.0)
+    found = take(lambda x: f(x) * 1.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+    assert by_levels
+    assert all(by_levels)
+
+
+def test_of_floats(by_levels: list[bool]) -> None:
+    def grown(x, n):
+        for i in range(n):
+            x = x + 0.1 * math.sin(x * i)
+        return x
+
+    for take in (lambda f: jvp(f, (0.3,), (1.0,))[1], lambda f: hvp(f, 0.3, 2.0)):
+        found = take(lambda x: grown(x, 20) * 1.0)
+        assert found == pytest.approx(_untraced(take, lambda x: grown(x, 20) * 1.0), rel=1e-12)
+    assert len(by_levels) > 1
+    assert all(by_levels)
+
+
+@pytest.mark.parametrize("transform", ["jvp", "hvp"])
+@pytest.mark.parametrize("f", [diffused, branches, decay])
+def test_in_machine_code(f: Callable, transform: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("llvmlite")
+    take = TRANSFORMS[transform]
+    expected = _untraced(take, lambda x: f(x) * 1.0)
+    monkeypatch.setattr(calls.Settings, "native", -1.0)
+    for _ in range(2):
+        np.testing.assert_allclose(take(lambda x: f(x) * 1.0), expected, rtol=1e-9, atol=1e-11)
+
+
+@pytest.mark.parametrize("f", KERNELS)
+def test_second_derivatives_are_differences_of_gradients(f: Callable) -> None:
+    h = 1e-6
+    slopes = [gradient(lambda x: f(x) * 1.0, X + s * h * V) for s in (1, -1)]
+    found = hvp(lambda x: f(x) * 1.0, X, V)
+    np.testing.assert_allclose(found, (slopes[0] - slopes[1]) / (2 * h), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_hessian(mode: str) -> None:
+    found = hessian(lambda x: diffused(x) * 1.0, X, mode=mode)
+    expected = _untraced(lambda f: hessian(f, X, mode=mode), lambda x: diffused(x) * 1.0)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("f", [stencil, recurrence, reductions])
+def test_arguments_that_are_written_into(f: Callable) -> None:
+    args, v = arguments(6), arguments(6)[::-1]
+    v = [np.cos(x) for x in (v[1], v[2], v[0])]
+
+    def pushed() -> Any:
+        return jvp(lambda a, b, m: f(a.copy(), b * 1.0, m) * 1.0, tuple(args), tuple(v))[1]
+
+    def twice() -> Any:
+        return hvp(lambda p: f(p[0].copy(), p[1] * 1.0, p[2]), tuple(args), tuple(v))
+
+    for take in (pushed, twice):
+        found, expected = take(), _untraced(take)
+        for x, y in zip(found, expected, strict=True) if take is twice else [(found, expected)]:
+            np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
+
+
+def test_results_that_are_not_finite_are_traced() -> None:
+    def roots(x):
+        s = 0.0
+        for i in range(3):
+            s = s + np.sqrt(x[i]) * x[i + 1]
+        return s
+
+    x, v = np.array([0.0, 1.0, 2.0, 3.0]), np.array([0.0, 1.0, 1.0, 1.0])
+    found = jvp(lambda x: roots(x) * 1.0, (x,), (v,))[1]
+    np.testing.assert_allclose(found, _untraced(jvp, lambda x: roots(x) * 1.0, (x,), (v,))[1])
+    assert np.isfinite(found)
+
+
+def test_a_function_that_has_captured_a_variable_and_has_defaults() -> None:
+    def loss(x):
+        def inside(y, c=0.5):
+            for i in range(4):
+                y = y + c * np.sin(x[i] * y)
+            return y
+
+        return np.sum(inside(x * 1.0))
+
+    np.testing.assert_allclose(hvp(loss, X, V), _untraced(hvp, loss, X, V), rtol=1e-10)
+
+
+def test_captured_arrays_that_change_before_the_sweep() -> None:
+    table = np.ones(6)
+
+    def weighed(x):
+        s = 0.0
+        for i in range(6):
+            s = s + table[i] * x[i] ** 3
+        return s
+
+    def twice(x):
+        return jvp(lambda x: gradient(lambda x: weighed(x) * 1.0, x), (x,), (V,))[1]
+
+    first = twice(X)
+    table[:] = 2.0
+    np.testing.assert_allclose(twice(X), 2.0 * first)
+
+
+def test_another_rule_is_noticed() -> None:
+    def f(x):
+        s = 0.0
+        for i in range(4):
+            s = s + np.tanh(x[i])
+        return s
+
+    before = jvp(lambda x: f(x) * 1.0, (X,), (V,))[1]
+    np.testing.assert_allclose(before, np.sum((V / np.cosh(X) ** 2)[:4]))
+    assert jvp(lambda x: f(x) * 1.0, (X,), (2 * V,))[1] == pytest.approx(2 * before)
+
+
+@pytest.mark.parametrize("generator", ["loops", "given_functions"])
+@pytest.mark.parametrize("seeds", [range(n, n + 3) for n in range(0, 6, 3)])
+def test_random_programs(generator: str, seeds: range) -> None:
+    for seed in seeds:
+        f, given = judge.load(generators.write(generator, seed))
+        chosen = [i for i, x in enumerate(given) if isinstance(x, (float, np.ndarray))]
+        xs = tuple([given[i] for i in chosen])
+        vs = tuple([np.cos(x + 1.0) * 1.0 for x in xs])
+
+        def at(xs: tuple, f: Callable = f, given: tuple = given, chosen: list = chosen) -> Any:
+            args = list(given)
+            for i, x in zip(chosen, xs, strict=True):
+                args[i] = x
+            return f(*args)
+
+        def twice(at: Callable = at, xs: tuple = xs, vs: tuple = vs) -> Any:
+            try:
+                with np.errstate(all="ignore"):
+                    return hvp(at, xs, tuple([float(v) if np.ndim(v) == 0 else v for v in vs]))
+            except (autodiff.DifferentiationError, ArithmeticError, ValueError) as error:
+                return type(error)
+
+        found, expected = twice(), _untraced(twice)
+        if isinstance(expected, type):
+            assert found is expected, seed
+            continue
+        for x, y in zip(found, expected, strict=True):
+            np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}")
