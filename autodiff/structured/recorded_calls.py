@@ -70,7 +70,7 @@ class Unrolled:
         `as_one_step` asks whether each of them can be one step of the recording.
         """
         own = self.finished + (0 if self.start is None else n - self.start)
-        if 2 * own < n:
+        if 3 * own < n:  # the steps of their sweep are among the others
             return False
         programs, g, form, leaves = self.last
         can_run = _level_of(recording, leaves) is not None

@@ -68,7 +68,7 @@ def with_kernels(
     steps = program.steps
     fewest = fewest or (_FEWEST_IF_ASKED if forced else FEWEST)
     metas = program.metas
-    if len(steps) < fewest or any(s.f is effect for s in steps):
+    if len(steps) < fewest:
         return None
     origin = {s.out: s for s in steps if s.out >= 0}
     levels, is_mine = _levels(program)
@@ -159,8 +159,11 @@ def _levels(program: Program) -> tuple[list[float], list[bool]]:
     levels: list[float] = []
     is_mine: list[bool] = []
     handled_pairs: set[int] = set()
+    last_effect = -1
     for step in program.steps:
         before = [of_value.get(i, -1) for i in refs_of(step)]
+        if step.f is effect:  # they keep their order
+            before.append(last_effect)
         if is_view(step, metas):
             level, mine = before[0], False
         else:
@@ -172,6 +175,8 @@ def _levels(program: Program) -> tuple[list[float], list[bool]]:
             parity = 0 if mine else 1
             lowest = 0 if mine else -1
             level = max([n if n % 2 == parity else n + 1 for n in before], default=lowest)
+        if step.f is effect:
+            last_effect = level
         levels.append(level)
         is_mine.append(mine)
         if step.out >= 0:

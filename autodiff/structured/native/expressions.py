@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
@@ -58,6 +59,7 @@ from autodiff.structured.runtime_calls import (
     cumprod_back,
     cumsum_back,
     diagonal_of,
+    eigh_back,
     extremum_back,
     fitted,
     gather,
@@ -472,6 +474,8 @@ _OWN: dict[Any, Callable] = {
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
+    eigh_back: Expressions.on_eigh_back, np.linalg.eigh: Expressions.spectrum,
+    scipy.linalg.solve_triangular: Expressions.triangular,
     **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
     **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.running_products),
     **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.sorted_places),

@@ -446,3 +446,27 @@ def test_only_who_asks_for_machine_code_waits_for_it(interpreted, monkeypatch, b
     for _ in range(70):
         compiled(*POINTS[0])
     assert bool(interpreted) == (backend == "native")
+
+
+def walk(a, generator):
+    x, total = np.zeros(4), 0.0
+    for k in range(20):
+        step = generator.normal(size=4)
+        x = np.tanh(x + a * step) + generator.uniform() * a
+        total = total + np.sum(x * x)
+        if k % 5 == 4:
+            x = x[generator.permutation(4)]
+    return total + generator.normal() * np.sum(a)
+
+
+def test_draws_keep_their_order_between_kernels():
+    compiled = compile(lambda a, g: gradient(lambda b: walk(b, g), a), backend="native")
+    for seed in (1, 2, 3):
+        for scale in (1.0, 0.3):
+            mine, other = np.random.default_rng(seed), np.random.default_rng(seed)
+            found = compiled(scale * V, mine)
+            expected = gradient(lambda b, g=other: walk(b, g), scale * V)
+            np.testing.assert_allclose(found, expected, rtol=1e-10)
+            assert mine.bit_generator.state == other.bit_generator.state
+    assert compiled.eager_because is None
+    assert "kernel" in compiled.source
