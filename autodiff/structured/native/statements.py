@@ -279,7 +279,9 @@ class Statements(Variables):
         kinds = [self.names.kinds.get(name) for name in names]
         shapes = self.names.shapes
         sizes = [
-            shapes[name] if name in shapes else sum(map(width_of, k.parts if k and k.parts else [k]))
+            shapes[name]
+            if name in shapes
+            else sum(map(width_of, k.parts if k and k.parts else [k]))
             for name, k in zip(names, kinds, strict=True)
         ]
         words = iter(memory.popped(self.code, self.state, [I64] * sum(sizes)))

@@ -18,7 +18,8 @@ from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code,
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
 _FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
-              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs", "dsyevd")}  # fmt: skip
+              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs",
+                                "dsyevd")}  # fmt: skip
 name_of, _pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
 name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 _pointer_of.restype = ctypes.c_void_p

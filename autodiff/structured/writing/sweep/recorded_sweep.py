@@ -8,9 +8,9 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.runtime_calls import eigh_back
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import Bound
-from autodiff.structured.runtime_calls import eigh_back
 from autodiff.structured.writing.rules.calls_without_rules import (
     is_log_of_determinant,
     is_symmetric_spectrum,

@@ -70,7 +70,7 @@ def triangular_systems(a, b):
         u = scipy.linalg.solve_triangular(a.T, y + x, trans=1)
         b = 0.5 * b + 0.1 * scipy.linalg.solve_triangular(a, b)
         total = total + u @ y + np.sum(scipy.linalg.solve_triangular(a, b[:, :2], trans=1) ** 2)
-        a[k, 0] = a[k, 0] + 0.1 * u[0]
+        a = a + 0.01 * np.outer(u, x)
     return total
 
 
@@ -235,10 +235,13 @@ def infinite_triangle(a):
 
 
 @pytest.mark.parametrize(
-    ("f", "error"),
-    [(singular_triangle, np.linalg.LinAlgError), (infinite_triangle, ValueError)],
+    "f, error, text",
+    [
+        (singular_triangle, np.linalg.LinAlgError, "singular"),
+        (infinite_triangle, ValueError, "infs"),
+    ],
 )
-def test_triangular_systems_without_a_solution(f: Callable, error: type) -> None:
+def test_triangular_systems_without_a_solution(f: Callable, error: type, text: str) -> None:
     for _ in range(3):
-        with pytest.raises(error, match="singular|infs"):
+        with pytest.raises(error, match=text):
             gradient(f, A)

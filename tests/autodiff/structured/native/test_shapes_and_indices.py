@@ -115,7 +115,7 @@ def with_a_row_of_literals(m: Any, v: Any) -> Any:
     """The axis of one element is known from what is written alone: lists make it one piece."""
     row, p, total = np.array([[1.0, 0.5, 0.0, -1.0]]), m[0], 0.0
     kept = []
-    for i in range(3):
+    for _ in range(3):
         gain = p @ row.T / (row @ p @ row.T + 2.0)
         p = p - 0.1 * gain @ row @ p
         kept.append(p)
