@@ -142,7 +142,7 @@ class Recording(Tape):
         if not n % _OFTEN:
             self.budget.check_recording()
         if n > self.next_look:
-            self.next_look = 2 * n
+            self.next_look = _LONG if n < _LONG < 2 * n else 2 * n
             if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
                 self.next_look = min(self.next_look, _LONG_FOR_FLOATS)
                 return

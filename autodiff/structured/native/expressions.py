@@ -49,6 +49,7 @@ from autodiff.structured.native.values import (
     Several,
     Tree,
     Turns,
+    as_float,
     leaves,
 )
 from autodiff.structured.runtime_calls import (
@@ -405,7 +406,7 @@ class Expressions(SweepCalls):
             return args[0]
         kind = kind_of_result(f, [a.kind for a in args])
         if _is_partial(f):  # of another dtype where no elements tie
-            kind = _as_float(kind, [a.kind for a in args])
+            kind = as_float(kind, [a.kind for a in args])
         if all(isinstance(a, Number) for a in args):
             return self.scalars.function(f, args, kind)
         if facts_of(function_of(f)).kind == PRODUCT:
@@ -452,13 +453,6 @@ class Expressions(SweepCalls):
             if leaf.group is group and not is_same:
                 return self.elementwise.computed(x, memory.SCRATCH)
         return x
-
-
-def _as_float(kind: Kind, given: list[Kind]) -> Kind:
-    """Return the kind of a derivative, which may be a truth value for samples."""
-    if kind.letter == "b":
-        return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
-    return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
 
 
 def _is_partial(f: Any) -> bool:
