@@ -297,7 +297,9 @@ def triangular(op: Op) -> tuple[bool, bool] | None:
         return None
     if not _is_plain(op) or op.args[0].kind.ndim != 2 or op.args[1].kind.ndim not in (1, 2):
         return None
-    given = {name: known(v) if v.kind.is_known else None for name, v in op.options.items()}
+    given: dict[str, Any] = {
+        name: known(v) if v.kind.is_known else None for name, v in op.options.items()
+    }
     lower, trans = given.pop("lower", False), given.pop("trans", 0)
     is_known = type(lower) is bool and trans in (0, 1, "N", "T") and not given
     return (lower, trans in (1, "T")) if is_known else None

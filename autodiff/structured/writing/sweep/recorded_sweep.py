@@ -28,8 +28,8 @@ def sweep_several(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None
     for part in parts:
         s.e.reads(part)  # the pullback may hold it
     if is_symmetric_spectrum(op):
-        texts = f"{bars.get(0)}, {bars.get(1)}, {s.e.need(op.out)}"
-        s.add_to(op.args[0], f"{s.e.constants.name(eigh_back)}({texts})")
+        given = f"{bars.get(0)}, {bars.get(1)}, {s.e.need(op.out)}"
+        s.add_to(op.args[0], f"{s.e.constants.name(eigh_back)}({given})")
         return
     bound = rule_that_records(op)
     kind: Any = op.out.kind  # type: ignore[union-attr] # a call makes a value
