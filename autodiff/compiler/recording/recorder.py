@@ -68,7 +68,7 @@ _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps: then the budget is looked at, which takes a microsecond
 _LONG = 3000  # steps: then loops that could run from their source are looked for
-_FIRST_LOOK = 700  # … and before those that could be machine code
+_FIRST_LOOK = 1000  # … and before those that could be machine code
 _LONG_FOR_FLOATS = 5000  # straight-line code of floats is faster, but takes long to compile
 
 
@@ -142,7 +142,7 @@ class Recording(Tape):
         if not n % _OFTEN:
             self.budget.check_recording()
         if n > self.next_look:
-            self.next_look = _LONG if n < _LONG < 2 * n else 2 * n
+            self.next_look = 2 * n
             if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
                 self.next_look = min(self.next_look, _LONG_FOR_FLOATS)
                 return
