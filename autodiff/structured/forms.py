@@ -125,7 +125,7 @@ class Taken:
             return form
         if type(x) is not dict:
             return (Items if type(x) is list else tuple)([self.form_of(v, depth + 1) for v in x])
-        if not all(type(k) is str for k in x):
+        if not all(type(k) in (str, int) for k in x):
             self.leaves.append(x)
             return None
         return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})

@@ -125,6 +125,30 @@ def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
     return _half_triangle(x + x.T)
 
 
+def eigh_back(w_bar: Any, v_bar: Any, found: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """Return the cotangent of a symmetric matrix by those of its eigenvalues and eigenvectors.
+
+    Either may be None. Where eigenvalues coincide, it is for the rule to say what that means.
+    """
+    w, v = found
+    if v_bar is None:
+        x = (v * w_bar) @ v.T
+    else:
+        m, gaps = v.T @ v_bar, w - w[:, None] + np.eye(len(w))
+        if (np.abs(gaps) <= nearest(len(w)) * np.abs(w).max(initial=0.0)).any():
+            raise ChangedError("equal eigenvalues")
+        inner = 0.5 * (m - m.T) / gaps
+        if w_bar is not None:
+            diagonal_of(inner)[...] += w_bar
+        x = v @ inner @ v.T
+    return _half_triangle(x + x.T)
+
+
+def nearest(n: int) -> float:
+    """Return up to which part of the largest of them n eigenvalues count as equal."""
+    return 4 * n * float(np.finfo(float).eps)
+
+
 def _half_triangle(x: np.ndarray) -> np.ndarray:
     """Return the lower triangle with the diagonal halved."""
     return x * _halves(len(x))

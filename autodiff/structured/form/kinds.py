@@ -339,6 +339,11 @@ def kind_of(x: Any, known: bool = False) -> Kind:
     raise UnsupportedError(f"a value of class {cls.__name__}")
 
 
+def kind_like(x: np.ndarray) -> Kind:
+    """Return the kind of arrays that have one element along the same axes."""
+    return kind_of(x)._replace(ones=frozenset([k for k, n in enumerate(x.shape) if n == 1]))
+
+
 def join(a: Kind, b: Kind) -> Kind:
     """Return the kind of a value that is one or the other."""
     if a == b:
@@ -455,8 +460,7 @@ def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], siz
             if kind.is_text:
                 kind = kind.general()
             if kind.is_array:
-                ones = frozenset([k for k, length in enumerate(made.shape) if length == 1])
-                kind = kind._replace(ones=ones)
+                kind = kind_like(made)
             result = kind if result is None else join(result, kind)
     if result is None:
         raise UnsupportedError("no samples")

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import scipy.linalg
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
@@ -48,6 +49,7 @@ from autodiff.structured.native.values import (
     Several,
     Tree,
     Turns,
+    as_float,
     leaves,
 )
 from autodiff.structured.runtime_calls import (
@@ -58,6 +60,7 @@ from autodiff.structured.runtime_calls import (
     cumprod_back,
     cumsum_back,
     diagonal_of,
+    eigh_back,
     extremum_back,
     fitted,
     gather,
@@ -403,7 +406,7 @@ class Expressions(SweepCalls):
             return args[0]
         kind = kind_of_result(f, [a.kind for a in args])
         if _is_partial(f):  # of another dtype where no elements tie
-            kind = _as_float(kind, [a.kind for a in args])
+            kind = as_float(kind, [a.kind for a in args])
         if all(isinstance(a, Number) for a in args):
             return self.scalars.function(f, args, kind)
         if facts_of(function_of(f)).kind == PRODUCT:
@@ -452,13 +455,6 @@ class Expressions(SweepCalls):
         return x
 
 
-def _as_float(kind: Kind, given: list[Kind]) -> Kind:
-    """Return the kind of a derivative, which may be a truth value for samples."""
-    if kind.letter == "b":
-        return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
-    return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
-
-
 def _is_partial(f: Any) -> bool:
     return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
 
@@ -472,6 +468,8 @@ _OWN: dict[Any, Callable] = {
     zeros_along: Expressions.on_zeros_along,
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
+    eigh_back: Expressions.on_eigh_back, np.linalg.eigh: Expressions.spectrum,
+    scipy.linalg.solve_triangular: Expressions.triangular,
     **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
     **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.running_products),
     **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.sorted_places),

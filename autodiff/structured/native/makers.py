@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -310,6 +311,44 @@ class Makers:
         made = self.triangle(np.tril, a)
         blas.factor_positive(self.code, made.address, a.shape[0])
         return made
+
+    def triangular(self, a: Any, y: Any, **options: Any) -> Array:
+        """Return the solution of a triangular system; leave if something is not finite."""
+        e, code = self.elementwise, self.code
+        given = {name: x.x if isinstance(x, Known) else None for name, x in options.items()}
+        lower, trans = given.pop("lower", False), given.pop("trans", 0)
+        if given or type(lower) is not bool or trans not in (0, 1, "N", "T"):
+            raise UnsupportedError("this triangular system in machine code")
+        kinds = {dtype_of(x) for x in (a, y)}
+        if kinds != {np.dtype(float)} or len(a.shape) != 2 or len(y.shape) > 2:
+            raise UnsupportedError("a system of another kind in machine code")
+        e.check_shape(a.shape[:1], a.shape[1:])
+        e.check_shape(a.shape[:1], y.shape[:1])
+        copy = e.computed(a, memory.SCRATCH)
+        is_matrix = len(y.shape) == 2
+        store = memory.SCRATCH if is_matrix else self.store_of_new()
+        made = e.computed(e.transposed(y) if is_matrix else y, store)
+        for x in (copy, made):
+            total = self.scalars.library("fabs", [e.total(x).value], "d")
+            is_finite = code.b.fcmp_ordered("<", total, constant(TYPES["d"], math.inf))
+            code.exit_if(code.b.not_(is_finite))
+        m = y.shape[1] if is_matrix else code.whole(1)
+        blas.solve_triangle(
+            code, copy.address, made.address, a.shape[0], m, lower, trans in (1, "T")
+        )
+        return e.computed(e.transposed(made), self.store_of_new()) if is_matrix else made
+
+    def spectrum(self, a: Any) -> Several:
+        """Return the eigenvalues and eigenvectors of a symmetric matrix."""
+        e, dtype = self.elementwise, np.dtype(float)
+        if dtype_of(a) != dtype:
+            raise UnsupportedError("eigenvalues of another kind in machine code")
+        a, n, _ = self._of_matrix(a, dtype)
+        w = e.made(dtype, [n], self.store_of_new())
+        blas.spectrum(
+            self.code, a.address, w.address, n, lambda k: e.made(dtype, [k], memory.SCRATCH).address
+        )
+        return Several([w, e.computed(e.transposed(a), self.store_of_new())])
 
     def inverse(self, a: Any) -> Array:
         """Return the inverse of a matrix."""

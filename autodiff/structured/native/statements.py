@@ -9,7 +9,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.elements import is_one
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
@@ -249,6 +249,12 @@ class Statements(Variables):
             raise UnsupportedError(f"{name} on the stack of machine code")
         if isinstance(value, (List, Record)):
             return self.as_words(value, kind)
+        if kind.parts:
+            each = zip(_parts_of(name, kind), value.parts, kind.parts, strict=True)
+            return [word for part in each for word in self._words_of(*part)]
+        return self._words_of(name, value, kind)
+
+    def _words_of(self, name: str, value: Any, kind: Kind) -> list:
         if kind.is_array:
             if isinstance(value, Tree):
                 value = self.elementwise.computed(value, memory.KEPT)
@@ -273,7 +279,9 @@ class Statements(Variables):
         kinds = [self.names.kinds.get(name) for name in names]
         shapes = self.names.shapes
         sizes = [
-            shapes[name] if name in shapes else width_of(k)
+            shapes[name]
+            if name in shapes
+            else sum(map(width_of, k.parts if k and k.parts else [k]))
             for name, k in zip(names, kinds, strict=True)
         ]
         words = iter(memory.popped(self.code, self.state, [I64] * sum(sizes)))
@@ -290,23 +298,30 @@ class Statements(Variables):
                 address = self.b.inttoptr(next(words), PTR)
                 self.bound[name] = self.held(self.names.lists[name], address)
                 continue
-            if kind.is_array:
-                address = self.b.inttoptr(next(words), PTR)
-                shape = [next(words) for _ in range(kind.ndim)]
-                strides = [next(words) for _ in range(kind.ndim)]
-                assert kind.dtype is not None
-                for k in self.names.pushed_ones.get(name, ()):
-                    shape[k] = self.code.whole(1)
-                if name in self.names.dense:
-                    strides[self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
-                value: Any = Array(kind.dtype, address, shape, strides,
-                                   self.names.groups.get(name), name)  # fmt: skip
-            else:
-                letter = letter_of(kind)
-                value = self.scalars.plain(letter, self.code.of_words(letter, words))
-                if letter in "ib":  # of floats, the class does not count in the sweep
-                    value.kind = kind
-            self.bound[name] = value
+            if kind.parts:
+                each = zip(_parts_of(name, kind), kind.parts, strict=True)
+                self.bound[name] = Several([self._of_stack(*part, words) for part in each])
+                continue
+            self.bound[name] = self._of_stack(name, kind, words)
+
+    def _of_stack(self, name: str, kind: Kind, words: Any) -> Any:
+        if kind.is_array:
+            address = self.b.inttoptr(next(words), PTR)
+            shape = [next(words) for _ in range(kind.ndim)]
+            strides = [next(words) for _ in range(kind.ndim)]
+            assert kind.dtype is not None
+            for k in self.names.pushed_ones.get(name, ()):
+                shape[k] = self.code.whole(1)
+            if name in self.names.dense:
+                strides[self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
+            value: Any = Array(kind.dtype, address, shape, strides,
+                               self.names.groups.get(name), name)  # fmt: skip
+        else:
+            letter = letter_of(kind)
+            value = self.scalars.plain(letter, self.code.of_words(letter, words))
+            if letter in "ib":  # of floats, the class does not count in the sweep
+                value.kind = kind
+        return value
 
     # -- loops and branches ------------------------------------------------------------------------
 
@@ -425,6 +440,11 @@ class Statements(Variables):
                 bounds.insert(0, self.code.whole(0))
             return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
         return super().on_call(node)
+
+
+def _parts_of(name: str, kind: Kind) -> list[str]:
+    """Return names for the parts of a tuple."""
+    return [f"{name}[{i}]" for i in range(len(kind.parts))]
 
 
 def _places_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:

@@ -6,6 +6,7 @@ import operator
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
@@ -14,8 +15,8 @@ from autodiff.structured.native.elements import is_one
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
 from autodiff.structured.native.reductions import Reductions
-from autodiff.structured.native.values import Array, Number, Tree, dtype_of
-from autodiff.structured.runtime_calls import TINY
+from autodiff.structured.native.values import Array, Known, Number, Tree, dtype_of
+from autodiff.structured.runtime_calls import TINY, nearest
 
 COPIES = frozenset({np.copy, np.ndarray.copy})
 """Functions that copy an array."""
@@ -118,8 +119,50 @@ class SweepCalls(Reductions):
         x = self._half(e.product(e.transposed(y), g, kind, store))
         for _ in range(2):
             x = e.computed(e.transposed(x), memory.SCRATCH)  # the columns are rows
-            blas.solve_transposed(self.code, y.address, x.address, y.shape[0])
+            n = y.shape[0]
+            blas.solve_triangle(self.code, y.address, x.address, n, n, True, True)
         return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
+
+    def on_eigh_back(self, w_bar: Any, v_bar: Any, found: Any) -> Array:
+        """``eigh_back(w_bar, v_bar, (w, v))``: either cotangent may be None."""
+        e, store, (w, v) = self.elementwise, memory.SCRATCH, found.parts
+        kind = v.kind
+        turned = e.transposed(v)
+        if isinstance(v_bar, Known):
+            x = e.product(e.tree(operator.mul, kind, [v, w_bar]), turned, kind, store)
+        else:
+            inner = self._over_gaps(e.product(turned, v_bar, kind, store), w)
+            if not isinstance(w_bar, Known):
+                e.write(self.indexing.diagonal(inner), w_bar, operator.add)
+            x = e.product(e.product(v, inner, kind, store), turned, kind, store)
+        x = e.at_hand(x)
+        return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
+
+    def _over_gaps(self, m: Any, w: Array) -> Array:
+        """Return half of (M - Mᵀ)_ij / (w_j - w_i); leave where two eigenvalues are equal."""
+        code, b, e = self.code, self.b, self.elementwise
+        m, known = e.at_hand(m), self.scalars.known
+        n = w.shape[0]
+        made = e.computed(m, memory.SCRATCH)
+        e.write(made, known(0.0))
+        first, last = (e.read(w.dtype, code.at(w.address, b.mul(k, w.strides[0])))
+                       for k in (code.whole(0), b.sub(n, code.whole(1))))  # fmt: skip
+        ends = [self.call(abs, [x]).value for x in (first, last)]  # they are in order
+        largest = b.select(b.fcmp_ordered("<", *ends), ends[1], ends[0])
+        size = b.sitofp(n, largest.type)
+        least = b.fmul(b.fmul(largest, size), ir.Constant(largest.type, nearest(1)))
+        with code.counted(n) as i, code.counted(i) as j:
+            x, y = (e.read(w.dtype, code.at(w.address, b.mul(k, w.strides[0]))).value
+                    for k in (i, j))  # fmt: skip
+            gap = b.fsub(x, y)  # of larger and smaller
+            code.exit_if(b.not_(b.fcmp_ordered(">", gap, least)))
+            places = [[code.at(a.address, b.add(b.mul(r, a.strides[0]), b.mul(c, a.strides[1])))
+                       for r, c in ((j, i), (i, j))] for a in (m, made)]  # fmt: skip
+            above, below = (e.read(m.dtype, at).value for at in places[0])
+            half = b.fdiv(b.fmul(ir.Constant(gap.type, 0.5), b.fsub(above, below)), gap)
+            for at in places[1]:
+                e.put(made.dtype, self.scalars.plain("d", half), at)
+        return made
 
     def _half(self, x: Any) -> Array:
         """Return the lower triangle of a matrix with the diagonal halved."""

@@ -270,6 +270,13 @@ def leaves(x: Any) -> list[Array]:
     return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, Tree) else []
 
 
+def as_float(kind: Kind, given: list[Kind]) -> Kind:
+    """Return the kind of a derivative, which may be a truth value for samples."""
+    if kind.letter == "b":
+        return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
+    return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
+
+
 def dtype_of(x: Array | Tree) -> np.dtype:
     """Return the dtype of an array."""
     dtype = x.kind.dtype

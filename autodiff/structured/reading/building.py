@@ -40,6 +40,7 @@ from autodiff.structured.form.kinds import (
     UnsupportedError,
     is_member,
     join,
+    kind_like,
     kind_of,
     kind_of_result,
 )
@@ -539,7 +540,7 @@ class Builder:
             raise UnsupportedError(f"{f} fails") from error
         if isinstance(made, np.ndarray):
             # A new one each time: it may be written into.
-            return self.made(Op("call", args, f=f, options=options), kind_of(made))
+            return self.made(Op("call", args, f=f, options=options), kind_like(made))
         return self.const(made)
 
     def as_value(self, x: Any) -> Value:

@@ -18,7 +18,8 @@ from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code,
 LEAST = 1024
 """Products of fewer numbers are computed in loops: that is faster than a call."""
 _FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
-              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs")}  # fmt: skip
+              "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs",
+                                "dsyevd")}  # fmt: skip
 name_of, _pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCapsule_GetPointer
 name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 _pointer_of.restype = ctypes.c_void_p
@@ -95,13 +96,30 @@ def factor_positive(code: Code, a: Any, n: Any) -> None:
     _by_lapack(code, "potrf", n, lambda c, size: [c.letter(char("U")), size, a, size])
 
 
-def solve_transposed(code: Code, lower: Any, x: Any, n: Any) -> None:
-    """Put the solution of a system with the transpose of a lower triangle in the place of `x`.
+def solve_triangle(
+    code: Code, a: Any, x: Any, n: Any, m: Any, is_lower: bool, is_transposed: bool
+) -> None:
+    """Put the solution of a triangular system with m right sides in the place of `x`.
 
-    The triangle is dense, row by row; `x` has n right sides, column by column.
+    The triangle is dense, row by row: to LAPACK it is transposed. `x` is there column by column.
     """
+    letters = ("U" if is_lower else "L") + ("N" if is_transposed else "T") + "N"
     _by_lapack(code, "trtrs", n, lambda c, size: [
-        *map(c.letter, map(char, "UNN")), size, size, lower, size, x, size])  # fmt: skip
+        *map(c.letter, map(char, letters)), size, c.whole(m), a, size, x, size])  # fmt: skip
+
+
+def spectrum(code: Code, a: Any, w: Any, n: Any, work: Callable[[Any], Any]) -> None:
+    """Put the eigenvectors of a matrix in its place, column by column, and its eigenvalues in `w`.
+
+    Its lower triangle is read; `work` gives the address of so many words.
+    """
+    b = code.b
+    words = b.add(b.mul(n, b.add(b.mul(n, code.whole(2)), code.whole(6))), code.whole(1))
+    integers = b.add(b.mul(n, code.whole(5)), code.whole(3))
+    places = [work(words), work(integers)]
+    _by_lapack(code, "syevd", n, lambda c, size: [
+        *map(c.letter, map(char, "VL")), size, a, size, w,
+        places[0], c.whole(words), places[1], c.whole(integers)])  # fmt: skip
 
 
 def _by_lapack(code: Code, name: str, n: Any, args: Callable, letter: str = "d") -> None:

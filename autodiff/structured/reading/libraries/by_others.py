@@ -411,6 +411,7 @@ _OTHERS: dict[Any, Callable] = {
     np.ndarray.repeat: _again(made.repeated), np.kron: _products, np.vander: _powers,
     np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
     np.linalg.matrix_power: _powered, np.cumsum: _running, np.unwrap: by_rank(made.unwrapped, 1),
+    np.linalg.eigvalsh: by_rank(made.eigenvalues, 2),
     np.correlate: _correlated, np.ix_: _grid, np.block: _blocks, **by_order.OTHERS,
 }  # fmt: skip
 

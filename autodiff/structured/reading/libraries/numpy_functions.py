@@ -484,3 +484,8 @@ def squared(a: Any) -> Any:
 def cubed(a: Any) -> Any:
     """Return the third power of a matrix."""
     return (a @ a) @ a
+
+
+def eigenvalues(a: Any) -> Any:
+    """Return the eigenvalues of a symmetric matrix, whose sweep reads the eigenvectors."""
+    return np.linalg.eigh(a)[0]

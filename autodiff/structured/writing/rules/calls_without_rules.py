@@ -6,6 +6,7 @@ sweep has anyway.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -278,6 +279,30 @@ def is_log_of_determinant(op: Op) -> bool:
     """Whether it is the sign and logarithm of the determinant of one real matrix."""
     is_one = op.code == "call" and op.f is np.linalg.slogdet and not op.options
     return is_one and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
+
+
+def is_symmetric_spectrum(op: Op) -> bool:
+    """Whether it is the eigenvalues and eigenvectors of one real symmetric matrix."""
+    is_one = op.code == "call" and op.f is np.linalg.eigh and not op.options
+    return is_one and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
+
+
+def triangular(op: Op) -> tuple[bool, bool] | None:
+    """Return whether a triangular system is a lower one, and whether it is transposed.
+
+    None for other calls.
+    """
+    linalg = sys.modules.get("scipy.linalg")
+    if op.code != "call" or op.f is not getattr(linalg, "solve_triangular", op) or op.args[2:]:
+        return None
+    if not _is_plain(op) or op.args[0].kind.ndim != 2 or op.args[1].kind.ndim not in (1, 2):
+        return None
+    given: dict[str, Any] = {
+        name: known(v) if v.kind.is_known else None for name, v in op.options.items()
+    }
+    lower, trans = given.pop("lower", False), given.pop("trans", 0)
+    is_known = type(lower) is bool and trans in (0, 1, "N", "T") and not given
+    return (lower, trans in (1, "T")) if is_known else None
 
 
 def _is_plain(op: Op) -> bool:

@@ -27,6 +27,7 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     of_matrices,
     reduced,
     summed_axes,
+    triangular,
 )
 from autodiff.structured.writing.sweep.recorded_sweep import gather, recorded, rule_that_records
 from autodiff.structured.writing.sweep.signs import negative, product, without_sign
@@ -80,6 +81,10 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
         return
     if of_matrices(op) is not None:
         _of_matrices(s, op, g)
+        return
+    system = triangular(op)
+    if system is not None:
+        _triangular(s, op, g, *system)
         return
     if is_choice(op) and not s.e.for_machine:
         _choice(s, op, g)
@@ -229,6 +234,21 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         is_vector = b.kind.ndim == 1
         x = f"{e.need(y)}{conjugate}"
         s.add_to(a, negative(f"(p0[:, None] * {x})" if is_vector else f"(p0 @ {x}.T)"))
+    if is_active(b):
+        s.add_to(b, "p0")
+
+
+def _triangular(s: Any, op: Op, g: str, is_lower: bool, is_transposed: bool) -> None:
+    """Pull the cotangent of the solution of a triangular system back: B̄ = A⁻ᵀ X̄."""
+    e, (a, b), name = s.e, op.args, s.e.constants.name
+    options = f"trans={int(not is_transposed)}, lower={is_lower}"
+    s.out.add(f"p0 = {name(op.f)}({e.need(a)}, {g}, {options})")
+    if is_active(a):
+        x = e.need(op.out)
+        rows, columns = (x, "p0") if is_transposed else ("p0", x)
+        is_vector = b.kind.ndim == 1
+        product = f"{rows}[:, None] * {columns}" if is_vector else f"{rows} @ {columns}.T"
+        s.add_to(a, negative(f"{name(np.tril if is_lower else np.triu)}({product})"))
     if is_active(b):
         s.add_to(b, "p0")
 

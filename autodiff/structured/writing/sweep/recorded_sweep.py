@@ -8,9 +8,13 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.runtime_calls import eigh_back
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import Bound
-from autodiff.structured.writing.rules.calls_without_rules import is_log_of_determinant
+from autodiff.structured.writing.rules.calls_without_rules import (
+    is_log_of_determinant,
+    is_symmetric_spectrum,
+)
 from chainrules_core.define import DecomposeRule
 
 
@@ -21,9 +25,13 @@ def sweep_several(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None
             inverse = f"{s.e.constants.name(np.linalg.inv)}({s.e.need(op.args[0])})"
             s.add_to(op.args[0], f"{bars[1]} * {inverse}.T")
         return
-    bound = rule_that_records(op)
     for part in parts:
         s.e.reads(part)  # the pullback may hold it
+    if is_symmetric_spectrum(op):
+        given = f"{bars.get(0)}, {bars.get(1)}, {s.e.need(op.out)}"
+        s.add_to(op.args[0], f"{s.e.constants.name(eigh_back)}({given})")
+        return
+    bound = rule_that_records(op)
     kind: Any = op.out.kind  # type: ignore[union-attr] # a call makes a value
     (cls,) = kind.classes
     texts = [str(bars.get(i)) for i in range(len(kind.parts))]

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+import scipy.linalg
 
 from autodiff import gradient
 
@@ -61,9 +62,46 @@ def logarithms_of_determinants(a, b):
     return total
 
 
+def triangular_systems(a, b):
+    total = 0.0
+    for k in range(3):
+        x = scipy.linalg.solve_triangular(a, b[k], lower=True)
+        y = scipy.linalg.solve_triangular(a, x, trans="T", lower=True)
+        u = scipy.linalg.solve_triangular(a.T, y + x, trans=1)
+        b = 0.5 * b + 0.1 * scipy.linalg.solve_triangular(a, b)
+        total = total + u @ y + np.sum(scipy.linalg.solve_triangular(a, b[:, :2], trans=1) ** 2)
+        a = a + 0.01 * np.outer(u, x)
+    return total
+
+
+def triangular_systems_of_constants(a, b):
+    fixed, total = np.array([[2.0, 0.0], [0.5, 1.0]]), 0.0
+    for k in range(3):
+        x = scipy.linalg.solve_triangular(fixed, a[:2, k], lower=True)
+        y = scipy.linalg.solve_triangular(b[:2, :2], np.array([1.0, 2.0]))
+        total = total + x @ y
+    return total
+
+
+def spectra(a, b):
+    total = 0.0
+    for k in range(3):
+        w, v = np.linalg.eigh(a @ a.T + k * b @ b.T)
+        total = total + np.sum(np.sqrt(w)) + v[0, 1] * v[1, 2] * w[k]
+        a = a + 0.1 * v
+        v *= 2.0
+        a = a - 0.01 * np.linalg.eigh(a)[1] * v[0]
+        total = total + np.prod(np.linalg.eigvalsh(a)) + np.linalg.eigh(b + k * a)[0][1]
+    return total
+
+
 @pytest.mark.parametrize(
-    "f", [solutions, of_constants, filtered, determinants, logarithms_of_determinants]
-)
+    "f",
+    [
+        solutions, of_constants, filtered, determinants, logarithms_of_determinants,
+        triangular_systems, triangular_systems_of_constants, spectra,
+    ],
+)  # fmt: skip
 def test_machine_code(f: Callable, runs: list[str], check_machine_code: Callable) -> None:
     check_machine_code(f, lambda: (A.copy(), B.copy()), rtol=1e-11)
     assert runs.count(f.__name__) == 4
@@ -131,3 +169,79 @@ def test_shapes_that_do_not_fit() -> None:
     for a, b in ((A[:2], np.ones(3)), (A, np.ones(2))):
         with pytest.raises(ValueError, match=r"square|mismatch|differ"):
             gradient(f, a, b)
+
+
+def by_differences(f: Callable, x: np.ndarray, h: float = 1e-6) -> np.ndarray:
+    found = np.empty_like(x)
+    for k in np.ndindex(x.shape):
+        up, down = x.copy(), x.copy()
+        up[k] += h
+        down[k] -= h
+        found[k] = (f(up, B.copy()) - f(down, B.copy())) / (2 * h)
+    return found
+
+
+@pytest.mark.parametrize("f", [triangular_systems, spectra])
+def test_differences(f: Callable) -> None:
+    for _ in range(3):
+        found = gradient(f, A.copy(), B.copy(), argnums=0)
+        np.testing.assert_allclose(found, by_differences(f, A.copy()), rtol=1e-6, atol=1e-7)
+
+
+def of_equal_values(a, b):
+    total = 0.0
+    for _ in range(3):
+        w, v = np.linalg.eigh(np.diag(np.array([1.0, 2.0, 2.0])) * np.sum(a))
+        total = total + np.sum((v * w) @ v.T * b)
+    return total
+
+
+def of_almost_equal_values(a, b):
+    total = 0.0
+    for _ in range(2):
+        w, v = np.linalg.eigh(np.array([[1.0, 0.0], [0.0, 1.0]]) * np.sum(a[:1]))
+        total = total + np.sum(w * w) + np.sum(np.abs(v @ v.T))
+    return total
+
+
+@pytest.mark.parametrize("f", [of_equal_values, of_almost_equal_values])
+def test_equal_eigenvalues_are_for_the_rule(
+    f: Callable, traced: Callable, by_numpy: Callable
+) -> None:
+    def outcome(way: Callable) -> object:
+        try:
+            return way(f, A.copy(), B.copy())
+        except Exception as error:
+            return type(error)
+
+    expected = outcome(traced)
+    for way in (gradient, by_numpy, gradient):
+        np.testing.assert_equal(outcome(way), expected)
+
+
+def singular_triangle(a):
+    total = 0.0
+    for k in range(2):
+        total = total + np.sum(scipy.linalg.solve_triangular(a * k, np.ones(3)))
+    return total
+
+
+def infinite_triangle(a):
+    total = 0.0
+    for k in range(2):
+        b = np.array([1.0, 2.0, np.inf if k else 1.0])
+        total = total + np.sum(scipy.linalg.solve_triangular(a, b))
+    return total
+
+
+@pytest.mark.parametrize(
+    "f, error, text",
+    [
+        (singular_triangle, np.linalg.LinAlgError, "singular"),
+        (infinite_triangle, ValueError, "infs"),
+    ],
+)
+def test_triangular_systems_without_a_solution(f: Callable, error: type, text: str) -> None:
+    for _ in range(3):
+        with pytest.raises(error, match=text):
+            gradient(f, A)

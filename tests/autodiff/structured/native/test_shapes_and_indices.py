@@ -111,6 +111,24 @@ def test_gradients(f: Callable, check_machine_code: Callable) -> None:
         check_machine_code(f, lambda m=m: (m, V), rtol=1e-11, atol=1e-12)
 
 
+def with_a_row_of_literals(m: Any, v: Any) -> Any:
+    """The axis of one element is known from what is written alone: lists make it one piece."""
+    row, p, total = np.array([[1.0, 0.5, 0.0, -1.0]]), m[0], 0.0
+    kept = []
+    for _ in range(3):
+        gain = p @ row.T / (row @ p @ row.T + 2.0)
+        p = p - 0.1 * gain @ row @ p
+        kept.append(p)
+        total = total + np.sum(gain[:, 0] * v)
+    for p in kept:
+        total = total + np.sum(p * p)
+    return total
+
+
+def test_an_axis_of_one_element_of_literals(check_machine_code: Callable) -> None:
+    check_machine_code(with_a_row_of_literals, lambda: (M, V), rtol=1e-11)
+
+
 def test_a_shape_that_does_not_fit(traced: Callable) -> None:
     def f(x: Any, n: int) -> Any:
         s = 0.0

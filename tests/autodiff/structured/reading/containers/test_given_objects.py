@@ -154,3 +154,26 @@ def test_objects_that_hold_each_other(traced: Callable) -> None:
         return of_model(a, x)
 
     assert np.allclose(gradient(loss, X), traced(loss, X))
+
+
+def by_neighbours(x: Any, links: dict, weights: dict) -> Any:
+    total = 0.0
+    for _ in range(3):
+        new = np.zeros(4)
+        for k, others in links.items():
+            for j in others:
+                new[j] += weights[k] * x[k] / len(others)
+        x = new + 0.1 * x
+        total = total + x[2] ** 2
+    return total
+
+
+def test_dicts_whose_keys_are_numbers(runs: list[str]) -> None:
+    links, weights = {0: [1, 2], 2: [3], 1: [0, 2, 3], 3: [2]}, {0: 1.0, 1: 0.5, 2: 2.0, 3: -1.0}
+    for _ in range(2):
+        check_gradient(lambda x: by_neighbours(x, links, weights), X)
+    assert "by_neighbours" in runs
+    other = {0: [3], 1: [2], 2: [1], 3: [0, 1]}
+    check_gradient(lambda x: by_neighbours(x, other, weights), X)
+    with_truth = {0: 1.0, True: 0.5, 2: 2.0, 3: -1.0}
+    check_gradient(lambda x: by_neighbours(x, other, with_truth), X)
