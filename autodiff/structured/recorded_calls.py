@@ -30,8 +30,12 @@ from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
 _TOO_LONG = 30_000
-"""Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because
-programs run neither in forward mode nor at several levels. They take seconds to compile."""
+"""Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because no
+step can run its program. They take seconds to compile."""
+
+_LONG_AT_LEVELS = 4_000
+"""Steps from which loops at several levels of differentiation become steps. Programs make three or
+four calls there; what is shorter is faster as straight-line code, and soon compiled."""
 
 
 class Unrolled:
@@ -80,6 +84,8 @@ class Unrolled:
         can_run = _level_of(recording, leaves) is not None
         if not as_one_step:
             return bool(program.active) and (can_run or n >= _TOO_LONG)
+        if not can_run and n < _LONG_AT_LEVELS:
+            return False
         callee = Callee(programs, g, g, form, program)
         return _can_be_step(program, g, leaves) and (can_run or _has_tangent(callee, leaves))
 

@@ -11,7 +11,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.linalg
 
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
@@ -83,7 +82,7 @@ from autodiff.structured.runtime_calls import (
     total,
     zeros_along,
 )
-from autodiff.structured.writing.rules.calls_without_rules import JOINS
+from autodiff.structured.writing.rules.calls_without_rules import JOINS, solves_triangular
 from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of
 
@@ -324,7 +323,7 @@ class Expressions(SweepCalls):
             return self._as_written(f.x, node)
         args = [self.expression(a) for a in node.args]
         options = self._options(node)
-        own = _OWN.get(f.x)
+        own = Expressions.triangular if solves_triangular(f.x) else _OWN.get(f.x)
         if own is not None:
             return own(self, *args, **options)
         if len(args) == 1 and isinstance(args[0], List):
@@ -469,7 +468,6 @@ _OWN: dict[Any, Callable] = {
     spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
     cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
     eigh_back: Expressions.on_eigh_back, np.linalg.eigh: Expressions.spectrum,
-    scipy.linalg.solve_triangular: Expressions.triangular,
     **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
     **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.running_products),
     **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.sorted_places),

@@ -287,13 +287,17 @@ def is_symmetric_spectrum(op: Op) -> bool:
     return is_one and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
 
 
+def solves_triangular(f: Any) -> bool:
+    """Whether a function is that of `scipy.linalg` that solves triangular systems."""
+    return f is not None and f is getattr(sys.modules.get("scipy.linalg"), "solve_triangular", None)
+
+
 def triangular(op: Op) -> tuple[bool, bool] | None:
     """Return whether a triangular system is a lower one, and whether it is transposed.
 
     None for other calls.
     """
-    linalg = sys.modules.get("scipy.linalg")
-    if op.code != "call" or op.f is not getattr(linalg, "solve_triangular", op) or op.args[2:]:
+    if op.code != "call" or not solves_triangular(op.f) or op.args[2:]:
         return None
     if not _is_plain(op) or op.args[0].kind.ndim != 2 or op.args[1].kind.ndim not in (1, 2):
         return None
