@@ -183,7 +183,7 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
         level is None
         or level.is_closed
         or not (type(level) is Forward or is_recording(level))
-        or any(tape.observer is not None for tape in active_tapes())
+        or any(tape.observer is not None for tape in (level, *active_tapes()))
         or program.hides_decisions
         or program.bound
         or any(type(a) is GivenList for a in leaves)
@@ -231,6 +231,9 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
         return NotImplemented
     callee.hold(level)
     outs = callee.called(values)
+    new = [y for y, same in zip(outs, program.same, strict=False) if same is None]
+    if _may_share(new, leaves):  # a view: what is written into it changes the argument
+        return NotImplemented
     variables = [(leaves[i], i) for i in program.active if _is_of(leaves[i], level)]
     places = [program.active.index(i) for _, i in variables]
     level.nested = True

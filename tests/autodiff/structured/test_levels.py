@@ -277,3 +277,18 @@ def test_random_programs(generator: str, seeds: range) -> None:
             continue
         for x, y in zip(found, expected, strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-7, atol=1e-9, err_msg=f"seed {seed}")
+
+
+def test_a_result_that_is_a_view_of_an_argument() -> None:
+    def tail(x, n):
+        for i in range(n):
+            x[i] = np.sin(x[i])
+        return x[1:]
+
+    def loss(x):
+        y = x * 1.0
+        z = tail(y, 3)
+        z[0] = 2.0 * z[0] * z[1]
+        return np.sum(y**2)
+
+    np.testing.assert_allclose(hvp(loss, X, V), _untraced(hvp, loss, X, V), rtol=1e-10)
