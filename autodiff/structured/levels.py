@@ -389,7 +389,7 @@ def _is_finite(x: Any) -> bool:
     return bool(np.all(np.isfinite(bare(x))))
 
 
-def _may_share(outs: list, others: list) -> bool:
+def _may_share(outs: list, others: Iterable) -> bool:
     """Whether an output may share memory with something else."""
     made = [bare(x) for x in outs]
     arrays = [x for x in (*made, *map(bare, others)) if type(x) is np.ndarray]
