@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff import caches
+from autodiff.dispatch.arguments import innermost
 from autodiff.errors import DifferentiationError
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
@@ -246,17 +247,18 @@ class Programs:
 
     def call(
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
-        tape: Tape, objects: list,
+        tape: Tape, objects: list, otherwise: Callable | None = None,
     ) -> Any:  # fmt: skip
-        """Make the call, by a program if there is one."""
+        """Make the call by a program if there is one, else `otherwise`: by default traced."""
+        traced = otherwise or body
         if not self.known and not self.is_worth_it(leaves):
-            return self.timed(body, args)
+            return self.timed(traced, args)
         plain, active = plain_and_active(leaves)
         if any(map(_is_nested, leaves)):
             return self.call_at_levels(g, body, args, leaves, form)
         kinds = key_of(plain, active)
         if kinds is None or id(g.__globals__) != self.globals:
-            return body(*args)
+            return traced(*args)
         key = (key_of_form(form), kinds)
         program = self.known.get(key, UNKNOWN)
         if program is UNKNOWN:
@@ -264,7 +266,7 @@ class Programs:
             most = _MOST_OBJECTS if has_objects else _MOST_KINDS
             self.takes_objects_apart |= has_objects and len(self.known) >= most
             if not self.is_worth_it(leaves) or len(self.known) >= most:
-                return self.timed(body, args)
+                return self.timed(traced, args)
             program = self.known[key] = self.made(g, form, plain, active)
             self.takes_lists_whole |= program is None and _has_short_lists(form)
         if program is None:
@@ -274,15 +276,15 @@ class Programs:
                     f"function is not read from its source: {self.why}. Write it without that, or "
                     "put the steps of the loop into a function and call checkpoint(step)."
                 )
-            return body(*args)
+            return traced(*args)
         outside = program.outside(g)
         if outside is None:
             del self.known[key]
             self.failures += self.takes_captured or not g.__closure__
             self.takes_captured = True
-            return body(*args)
+            return traced(*args)
         if not (can_run(program, leaves, outside) and program.may_bind(objects, leaves)):
-            return body(*args)
+            return traced(*args)
         values = tuple([tape.kept(v) if type(v) is np.ndarray and v is a else v
                         for v, a in zip(plain, leaves, strict=True)])  # fmt: skip
         values += tuple([tape.kept(v) if type(v) is np.ndarray else v for v in outside])
@@ -294,7 +296,7 @@ class Programs:
             program.failure = f"it failed ({type(error).__name__}: {error})"
             self.failures += 1
         if run is None:  # not as the context of the function's own error
-            return body(*args)
+            return traced(*args)
         if program.hides_decisions:
             places = [a._index for a, _ in variables_of(program, leaves)]
             tape.decisions[run] = UnnotedCall(places, run.traced_again)
@@ -305,7 +307,8 @@ class Programs:
     ) -> Any:
         """Make a call in forward mode, or on several levels of differentiation."""
         if self.is_of_tangent and not has_levels(leaves):
-            return self.without_variables(g, body, args, leaves, form)
+            run = self._without_variables(g, body, leaves, form)
+            return body(*args) if run is None else finished(run.program, run.outs, leaves)
         if self.has_checkpoints or not has_levels(leaves):
             return body(*args)
         if not self.is_worth_it(leaves):
@@ -313,14 +316,16 @@ class Programs:
         result = self.at_levels(g, body, leaves, form)
         return body(*args) if result is NotImplemented else result
 
-    def without_variables(
-        self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
-    ) -> Any:
-        """Make a call of which nothing is differentiated."""
-        program = self.program_with(g, form, tuple(map(bare, leaves)), ())
+    def _without_variables(
+        self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple
+    ) -> Run | None:
+        """Make a call of which nothing is differentiated; None if no program can."""
+        values = tuple(map(bare, leaves))
+        program = self.program_with(g, form, values, ())
         callee = None if program is None else Callee(self, g, body, form, program)
-        run = callee.run(leaves) if callee is not None and callee.is_current else None
-        return body(*args) if run is None else finished(run.program, run.outs, leaves)
+        if callee is None or not callee.is_current or callee.program.bound:
+            return None
+        return callee.run(values) if can_run(callee.program, leaves, callee.outside) else None
 
     def at_levels(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
         """Make such a call by programs; NotImplemented if they cannot."""
@@ -331,13 +336,26 @@ class Programs:
             else call_at_levels(Callee(self, g, body, form, program), leaves)
         )
 
-    def called_with(self, g: types.FunctionType, nests: Sequence) -> Any:
-        """Call a function as its callers do."""
-        if len(nests) > self.n:  # the function is given, too, with what it has captured
-            g, *nests = nests
-        n = len(nests) - len(self.keywords)
-        named = dict(zip(self.keywords, nests[n:], strict=True))
-        return calling(g, traced_body(g))(*nests[:n], **named)
+    def beneath(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
+        """Make a call on the levels of its arguments; NotImplemented if no program can.
+
+        The function itself does not run.
+        """
+        if not has_levels(leaves):
+            run = self._without_variables(g, body, leaves, form)
+            return NotImplemented if run is None else finished(run.program, run.outs, leaves)
+        level: Any = innermost(leaves, {})
+        if level is not None and level.program:
+            return level.as_step(self, g, body, leaves, form)
+        tape = self.tape_of(leaves)
+        if tape is not None and not any(map(_is_nested, leaves)):
+            return self.call(g, body, (), leaves, form, tape, [], lambda: NotImplemented)
+        return self.at_levels(g, body, leaves, form)
+
+    @staticmethod
+    def call_tangent(g: types.FunctionType, given: Sequence) -> Any:
+        """Call a function that is the tangent of a program, on the levels of its arguments."""
+        return calling(g, traced_body(g))(*given)
 
     @staticmethod
     def of_tangent(g: types.FunctionType) -> Programs:

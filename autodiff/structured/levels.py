@@ -95,20 +95,29 @@ class Callee:
 
     def traced(self, leaves: Sequence) -> list:
         """Return the outputs of the function, which is traced."""
-        return self._outputs(leaves, lambda nests: self.body(*nests))
+        own = self._own(leaves)
+        return self._outputs(self.body(*self.nests(own)), own)
 
-    def called(self, leaves: Sequence) -> list:
-        """Return the outputs of a call, on the levels of these leaves."""
-        return self._outputs(leaves, lambda nests: self.programs.called_with(self.g, nests))
+    def beneath(self, leaves: Sequence) -> list | None:
+        """Return the outputs of a call on the levels of these leaves; None if no program makes it.
 
-    def _outputs(self, leaves: Sequence, call: Callable[[list], Any]) -> list:
-        """Return what a call returns, and what it leaves in the arrays that it writes into."""
+        The function itself does not run: what it does besides would be done twice.
+        """
+        own = self._own(leaves)
+        result = self.programs.beneath(self.g, self.body, tuple(own), self.form)
+        return None if result is NotImplemented else self._outputs(result, own)
+
+    def _own(self, leaves: Sequence) -> list:
+        """Return the numbers and arrays with copies of those that the function writes into."""
         own = list(leaves)
         for i in self.program.written:
             x = own[i]
             is_array = type(x) is np.ndarray
             own[i] = Tracer(np.array(x, order="K"), CONSTANT, -1) if is_array else x.copy("K")
-        result = call(self.nests(own))
+        return own
+
+    def _outputs(self, result: Any, own: list) -> list:
+        """Return what a call has returned, and what it has left in the arrays written into."""
         outs = parts_like(self.program.returned, result) + [own[i] for i in self.program.written]
         return [_beneath(y, CONSTANT) for y in outs]
 
@@ -138,8 +147,7 @@ class Callee:
 
     def pushed(self, given: Sequence) -> list:
         """Call the tangent function."""
-        g = self.tangent()
-        return list(self.programs.of_tangent(g).called_with(g, given))
+        return list(self.programs.call_tangent(self.tangent(), given))
 
     def of_tangent(self, given: Sequence) -> Callee | None:
         """Return the tangent function, and the program that sweeps it with all its variables."""
@@ -227,10 +235,14 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     """Record a call as one node of a reverse level; the call itself is made beneath."""
     program = callee.program
     values = [level.kept(a) if type(a) is np.ndarray else _beneath(a, level) for a in leaves]
+    if not has_levels(values):  # a single level: programs are not to be used for another reason
+        return NotImplemented
     if callee.of_tangent(callee.given_to_tangent(values, {})) is None:
         return NotImplemented
     callee.hold(level)
-    outs = callee.called(values)
+    outs = callee.beneath(values)
+    if outs is None:
+        return NotImplemented
     new = [y for y, same in zip(outs, program.same, strict=False) if same is None]
     if _may_share(new, leaves):  # a view: what is written into it changes the argument
         return NotImplemented

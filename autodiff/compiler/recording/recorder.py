@@ -167,6 +167,10 @@ class Recording(Tape):
                 return y
         return counted.call(self.steps, programs, g, form, leaves, body, args)
 
+    def as_step(self, *call: Any) -> Any:
+        """Make a call with loops as one step; NotImplemented if none can run it."""
+        return as_one_step(self, *call) if self.by_programs else NotImplemented
+
     def pulled(self, callee: Any, values: list, bars: list) -> Any:
         """Pull cotangents back through a call by steps; NotImplemented if it is traced."""
         return pulled_as_step(self, callee, values, bars)
