@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import innermost
+from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.forms import Taken, nest_of
 from autodiff.structured.reading.scopes import IS_TANGENT
 from autodiff.structured.runs import Run, parts_like
+from autodiff.structured.runtime_calls import is_finite
 from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
@@ -119,12 +120,7 @@ class Callee:
     def _outputs(self, result: Any, own: list) -> list:
         """Return what a call has returned, and what it has left in the arrays written into."""
         outs = parts_like(self.program.returned, result) + [own[i] for i in self.program.written]
-        return [_beneath(y, CONSTANT) for y in outs]
-
-    @property
-    def variables(self) -> list[int]:
-        """Which parameters of the program have tangents, by their place among these."""
-        return self.program.variables
+        return [of_level(y, CONSTANT) for y in outs]
 
     def tangent(self) -> types.FunctionType | None:
         """Return the tangent function; None if there is none."""
@@ -143,7 +139,7 @@ class Callee:
         given = [*leaves, *self.outside]
         at = self.program.positions
         values = [given[i] for i in at]
-        return values + [dots.get(at[k], _zero(values[k])) for k in self.variables]
+        return values + [dots.get(at[k], _zero(values[k])) for k in self.program.variables]
 
     def pushed(self, given: Sequence) -> list:
         """Call the tangent function."""
@@ -156,7 +152,7 @@ class Callee:
             return None
         programs, n = self.programs.of_tangent(g), len(self.program.positions)
         form = tuple(map(Taken().form_of, given))
-        active = (*self.variables, *range(n, len(given)))
+        active = (*self.program.variables, *range(n, len(given)))
         program = programs.program_with(g, form, tuple(map(bare, given)), active)
         return None if program is None else Callee(programs, g, traced_body(g), form, program)
 
@@ -213,7 +209,7 @@ def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
     dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
     if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
         return NotImplemented
-    given = callee.given_to_tangent([_beneath(a, level) for a in leaves], dots)
+    given = callee.given_to_tangent([of_level(a, level) for a in leaves], dots)
     try:
         found = callee.pushed(given)
     except Exception as error:
@@ -222,7 +218,7 @@ def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
         return NotImplemented  # it is the function's own: it is raised where the call is traced
     n = program.first_changed
     outs, rest = found[:n], found[n:]
-    if not all(map(_is_finite, rest)) or _may_share(outs, [*leaves, *rest]):
+    if not is_finite(list(map(bare, rest))) or _may_share(outs, [*leaves, *rest]):
         return NotImplemented
     remaining = iter(rest)
     for k, is_active in enumerate(program.is_active_output):
@@ -234,8 +230,8 @@ def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
 def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     """Record a call as one node of a reverse level; the call itself is made beneath."""
     program = callee.program
-    values = [level.kept(a) if type(a) is np.ndarray else _beneath(a, level) for a in leaves]
-    if not has_levels(values):  # a single level: programs are not to be used for another reason
+    values = [level.kept(a) if type(a) is np.ndarray else of_level(a, level) for a in leaves]
+    if not has_levels(values):  # a single level: the caller has decided against a program
         return NotImplemented
     if callee.of_tangent(callee.given_to_tangent(values, {})) is None:
         return NotImplemented
@@ -301,8 +297,8 @@ def _pulled_forward(callee: Callee, values: list, bars: list, level: Forward) ->
     bar_dots = [bar._index if _is_of(bar, level) else None for bar in bars]
     if any(isinstance(x, NotImplementedTangent) for x in (*dots.values(), *bar_dots)):
         return NotImplemented
-    given = callee.given_to_tangent([_beneath(a, level) for a in values], dots)
-    both = _swept(callee, given, bar_dots, [_beneath(bar, level) for bar in bars])
+    given = callee.given_to_tangent([of_level(a, level) for a in values], dots)
+    both = _swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars])
     if both is None:
         return NotImplemented
     return [
@@ -314,8 +310,8 @@ def _pulled_forward(callee: Callee, values: list, bars: list, level: Forward) ->
 def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> Any:
     """Return the cotangents as the outputs of one node of a reverse level."""
     program = callee.program
-    plain = [_beneath(a, level) for a in values]
-    seeds = [_beneath(bar, level) for bar in bars]
+    plain = [of_level(a, level) for a in values]
+    seeds = [of_level(bar, level) for bar in bars]
     if callee.of_tangent(callee.given_to_tangent(plain, {})) is None:
         return NotImplemented
     found = pulled(callee, plain, seeds)
@@ -375,10 +371,10 @@ def _swept(callee: Callee, given: list, of_values: list, of_tangents: list) -> t
         bar for bar, is_one in zip(of_tangents, program.is_active_output, strict=True) if is_one
     ]
     found = pulled(tangent, given, [*of_values, *seeds])
-    if not all(x is None or _is_finite(x) for x in found):
+    if not is_finite(list(map(bare, found))):
         return None
-    n = len(callee.variables)
-    at = [program.positions[k] for k in callee.variables]
+    n = len(program.variables)
+    at = [program.positions[k] for k in program.variables]
     chosen = [at.index(i) for i in program.active]
     return [found[k] for k in chosen], [found[n + k] for k in chosen]
 
@@ -387,18 +383,9 @@ def _is_of(a: Any, level: Tape) -> bool:
     return type(a) in TRACERS and a._tape is level
 
 
-def _beneath(a: Any, level: Tape) -> Any:
-    """Return a value without a level."""
-    return a._value if type(a) in TRACERS and a._tape in (level, CONSTANT) else a
-
-
 def _zero(x: Any) -> Any:
     x = bare(x)
     return np.zeros_like(x) if type(x) is np.ndarray else type(x)(0)
-
-
-def _is_finite(x: Any) -> bool:
-    return bool(np.all(np.isfinite(bare(x))))
 
 
 def _may_share(outs: list, others: Iterable) -> bool:

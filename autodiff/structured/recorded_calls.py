@@ -233,12 +233,11 @@ def pulled_as_step(recording: Any, callee: Callee, values: list, bars: list) -> 
 
 def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> RecordedRun | None:
     """Record the step that runs a program; None if it must not."""
-    program, g = callee.program, callee.g
-    outside = program.outside(g)
-    if outside is None or not can_run(program, leaves, outside):
+    program = callee.program
+    if not (callee.is_current and can_run(program, leaves, callee.outside)):
         return None
     recording.late.append(program.use_machine_code)
-    step = Forward(program, g, callee.body, callee.form, leaves)
+    step = Forward(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})
     return RecordedRun(recording, program, outs, run, given, leaves)
 
@@ -248,8 +247,8 @@ def _has_tangent(callee: Callee, leaves: tuple) -> bool:
     if any(type(a) is GivenList for a in leaves) or callee.program.written:
         return False
     given = callee.given_to_tangent(list(map(bare, leaves)), {})
-    tangent = None if given is None else callee.of_tangent(given)
-    return tangent is not None and _can_be_step(tangent.program, tangent.g, tuple(given or ()))
+    tangent = callee.of_tangent(given)
+    return tangent is not None and _can_be_step(tangent.program, tangent.g, tuple(given))
 
 
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:

@@ -160,11 +160,10 @@ class Recording(Tape):
     ) -> Any:  # fmt: skip
         """Call a function with loops, as one step or turn by turn."""
         counted = self.loops.setdefault(programs, Unrolled())
-        if self.by_programs:
-            y = as_one_step(self, programs, g, body, leaves, form)
-            if y is not NotImplemented:
-                counted.is_one_step = True
-                return y
+        y = self.as_step(programs, g, body, leaves, form)
+        if y is not NotImplemented:
+            counted.is_one_step = True
+            return y
         return counted.call(self.steps, programs, g, form, leaves, body, args)
 
     def as_step(self, *call: Any) -> Any:

@@ -105,9 +105,10 @@ class Statements(Writes):
     def on_import(self, node: ast.Import) -> None:
         """Read an import of modules that are loaded already."""
         for alias in node.names:
-            self._module(alias.name)
-            name = alias.name if alias.asname else alias.name.partition(".")[0]
-            self.bind(alias.asname or name, self.from_outside(self._module(name)))
+            module, name = self._module(alias.name), alias.asname
+            if not name and "." in alias.name:  # the package is bound
+                module = self._module(alias.name.partition(".")[0])
+            self.bind(name or alias.name.partition(".")[0], self.from_outside(module))
 
     def on_importfrom(self, node: ast.ImportFrom) -> None:
         """Read an import of names out of a module that is loaded already."""

@@ -223,14 +223,7 @@ class ForwardWriter(Writer):
         self.is_test = is_test
 
     def _turns(self, head: str, nodes: list, *last: str) -> None:
-        self.out.add(head)
-        n = len(self.out.lines)
-        self.out.depth += 1
-        self.forward_nodes(nodes)
-        self.out.add_all(last)
-        if len(self.out.lines) == n:
-            self.out.add("pass")
-        self.out.depth -= 1
+        self.out.inside(head, lambda: self.forward_nodes(nodes), last)
 
     def _forward_block(self, block: Block) -> None:
         out = self.out

@@ -8,6 +8,7 @@ and compiled as any function with loops is, and second derivatives are the deriv
 from __future__ import annotations
 
 import copy
+import functools
 import types
 from collections.abc import Iterable
 from typing import Any
@@ -86,12 +87,11 @@ class TangentWriter(Writer):
             if slot.name.startswith("_") and not slot.is_stable and slot.reads:
                 self._bind_first(slot)
         self._nodes(program.body)
-        ends = "" if not self.written_parameters else "_in"
-        written = [s.name + ("" if s.is_stable else ends) for s in self.written_parameters]
+        written = [self._initial(s) for s in self.written_parameters]
         outs = [self.text(v) for v in self.outputs]
         dots = [self.dot(v) for v in self.outputs if is_active(v)]
         dots += [
-            f"{s.name}_d" + ("" if s.is_stable else ends)
+            f"{s.name}_d" if s.is_stable else f"{s.name}_d_in"
             for s in self.written_parameters
             if holds_active(s)
         ]
@@ -129,14 +129,12 @@ class TangentWriter(Writer):
             if isinstance(node, Block):
                 self._block(node)
             elif isinstance(node, If):
-                self._inside(f"if {self.text(node.test)}:", node.then)
+                head = f"if {self.text(node.test)}:"
+                self.out.inside(head, functools.partial(self._nodes, node.then))
                 if node.otherwise:
-                    self._inside("else:", node.otherwise)
-            elif isinstance(node, For):
-                bounds = ", ".join(map(self.text, node.bounds))
-                self._loop(f"for {node.slot.name} in range({bounds}):", node)
+                    self.out.inside("else:", functools.partial(self._nodes, node.otherwise))
             else:
-                self._loop("while True:", node)
+                self._loop(node)
 
     def _bind_first(self, slot: Slot) -> None:
         """Bind a variable to something of its kind: the source does not show that it is bound."""
@@ -151,31 +149,22 @@ class TangentWriter(Writer):
         if holds_active(slot):
             self.out.add(f"{slot.name}_d = {zero}")
 
-    def _inside(self, head: str, nodes: list, *last: str) -> None:
-        self.out.add(head)
-        n = len(self.out.lines)
-        self.out.depth += 1
-        self._nodes(nodes)
-        self.out.add_all(last)
-        if len(self.out.lines) == n:
-            self.out.add("pass")
-        self.out.depth -= 1
-
-    def _loop(self, head: str, node: For | While) -> None:
+    def _loop(self, node: For | While) -> None:
         last = []
         if node.broken is not None:
             self.out.add(f"{node.broken} = False")
             last = [f"if {node.broken}: break"]
         if isinstance(node, For):
-            self._inside(head, node.body, *last)
-            return
-        self.out.add(head)
-        self.out.depth += 1
+            bounds = ", ".join(map(self.text, node.bounds))
+            head = f"for {node.slot.name} in range({bounds}):"
+            self.out.inside(head, lambda: self._nodes(node.body), last)
+        else:
+            self.out.inside("while True:", lambda: self._turn(node), last)
+
+    def _turn(self, node: While) -> None:
         self._nodes(node.before)
         self.out.add(f"if not {self.text(node.test)}: break")
         self._nodes(node.body)
-        self.out.add_all(last)
-        self.out.depth -= 1
 
     def _block(self, block: Block) -> None:
         for op in block.ops:

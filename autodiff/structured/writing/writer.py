@@ -61,6 +61,17 @@ class Source:
         for line in lines:
             self.add(line)
 
+    def inside(self, head: str, write: Callable[[], None], last: Iterable[str] = ()) -> None:
+        """Add a line, and one level deeper what `write` adds and the `last` lines."""
+        self.add(head)
+        n = len(self.lines)
+        self.depth += 1
+        write()
+        self.add_all(last)
+        if len(self.lines) == n:
+            self.add("pass")
+        self.depth -= 1
+
 
 class Writer:
     """Writes values and operations of a program as source."""

@@ -220,7 +220,7 @@ def test_a_function_that_has_captured_a_variable_and_has_defaults() -> None:
     np.testing.assert_allclose(hvp(loss, X, V), _untraced(hvp, loss, X, V), rtol=1e-10)
 
 
-def test_captured_arrays_that_change_before_the_sweep() -> None:
+def test_captured_arrays_that_change_between_calls() -> None:
     table = np.ones(6)
 
     def weighed(x):
@@ -237,7 +237,7 @@ def test_captured_arrays_that_change_before_the_sweep() -> None:
     np.testing.assert_allclose(twice(X), 2.0 * first)
 
 
-def test_another_rule_is_noticed() -> None:
+def test_tangents_are_linear() -> None:
     def f(x):
         s = 0.0
         for i in range(4):
