@@ -97,15 +97,22 @@ def _one_in(file: str) -> int:
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
-    """What is loaded by now stays: the collector need not go through it again and again."""
-    gc.collect()
-    gc.freeze()
+    """Take what is loaded by now from the collector."""
+    _freeze()
 
 
-def pytest_runtest_teardown(item: pytest.Item) -> None:
-    """Collect the rules that a test has checked."""
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """Collect the rules that a test has checked, and freeze what a file of tests has left."""
     if FOLDER:
         _checked.update(exercised_rules())
+    if nextitem is not None and nextitem.path != item.path:
+        _freeze()
+
+
+def _freeze() -> None:
+    """Leave out what is there from now on when garbage is collected: it stays, and is much."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from autodiff.dispatch.arguments import of_level
 from autodiff.dispatch.call import outputs
 from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
@@ -128,7 +129,7 @@ def as_node(
         y_bar = unthunk(y_bar)
         bars: list[Any] = [None] * len(outs)
         for n, k in enumerate(active):
-            bar = unthunk(y_bar[n] if len(active) > 1 else y_bar)
+            bar = of_level(unthunk(y_bar[n] if len(active) > 1 else y_bar), CONSTANT)
             bars[k] = None if isinstance(bar, AbstractZero) else bar
         return [ZeroTangent() if x is None else x for x in cotangents(bars)]
 

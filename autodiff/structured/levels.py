@@ -262,8 +262,8 @@ def pulled(callee: Callee, values: list, bars: list) -> list:
     level: Any = innermost((*values, *[bar for bar in bars if bar is not None]), {})
     found: Any = NotImplemented
     if level is None:
-        run = callee.run(values)
-        found = NotImplemented if run is None else run.cotangents(list(bars))
+        run = callee.run(list(map(bare, values)))
+        found = NotImplemented if run is None else run.cotangents(list(map(bare, bars)))
     elif level.program:
         found = level.pulled(callee, values, bars)
     elif type(level) is Forward:

@@ -33,7 +33,7 @@ _TOO_LONG = 30_000
 """Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because no
 step can run its program. They take seconds to compile."""
 
-_LONG_AT_LEVELS = 4_000
+_LONG_AT_LEVELS = 1_000
 """Steps from which loops at several levels of differentiation become steps. Programs make three or
 four calls there; what is shorter is faster as straight-line code, and soon compiled."""
 
@@ -244,7 +244,7 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
 
 def _has_tangent(callee: Callee, leaves: tuple) -> bool:
     """Whether steps can run the tangent function of a program, and its sweep."""
-    if any(type(a) is GivenList for a in leaves) or callee.program.written:
+    if any(type(a) is GivenList for a in leaves):
         return False
     given = callee.given_to_tangent(list(map(bare, leaves)), {})
     tangent = callee.of_tangent(given)

@@ -207,7 +207,10 @@ def test_second_derivatives_of_a_long_loop() -> None:
         return np.sum(gradient(lambda x: in_place(x, 60), x) ** 2)
 
     compiled = compile(lambda x: gradient(slope, x))
-    assert compiled(X) == pytest.approx(gradient(slope, X), rel=1e-9)
+    for x in (X, X * 1.1):
+        assert compiled(x) == pytest.approx(gradient(slope, x), rel=1e-9)
+    assert compiled.variants == 1
+    assert "tangent_of_advance" in str(compiled.report())
 
 
 def sums(x: Any, y: Any, turns: int) -> Any:

@@ -195,6 +195,30 @@ def test_arguments_that_are_written_into(f: Callable) -> None:
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
 
 
+def advance(y, turns):
+    for _ in range(turns):
+        for i in range(1, len(y) - 1):
+            y[i] += 0.1 * (y[i - 1] - 2.0 * y[i] * y[i + 1] + y[i + 1])
+
+
+@pytest.mark.parametrize("transform", TRANSFORMS)
+def test_what_is_written_into_is_not_traced(
+    transform: str, by_levels: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def f(x):
+        y = x * 1.0
+        advance(y, 3)
+        return y @ y
+
+    take = TRANSFORMS[transform]
+    expected = _untraced(take, f)
+    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(levels, "_traced")
+    np.testing.assert_allclose(take(f), expected, rtol=1e-9, atol=1e-11)
+    assert by_levels
+    assert all(by_levels)
+
+
 def test_results_that_are_not_finite_are_traced() -> None:
     def roots(x):
         s = 0.0
