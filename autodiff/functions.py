@@ -180,7 +180,7 @@ for _f, _same in (
 _add(np.negative, same=(operator.neg,), python="-{0}", is_rounded=True)
 _add(np.absolute, same=(abs, math.fabs), python="abs({0})", is_rounded=True)
 _add(np.fabs, python="abs({0})")
-_add(np.positive, loops="{0}")
+_add(np.positive, same=(operator.pos,), python="+{0}")
 _add(np.square, python="{0} * {0}")
 _add(np.reciprocal, python="1.0 / {0}")
 _add(np.sign, python="(1.0 if {0} > 0.0 else -1.0 if {0} < 0.0 else {0})")
@@ -252,7 +252,7 @@ note([math.lgamma], data=_ALL, domain=_LOG_GAMMA)
 _others = {f for f in vars(math).values() if callable(f)}
 note(_others - _entries.keys(), data=_ALL)
 note(
-    named(operator, "abs floordiv mod pos")
+    named(operator, "floordiv mod")
     | {max, min, sum, float, complex, round, bool, np.float64, np.ndarray.item},
     data=_ALL,
 )

@@ -6,6 +6,8 @@ import sys
 
 import pytest
 
+from tests.helpers import one_in
+
 HEAD = """
 import math, os, operator, sys
 import numpy as np
@@ -71,14 +73,15 @@ assert not pending._waiting and not pending._owners
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a copy of the process for each lookup")
 def test_the_first_lookup_of_any_function_finds_all_of_its_rules():
-    out = run("""
+    step = one_in(4)
+    out = run(f"STEP = {step}" + """
 def in_a_copy(check):
     child = os.fork()
     if child == 0:
         os._exit(0 if check() else 1)
     return os.waitpid(child, 0)[1] == 0
 
-functions = [f for f in pending._owners]
+functions = [f for f in pending._owners][::STEP]
 names, pipe = os.pipe(), None
 read, write = names
 if os.fork() == 0:
@@ -105,7 +108,7 @@ for f, text in zip(functions, expected):
 assert not wrong, wrong
 print(with_rules)
 """)
-    assert int(out) > 500
+    assert int(out) > 500 // step
 
 
 def test_a_rule_of_the_user_stands_before_ours_whenever_it_comes():

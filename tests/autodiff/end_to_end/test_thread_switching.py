@@ -112,7 +112,7 @@ def check(found: list[Any], expected: list[Any]) -> None:
 def test_first_calls_of_the_same_functions(tmp_path: Path, switching: None) -> None:
     alone = module(tmp_path, "switching_alone").FUNCTIONS
     expected = [[all_ways(f, x) for x in points()] for f in alone]
-    for attempt in range(3):
+    for attempt in range(2):
         functions = module(tmp_path, f"switching_{attempt}").FUNCTIONS
 
         def run(i: int, functions: list = functions) -> list[Any]:

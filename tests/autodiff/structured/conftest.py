@@ -60,6 +60,20 @@ def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 @pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[Structured]:
+    """The programs whose loops became machine code, as far as they could."""
+    found: list[Structured] = []
+    make = Structured._make_native
+
+    def noted(self: Structured) -> None:
+        make(self)
+        found.append(self)
+
+    monkeypatch.setattr(Structured, "_make_native", noted)
+    return found
+
+
+@pytest.fixture
 def check_sweep(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable:
     """Compare the gradient by the sweep of a program with differences; it may not be traced."""
 

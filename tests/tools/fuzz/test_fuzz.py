@@ -12,7 +12,7 @@ import pytest
 
 from autodiff.compiler.recording import executed_code
 from autodiff.trace.tracer import FloatTracer, Tracer
-from tests.helpers import run_python
+from tests.helpers import one_in, run_python
 from tools.fuzz import __main__ as fuzz, generators
 from tools.fuzz.__main__ import run
 from tools.fuzz.judge import MODES, Outcome, judge
@@ -42,10 +42,10 @@ def test_a_short_run_finds_nothing():
 
 @pytest.mark.parametrize("name", generators.names())
 def test_a_short_run_of_every_generator_in_every_mode_finds_nothing(name):
-    report = run(range(25), name, MODES)
+    report = run(range(27 // one_in(3)), name, MODES)
     assert [(seed, o.mode, o.detail) for seed, o, _ in report.failures] == []
     judged = [report.counts[mode, "right"] + report.counts[mode, "error"] for mode in MODES]
-    assert min(judged) > 5
+    assert min(judged) > 1
 
 
 @pytest.mark.parametrize("name", generators.names())

@@ -15,18 +15,8 @@ from autodiff.structured.runtime import Structured
 
 
 @pytest.fixture(autouse=True)
-def made(monkeypatch: pytest.MonkeyPatch) -> list[Structured]:
-    """The programs whose loops became machine code, as far as they could."""
-    found: list[Structured] = []
-    make = Structured._make_native
-
-    def noted(self: Structured) -> None:
-        make(self)
-        found.append(self)
-
-    monkeypatch.setattr(Structured, "_make_native", noted)
+def _at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls.Settings, "native", -1.0)
-    return found
 
 
 @pytest.fixture
