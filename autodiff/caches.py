@@ -178,8 +178,12 @@ _OF_CLASSES = {
     types.MethodDescriptorType,
     types.WrapperDescriptorType,
     types.ClassMethodDescriptorType,
+    type(np.sum),
 }
-"""The types of the methods of classes made in C."""
+"""The types of the methods of classes made in C, and of NumPy's own functions.
+
+Nobody can refer to them weakly. They are there for as long as their module is.
+"""
 
 
 def _is_of_python(f: np.ufunc) -> bool:

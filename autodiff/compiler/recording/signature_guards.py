@@ -55,6 +55,7 @@ class Names:
     def __init__(self) -> None:
         self.scope: dict[str, Any] = {}
         self._known: dict[int, str] = {}
+        self._numbers: dict[str, int] = {}  # by hints: the first that may be free
 
     def reserved(self, name: str) -> str:
         """Return a name that no constant has or will have: this one, or one like it."""
@@ -68,10 +69,11 @@ class Names:
         name = self._known.get(id(x))
         if name is None:
             hint = f"{hint}_" if is_taken(hint, x) else hint
-            name, n = hint, 2
+            name, n = hint, self._numbers.get(hint, 2)
             while name in self.scope:
                 name, n = f"{hint}_{n}", n + 1
             self.scope[name] = x
+            self._numbers[hint] = n
             self._known[id(x)] = name
         return name
 
