@@ -74,7 +74,9 @@ assert not pending._waiting and not pending._owners
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a copy of the process for each lookup")
 def test_the_first_lookup_of_any_function_finds_all_of_its_rules():
     step = one_in(4)
-    out = run(f"STEP = {step}" + """
+    out = run(
+        f"STEP = {step}"
+        + """
 def in_a_copy(check):
     child = os.fork()
     if child == 0:
@@ -107,7 +109,8 @@ for f, text in zip(functions, expected):
         wrong.append(f)
 assert not wrong, wrong
 print(with_rules)
-""")
+"""
+    )
     assert int(out) > 500 // step
 
 
