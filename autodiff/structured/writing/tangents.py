@@ -9,14 +9,16 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import types
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from autodiff.partial_source import partial_source
+from autodiff.partial_source import UnclearError, written_source
 from autodiff.structured.form.ir import (
+    LIST_WRITES,
     WRITES,
     Block,
     For,
@@ -25,9 +27,11 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
+    known,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule
+from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule, most_items
+from autodiff.structured.pushforward import Pushforward
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
@@ -45,7 +49,9 @@ from autodiff.structured.writing.writer import Source, Writer
 from chainrules_core.define import LinearRule
 
 _READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
-_OF_ARRAYS = frozenset({"view", "load"})
+_PARTS = frozenset({"view", "load", "item", "join"})
+_DISPLAYS = frozenset({"list", "dict"})
+_ASKED = {operator.is_: "({} is {})", operator.contains: "({1} in {0})", most_items: "{}.maxlen"}
 _METHODS = (types.MethodDescriptorType, types.GetSetDescriptorType)
 _MULTILINEAR = frozenset({np.einsum})
 _LINEAR = frozenset({np.sum, np.mean, np.cumsum})
@@ -70,8 +76,9 @@ class TangentWriter(Writer):
         program = self.program
         if program.catches or program.has_errstates or program.itself is not None:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
-        if any(s.kind is not None and s.kind.has_items for s in program.parameters):
-            raise UnsupportedError("lists in a tangent")
+        ends = (*program.parameters, *self.outputs)
+        if any(x.kind is not None and x.kind.has_items for x in ends):
+            raise UnsupportedError("lists as arguments or results in a tangent")
         out = self.out = Source()
         self.constants.scope["Changed"] = ChangedError
         variables = [s for s in program.parameters if holds_active(s)]
@@ -197,14 +204,52 @@ class TangentWriter(Writer):
                     self.out.add(f"{v.name}_d = {op.data.name}_d")
                 self.renamed.add(v)
             return
-        if op.code not in ("call", *_READS, *_OF_ARRAYS) or v.kind.has_items:
+        if op.code not in ("call", *_READS, *_PARTS, *_DISPLAYS):
             raise UnsupportedError(f"{op.code} in a tangent")
+        if op.code == "call" and is_active(v):
+            self._call(op)
+            return
         self.out.add(f"{v.name} = {self._written(op, self.text)}")
         if is_active(v):
             self.out.add(f"{v.name}_d = {self._dot_of(op)}")
 
+    def _call(self, op: Op) -> None:
+        """Write a call and its tangent; where that is not written, the rule computes both."""
+        v: Any = op.out
+        dot = None if v.kind.parts and depends(op) else self._dot_of(op)
+        if dot is not None:
+            self.out.add(f"{v.name} = {self._written(op, self.text)}")
+            self.out.add(f"{v.name}_d = {dot}")
+            return
+        pushed = self._pushed_by_rule(op)
+        if v.kind.parts:
+            self.out.add(f"{v.name} = {pushed}")
+        else:
+            both = self.fresh("both")
+            self.out.add_all([f"{both} = {pushed}", f"{v.name}, {v.name}_d = {both}"])
+
+    def _pushed_by_rule(self, op: Op) -> str:
+        """Return the call of a function by its rule, which gives its results and their tangents."""
+        v: Any = op.out
+        places = tuple([i for i, a in enumerate(op.args) if is_active(a)])
+        given = (*op.args, *op.options.values())
+        if any(map(is_active, op.options.values())) or not (
+            all(a.kind.is_known or a.kind.is_scalar or a.kind.is_array for a in given)
+            and all(a.kind.is_known for a in op.options.values())
+        ):
+            raise UnsupportedError(f"the tangent of {op.f} of such arguments")
+        rule = getattr(op.rule, "rule", None)
+        if not (isinstance(rule, Pushforward) or is_own_rule(rule)):
+            raise UnsupportedError(f"the tangent of {op.f}, whose rule is the user's")
+        options = {name: known(a) for name, a in op.options.items()}
+        push = Pushforward(function_of(op.f), places, options, len(v.kind.parts) or None)
+        texts = [*map(self.text, op.args), *[self.dot(op.args[i]) for i in places]]
+        return f"{self.constants.name(push)}({', '.join(texts)})"
+
     def _written(self, op: Op, text: Any) -> str:
         """Return an operation as the user may write it: methods of arrays as such."""
+        if op.code == "length" and op.f in _ASKED:
+            return _ASKED[op.f].format(*map(text, op.args))
         f = op.f if op.code == "call" or op.data == CALLED else None
         if isinstance(f, _METHODS) and op.args:
             named = [f"{name}={text(x)}" for name, x in op.options.items()]
@@ -230,6 +275,9 @@ class TangentWriter(Writer):
         if op.code == "raise":
             self.out.add("raise Changed")
             return
+        if op.code in LIST_WRITES:
+            self._change_list(op)
+            return
         if op.code not in WRITES:
             raise UnsupportedError(f"{op.code} in a tangent")
         base, value, *at = op.args
@@ -238,6 +286,26 @@ class TangentWriter(Writer):
             dot = self.dot(value) if is_active(value) else "0.0"
             self._change(op, self.dot(base), index, dot)
         self._change(op, self.text(base), index, self.text(value))
+
+    def _change_list(self, op: Op) -> None:
+        """Change a list or dict, and the one of its tangents along with it.
+
+        The latter first: the place may be an item of the former.
+        """
+        xs, *rest = op.args
+        both = [(self.dot(xs), self._dot_of_item)] if is_active(xs) else []
+        for name, item in [*both, (self.text(xs), self.text)]:
+            if op.code == "drop":
+                is_last = known(rest[0]) == -1 and not xs.kind.is_dict
+                self.out.add(f"{name}.pop()" if is_last else f"del {name}[{self.text(rest[0])}]")
+                continue
+            value, *at = [item(rest[0]), *map(self.text, rest[1:])]
+            if op.code == "set":
+                self.out.add(f"{name}[{at[0]}] = {value}")
+            elif op.code == "insert" and xs.kind.is_queue and item == self.text:  # at the left
+                self.out.add(f"{name}.appendleft({value})")
+            else:
+                self.out.add(f"{name}.{op.code}({', '.join([*at, value])})")
 
     def _change(self, op: Op, base: str, index: str, value: str) -> None:
         if op.f is np.add:
@@ -249,17 +317,20 @@ class TangentWriter(Writer):
         is_whole = op.data == ("known", Ellipsis) and op.code != "store"
         self.out.add(f"{base} {sign} {value}" if is_whole else f"{base}[{index}] {sign} {value}")
 
-    def _dot_of(self, op: Op) -> str:
-        """Return the tangent of what an operation makes."""
+    def _dot_of(self, op: Op) -> str | None:
+        """Return the tangent of what an operation makes; None if it is not written as source."""
         v: Any = op.out
         if v.is_complex or any(a.is_complex for a in op.args):
             raise UnsupportedError("complex numbers in a tangent")
-        if op.code in _OF_ARRAYS and is_active(op.args[0]):
+        if op.code in _DISPLAYS:
+            return self._displayed(op)
+        if op.code in _PARTS and is_active(op.args[0]):
             return self._with(op, {op.args[0]: self.dot(op.args[0])})
-        if op.code in _OF_ARRAYS or not depends(op):  # something is written into a new array later
+        if op.code in _PARTS or not depends(op):  # something is written into a new array later
             return self._zeros_like(v) if v.kind.is_array else "0.0"
-        if op.code != "call" or v.kind.parts:
-            raise UnsupportedError(f"{op.code} in a tangent")
+        if op.code == "part":  # of what `_pushed_by_rule` returns
+            made = op.args[0]
+            return f"{self.text(made)}[{len(made.kind.parts) + op.data}]"
         if is_display(op) or joined_axis(op) is not None:
             return self._with(op, self._dots_of_parts(op.args[0].op.args))
         if is_copy(op) or is_reshape(op) or summed_axes(op) is not None:
@@ -274,6 +345,22 @@ class TangentWriter(Writer):
             return self._by_partials(op, op.rule)
         return self._dot_of_linear(op)
 
+    def _displayed(self, op: Op) -> str:
+        """Return the list or dict of the tangents of what is displayed."""
+        if op.code == "dict":
+            return self.dict_of(op, list(map(self._dot_of_item, op.args)))
+        if op.f is not None:  # a deque, from which the program takes items out itself
+            return "[]"
+        *items, times = op.args if op.data else [*op.args, None]
+        made = f"[{', '.join(map(self._dot_of_item, items))}]"
+        return made if times is None else f"{made} * {self.text(times)}"
+
+    def _dot_of_item(self, v: Value) -> str:
+        """Return the tangent of what is put into a list; nobody reads it where there is none."""
+        if is_active(v):
+            return self.dot(v)
+        return "0.0" if v.kind.is_scalar else self.text(v)
+
     def _dot_of_chosen(self, op: Op) -> str:
         """Return the tangent of the larger or smaller of two: of equal ones it is the mean."""
         (a, b), y = op.args, self.text(op.out)  # type: ignore[arg-type] # a call makes a value
@@ -287,8 +374,11 @@ class TangentWriter(Writer):
         of_a = f"{where}({is_b}, {mean}, {a_dot})"
         return f"{where}({is_a}, {of_a}, {where}({is_b}, {b_dot}, 0.0))"
 
-    def _dot_of_linear(self, op: Op) -> str:
-        """Return the tangent of what is linear in its arguments, together or one by one."""
+    def _dot_of_linear(self, op: Op) -> str | None:
+        """Return the tangent of what is linear in its arguments, together or one by one.
+
+        None for other functions.
+        """
         active = [a for a in dict.fromkeys((*op.args, *op.options.values())) if is_active(a)]
         if function_of(op.f) in _MULTILINEAR or (
             function_of(op.f) in _LINEAR and active == op.args[:1] and is_own_rule(op.rule.rule)
@@ -296,10 +386,10 @@ class TangentWriter(Writer):
             return self._sum_over(op, active)
         rule = getattr(op.rule, "rule", None)
         if not isinstance(rule, LinearRule):
-            raise UnsupportedError(f"the tangent of {op.f}")
+            return None
         linear = [a for j in rule.argnums for a in op.rule.args[j : j + 1] if isinstance(a, Value)]
         if not set(active) <= set(linear) or not set(active).isdisjoint(op.options.values()):
-            raise UnsupportedError(f"the tangent of {op.f}")
+            return None
         if not rule.joint:
             return self._sum_over(op, active)
         return self._with(op, {a: self._dot_or_zero(a) for a in linear})
@@ -320,12 +410,17 @@ class TangentWriter(Writer):
         for part in parts:
             if part.op.code == "tuple":
                 found |= self._dots_of_parts(part.op.args)
+            elif type(known(part)) is tuple:
+                found[part] = self.const(_zeros_in(known(part)))
             else:
                 found[part] = self._dot_or_zero(part)
         return found
 
-    def _by_partials(self, op: Op, bound: Bound) -> str:
-        """Return the sum of partial derivatives times tangents, in the shape of the result."""
+    def _by_partials(self, op: Op, bound: Bound) -> str | None:
+        """Return the sum of partial derivatives times tangents, in the shape of the result.
+
+        None if one of them is not written as source.
+        """
         out: Any = op.out
         read: set[int] = set()
 
@@ -342,8 +437,11 @@ class TangentWriter(Writer):
             if not (isinstance(a, Value) and is_active(a)):
                 continue
             partial = bound.rule.partials[0][j]
-            d = slope_of_power(op, bound, j, text)
-            d = d or partial_source(partial, text, bound.rule.n + 1, self.constants)
+            d = slope_of_power(op, bound, j, text, is_at_origin=False)
+            try:
+                d = d or written_source(partial, text, self.constants)
+            except UnclearError:
+                return None
             if d is None:
                 raise UnsupportedError("a partial derivative that is not a number")
             if d == "0":
@@ -389,6 +487,10 @@ class TangentWriter(Writer):
 
 def _index_of_kept(axes: tuple[int, ...], ndim: int) -> str:
     return f"[{', '.join('None' if k in axes else ':' for k in range(ndim))}]"
+
+
+def _zeros_in(x: Any) -> Any:
+    return tuple(map(_zeros_in, x)) if type(x) is tuple else 0.0
 
 
 def _is_array(x: Any) -> bool:

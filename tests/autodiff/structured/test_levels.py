@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -92,7 +93,59 @@ def joined(x):
     return np.sum(s**3)
 
 
-KERNELS = [diffused, recurrent, decay, searched, branches, extrema, matrices, joined]
+def listed(x):
+    rows, last = [[0.0] * 3, [x[0], 1.0, x[1]]], deque([x[2]], maxlen=2)
+    for i in range(4):
+        row = [rows[-1][0] * x[i]]
+        for j in range(1, 3):
+            row.append(rows[-1][j] * np.sin(row[j - 1]) + last[0])
+        rows.insert(1, row)
+        last.append(row[-1] * x[i])
+        if i == 2:
+            del rows[0]
+    parts = [x * row[1] for row in rows]
+    parts[1][2] = parts[0][1] * rows[0].pop()
+    return sum(last) + np.sum(np.array(rows[1]) ** 2) + np.sum(np.stack(parts) ** 3)
+
+
+def keyed(x):
+    totals, made = {}, {"w": x * x[1], "b": 0.5}
+    for i in range(len(x)):
+        key = (i % 3, i % 2)
+        if key not in totals:
+            totals[key] = made["b"]
+        totals[key] = totals[key] * x[i] + made["w"][i]
+        made["b"] = made["b"] * x[i]
+    s = 0.0
+    for key in list(totals):
+        s = s + totals[key] ** 2 * (key[0] + 1)
+    return s
+
+
+def by_rules(x):
+    a = np.outer(x[:3], x[3:]) + np.diag([1.0, 2.0, 4.0])
+    s = 0.0
+    for i in range(2):
+        w, v = np.linalg.eigh(a @ a.T)
+        q, r = np.linalg.qr(a)
+        a = q @ np.diag(w) * 0.1 + r
+        s = s + np.prod(1.0 + x) * v[0, 0] ** 2 + np.sinc(x[i]) + np.std(a, axis=0)[i]
+        s = s + np.interp(x[0], np.array([-1.0, 0.0, 1.0]), x[3:]) + math.dist(x[:2], x[2:4])
+    return s + np.cumprod(x + 1.0)[3]
+
+
+def powers(x):
+    s, y = 0.0, x + 2.0
+    for i in range(4):
+        s = s + y[i] ** i + y[i] ** y[i + 1]
+        y = y ** (1.0 + 0.1 * i) + np.array([[1.0, x[i]], [0.0, 2.0]])[i % 2, 1]
+    return s + np.sum(y)
+
+
+KERNELS = [
+    diffused, recurrent, decay, searched, branches, extrema, matrices, joined, listed, keyed,
+    by_rules, powers,
+]  # fmt: skip
 
 
 def _untraced(f: Callable, *args: Any) -> Any:
