@@ -76,7 +76,7 @@ class TangentWriter(Writer):
         program = self.program
         if program.catches or program.has_errstates or program.itself is not None:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
-        ends = (*program.parameters, *self.outputs)
+        ends: list[Slot | Value] = [*program.parameters, *self.outputs]
         if any(x.kind is not None and x.kind.has_items for x in ends):
             raise UnsupportedError("lists as arguments or results in a tangent")
         out = self.out = Source()
@@ -293,13 +293,16 @@ class TangentWriter(Writer):
         The latter first: the place may be an item of the former.
         """
         xs, *rest = op.args
-        both = [(self.dot(xs), self._dot_of_item)] if is_active(xs) else []
-        for name, item in [*both, (self.text(xs), self.text)]:
+        both: list[tuple[str, Any]] = []
+        if is_active(xs):
+            both.append((self.dot(xs), self._dot_of_item))
+        both.append((self.text(xs), self.text))
+        for name, item in both:
             if op.code == "drop":
                 is_last = known(rest[0]) == -1 and not xs.kind.is_dict
                 self.out.add(f"{name}.pop()" if is_last else f"del {name}[{self.text(rest[0])}]")
                 continue
-            value, *at = [item(rest[0]), *map(self.text, rest[1:])]
+            value, at = item(rest[0]), list(map(self.text, rest[1:]))
             if op.code == "set":
                 self.out.add(f"{name}[{at[0]}] = {value}")
             elif op.code == "insert" and xs.kind.is_queue and item == self.text:  # at the left
@@ -351,9 +354,9 @@ class TangentWriter(Writer):
             return self.dict_of(op, list(map(self._dot_of_item, op.args)))
         if op.f is not None:  # a deque, from which the program takes items out itself
             return "[]"
-        *items, times = op.args if op.data else [*op.args, None]
+        items, times = (op.args[:-1], op.args[-1:]) if op.data else (op.args, [])
         made = f"[{', '.join(map(self._dot_of_item, items))}]"
-        return made if times is None else f"{made} * {self.text(times)}"
+        return " * ".join([made, *map(self.text, times)])
 
     def _dot_of_item(self, v: Value) -> str:
         """Return the tangent of what is put into a list; nobody reads it where there is none."""
