@@ -46,7 +46,9 @@ from autodiff.structured.writing.rules.calls_without_rules import (
 )
 from autodiff.structured.writing.sweep.slopes import slope_of_power
 from autodiff.structured.writing.writer import Source, Writer
+from chainrules_core import frule
 from chainrules_core.define import LinearRule
+from chainrules_core.registry.entries import key_of
 
 _READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
 _PARTS = frozenset({"view", "load", "item", "join"})
@@ -216,6 +218,8 @@ class TangentWriter(Writer):
     def _call(self, op: Op) -> None:
         """Write a call and its tangent; where that is not written, the rule computes both."""
         v: Any = op.out
+        if depends(op):
+            self._check_rules(op)
         dot = None if v.kind.parts and depends(op) else self._dot_of(op)
         if dot is not None:
             self.out.add(f"{v.name} = {self._written(op, self.text)}")
@@ -227,6 +231,15 @@ class TangentWriter(Writer):
         else:
             both = self.fresh("both")
             self.out.add_all([f"{both} = {pushed}", f"{v.name}, {v.name}_d = {both}"])
+
+    def _check_rules(self, op: Op) -> None:
+        """Raise if forward mode takes a rule of the user's that reverse mode does not take."""
+        key, _ = key_of(function_of(op.f))
+        known_rules = [] if frule.entry(key) is None else frule.methods(key)
+        rule = getattr(op.rule, "rule", None)
+        others = [r for r in known_rules if r is not rule and not is_own_rule(r)]
+        if any(r.kind == "frule" for r in others) or (others and not is_own_rule(rule)):
+            raise UnsupportedError(f"{op.f} with a rule of its own in forward mode")
 
     def _pushed_by_rule(self, op: Op) -> str:
         """Return the call of a function by its rule, which gives its results and their tangents."""

@@ -12,7 +12,9 @@ import pytest
 
 import autodiff
 from autodiff import gradient, hessian, hvp, jvp, vhp
-from autodiff.structured import calls, levels
+from autodiff.structured import calls, levels, runtime
+from chainrules_core import frule, rrule
+from chainrules_core.define import scalar_rule
 from tests.autodiff.structured.kernels import arguments, recurrence, reductions, stencil
 from tools.fuzz import generators, judge
 
@@ -246,6 +248,102 @@ def test_arguments_that_are_written_into(f: Callable) -> None:
         found, expected = take(), _untraced(take)
         for x, y in zip(found, expected, strict=True) if take is twice else [(found, expected)]:
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-11)
+
+
+def kinks(x):
+    s = 0.0
+    for i in range(3):
+        s = s + max(x[i], x[i + 1]) * min(x[i], 0.0) + np.max(x) * x[i] + np.sum(np.abs(x) ** i)
+        s = s + np.sum(np.maximum(x, x[i])) + abs(x[i]) * x[0] + math.fabs(x[i]) + np.abs(x[i])
+        s = s + np.sum(np.sqrt(np.abs(x))) * x[3] + np.sum(np.sign(x) * x) + np.prod(x)
+        s = s + np.sum(np.where(x > 0.0, np.log(np.where(x > 0.0, x, 1.0)), x))
+    return s
+
+
+@pytest.mark.parametrize(
+    "x", [[0.0] * 4, [1.0, 1.0, 0.0, 1.0], [0.0, -1.0, 2.0, 2.0], [np.nan, 1.0, 1.0, 0.0],
+          [1.0, np.inf, 2.0, -1.0]],
+)  # fmt: skip
+def test_kinks_infinite_slopes_and_nan(x: list[float]) -> None:
+    at = np.array(x)
+    for v in (np.zeros(4), np.array([0.0, 1.0, 0.0, -1.0])):
+        for take in (lambda f, v=v: jvp(f, (at,), (v,))[1], lambda f, v=v: hvp(f, at, v)):
+            with np.errstate(all="ignore"):
+                found, expected = take(lambda x: kinks(x) * 1.0), _untraced(take, kinks)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_errors_of_tangents_alone_are_no_warnings(recwarn: pytest.WarningsRecorder) -> None:
+    def steep(x):
+        s = 0.0
+        for i in range(3):
+            s = s + np.sqrt(x[i]) * 0.0 + x[i] ** 2
+        return s
+
+    at, v = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0])
+    for take in (lambda: jvp(steep, (at,), (v,))[1], lambda: hvp(steep, at, v)):
+        expected = _untraced(take)
+        warned = {str(w.message) for w in recwarn}
+        recwarn.clear()
+        np.testing.assert_allclose(take(), expected)
+        assert {str(w.message) for w in recwarn} <= warned
+
+
+def scaled_sine(x):
+    return np.sin(x)
+
+
+@pytest.mark.parametrize("take", [TRANSFORMS["jvp"], TRANSFORMS["hvp"]])
+def test_rules_that_change(take: Callable) -> None:
+    def f(x):
+        s = 0.0
+        for i in range(3):
+            s = s + scaled_sine(x[i]) * np.cos(x[i])
+        return s
+
+    def loss(x):
+        return f(x) * 1.0
+
+    def check() -> Any:
+        np.testing.assert_allclose(found := take(loss), _untraced(take, loss), rtol=1e-12)
+        return found
+
+    plain = check()
+    try:
+        scalar_rule(scaled_sine, lambda y, x: 2.0 * np.cos(x))
+        assert np.any(check() != plain)
+        frule.register(scaled_sine)(lambda dots, x: (np.sin(x), 5.0 * np.cos(x) * dots[0]))
+        check()
+    finally:
+        frule.unregister(scaled_sine)
+        rrule.unregister(scaled_sine)
+    np.testing.assert_allclose(check(), plain)
+    library = frule.methods(np.cos)
+    try:
+        frule.register(np.cos)(lambda dots, x: (np.cos(x), -3.0 * np.sin(x) * dots[0]))
+        check()
+    finally:
+        frule.unregister(np.cos)
+        for rule in library:
+            frule.add(rule)
+    np.testing.assert_allclose(check(), plain)
+
+
+def test_a_gradient_in_forward_mode_runs_the_tangent_function_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: list[str] = []
+    run = runtime.Structured.run
+
+    def noted(self: Any, args: tuple) -> Any:
+        runs.append(self.name)
+        return run(self, args)
+
+    monkeypatch.setattr(runtime.Structured, "run", noted)
+    for _ in range(2):
+        runs.clear()
+        hvp(lambda x: diffused(x) * 1.0, X, V)
+    assert runs == ["tangent_of_diffused"]
 
 
 def test_results_that_are_not_finite_are_traced() -> None:
