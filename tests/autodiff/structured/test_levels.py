@@ -133,7 +133,8 @@ def by_rules(x):
         a = q @ np.diag(w) * 0.1 + r
         s = s + np.prod(1.0 + x) * v[0, 0] ** 2 + np.sinc(x[i]) + np.std(a, axis=0)[i]
         s = s + np.interp(x[0], np.array([-1.0, 0.0, 1.0]), x[3:]) + math.dist(x[:2], x[2:4])
-    return s + np.cumprod(x + 1.0)[3]
+    m = np.einsum("ij,jk->ki", a, a) @ np.convolve(x[:3], x[3:], mode="same")
+    return s + np.cumprod(x + 1.0)[3] + m @ np.cumsum(a, axis=1)[1]
 
 
 def powers(x):
