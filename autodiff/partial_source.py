@@ -168,6 +168,25 @@ def partial_source(
     str or None
         "0" where it vanishes; None where it is not implemented.
     """
+    try:
+        return written_source(partial, text, constants, call)
+    except UnclearError:
+        pass
+    reads = partial.reads
+    args = [text(i) if i in reads else "None" for i in range(n)]
+    return f"{constants.name(partial)}({', '.join(args)})"
+
+
+def written_source(
+    partial: Partial, text: Callable[[int], str], constants: Constants, call: Call | None = None
+) -> str | None:
+    """Return a partial derivative as its author has written it, as `partial_source` does.
+
+    Raises
+    ------
+    UnclearError
+        If its symbols do not show it.
+    """
     if partial.function is None:
         constant = partial.constant
         if isinstance(constant, AbstractZero):
@@ -175,15 +194,9 @@ def partial_source(
         if isinstance(constant, NotImplementedTangent):
             return None
         return repr(constant) if _is_literal(constant) else constants.name(constant)
-    result = partial.result
-    if result is not None:
-        try:
-            return _PartialPrinter(partial, text, constants, call).expression(result)
-        except UnclearError:
-            pass
-    reads = partial.reads
-    args = [text(i) if i in reads else "None" for i in range(n)]
-    return f"{constants.name(partial)}({', '.join(args)})"
+    if partial.result is None:
+        raise UnclearError
+    return _PartialPrinter(partial, text, constants, call).expression(partial.result)
 
 
 def _is_literal(x: Any) -> bool:

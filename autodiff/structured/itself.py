@@ -1,4 +1,4 @@
-"""A function that calls itself: its program calls its own two functions."""
+"""What programs call of the engine's own: the function itself, where it calls itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,17 @@ class CallsItselfError(UnsupportedError):
         super().__init__("a function that calls itself and always does so")
 
 
-class Itself:
+class OwnRule:
+    """A function of the engine's that records its own pullback, as rules do."""
+
+    __slots__ = ()
+
+    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
+        """Return what it returns, and the pullback of the arguments that are wanted."""
+        raise NotImplementedError
+
+
+class Itself(OwnRule):
     """The function that a program is made of, as it is called in it.
 
     Parameters

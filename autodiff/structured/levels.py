@@ -32,7 +32,7 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.forms import Taken, nest_of
 from autodiff.structured.reading.scopes import IS_TANGENT
 from autodiff.structured.runs import Run, parts_like
-from autodiff.structured.runtime_calls import is_finite
+from autodiff.structured.runtime_calls import ErrorsNoted, is_finite
 from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
@@ -131,6 +131,14 @@ class Callee:
                 self.programs.of_tangent(program.tangent)
         return program.tangent or None
 
+    def sweeps_tangent(self, leaves: Sequence) -> bool:
+        """Whether a program sweeps the tangent function."""
+        program = self.program
+        if program.sweeps_tangent is None:
+            found = self.of_tangent(self.given_to_tangent(leaves, {}))
+            program.sweeps_tangent = found is not None
+        return program.sweeps_tangent
+
     def given_to_tangent(self, leaves: Sequence, dots: dict[int, Any]) -> list:
         """Return the arguments of the tangent function.
 
@@ -205,26 +213,46 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
 
 def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
     """Push the tangents of a forward level through a call."""
-    program = callee.program
-    dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
-    if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
+    given = _given(callee, leaves, level)
+    if given is None:
         return NotImplemented
-    given = callee.given_to_tangent([of_level(a, level) for a in leaves], dots)
     try:
-        found = callee.pushed(given)
+        with ErrorsNoted(program_tape() is None) as noted:
+            found = callee.pushed(given)
     except Exception as error:
         if isinstance(error, ChainRulesError) or program_tape() is not None:
             raise
         return NotImplemented  # it is the function's own: it is raised where the call is traced
+    outs = None if noted.found else _with_tangents(callee, found, leaves, level)
+    return NotImplemented if outs is None else finished(callee.program, outs, leaves)
+
+
+def _given(callee: Callee, leaves: Sequence, level: Forward) -> list | None:
+    """Return what the tangent function is given beneath a forward level.
+
+    None if a tangent is not known.
+    """
+    dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
+    if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
+        return None
+    return callee.given_to_tangent([of_level(a, level) for a in leaves], dots)
+
+
+def _with_tangents(callee: Callee, found: list, leaves: Sequence, level: Forward) -> list | None:
+    """Return the outputs on a forward level, of what the tangent function returns.
+
+    None if the call is to be traced: rules decide about what is not finite.
+    """
+    program = callee.program
     n = program.first_changed
     outs, rest = found[:n], found[n:]
     if not is_finite(list(map(bare, rest))) or _may_share(outs, [*leaves, *rest]):
-        return NotImplemented
+        return None
     remaining = iter(rest)
     for k, is_active in enumerate(program.is_active_output):
         if is_active:
             outs[k] = wrap(outs[k], level, ProjectTo(outs[k])(next(remaining)))
-    return finished(program, outs, leaves)
+    return outs
 
 
 def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
@@ -233,10 +261,14 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     values = [level.kept(a) if type(a) is np.ndarray else of_level(a, level) for a in leaves]
     if not has_levels(values):  # a single level: the caller has decided against a program
         return NotImplemented
-    if callee.of_tangent(callee.given_to_tangent(values, {})) is None:
+    if not callee.sweeps_tangent(values):
         return NotImplemented
     callee.hold(level)
-    outs = callee.beneath(values)
+    below, (run, outs) = _innermost_of(values), (None, None)
+    if type(below) is Forward:
+        run, outs = _run_beneath(callee, values, below)
+    if outs is None:
+        run, outs = None, callee.beneath(values)
     if outs is None:
         return NotImplemented
     new = [y for y, same in zip(outs, program.same, strict=False) if same is None]
@@ -247,11 +279,42 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     level.nested = True
 
     def cotangents(bars: list) -> list:
-        found = pulled(callee, values, bars)
+        found: Any = NotImplemented
+        if run is not None and _innermost_of(values, bars) is below:
+            found = _pulled_forward(callee, values, bars, below, run)
+        if found is NotImplemented:
+            found = pulled(callee, values, bars)
         return [found[k] for k in places]
 
     outs = as_node(outs, program.is_active_output, callee.g, variables, level, cotangents)
     return finished(program, outs, leaves)
+
+
+def _run_beneath(callee: Callee, values: list, level: Forward) -> tuple[Any, list | None]:
+    """Run the tangent function once, for the outputs on a forward level, and for its sweep.
+
+    Return the run and the outputs; None, if there are further levels beneath, say.
+    """
+    given = _given(callee, values, level)
+    tangent = None if given is None else callee.of_tangent(given)
+    if given is None or tangent is None:
+        return None, None
+    with ErrorsNoted(program_tape() is None) as noted:
+        run = _run_of(tangent, given, _innermost_of(given))
+    if run is None or noted.found:
+        return None, None
+    return run, _with_tangents(callee, list(run.outs), values, level)
+
+
+def _run_of(callee: Callee, values: list, level: Any) -> Any:
+    """Return the run of a program on plain values, or as a step of a recording; else None."""
+    if level is None:
+        return callee.run(list(map(bare, values)))
+    return level.run_of(callee, values) if level.program else None
+
+
+def _innermost_of(values: Sequence, bars: Sequence = ()) -> Any:
+    return innermost((*values, *[bar for bar in bars if bar is not None]), {})
 
 
 def pulled(callee: Callee, values: list, bars: list) -> list:
@@ -259,13 +322,12 @@ def pulled(callee: Callee, values: list, bars: list) -> list:
 
     The values and the cotangents of the outputs may be traced. None stands for no cotangent.
     """
-    level: Any = innermost((*values, *[bar for bar in bars if bar is not None]), {})
+    level = _innermost_of(values, bars)
     found: Any = NotImplemented
-    if level is None:
-        run = callee.run(list(map(bare, values)))
-        found = NotImplemented if run is None else run.cotangents(list(map(bare, bars)))
-    elif level.program:
-        found = level.pulled(callee, values, bars)
+    bars = [of_level(bar, CONSTANT) for bar in bars]
+    run = _run_of(callee, values, level)
+    if run is not None:
+        found = run.cotangents(bars)
     elif type(level) is Forward:
         found = _pulled_forward(callee, values, bars, level)
     elif type(level) in (Tape, InsideProgram):
@@ -291,14 +353,18 @@ def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
     return list(run.cotangents(tuple([bars[k] for k in chosen])))
 
 
-def _pulled_forward(callee: Callee, values: list, bars: list, level: Forward) -> Any:
-    """Return the cotangents with their tangents: one sweep of the tangent function gives both."""
-    dots = {i: a._index for i, a in enumerate(values) if _is_of(a, level)}
+def _pulled_forward(
+    callee: Callee, values: list, bars: list, level: Forward, run: Any = None
+) -> Any:
+    """Return the cotangents with their tangents: one sweep of the tangent function gives both.
+
+    It is that of a `run` of it, if there has been one.
+    """
+    given = _given(callee, values, level)
     bar_dots = [bar._index if _is_of(bar, level) else None for bar in bars]
-    if any(isinstance(x, NotImplementedTangent) for x in (*dots.values(), *bar_dots)):
+    if given is None or any(isinstance(x, NotImplementedTangent) for x in bar_dots):
         return NotImplemented
-    given = callee.given_to_tangent([of_level(a, level) for a in values], dots)
-    both = _swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars])
+    both = _swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars], run)
     if both is None:
         return NotImplemented
     return [
@@ -312,7 +378,7 @@ def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> An
     program = callee.program
     plain = [of_level(a, level) for a in values]
     seeds = [of_level(bar, level) for bar in bars]
-    if callee.of_tangent(callee.given_to_tangent(plain, {})) is None:
+    if not callee.sweeps_tangent(plain):
         return NotImplemented
     found = pulled(callee, plain, seeds)
     of_values = [k for k, i in enumerate(program.active) if _is_of(values[i], level)]
@@ -358,19 +424,25 @@ def _pulled_back(
     return list(run.cotangents(tuple([ws[k] for k in chosen])))
 
 
-def _swept(callee: Callee, given: list, of_values: list, of_tangents: list) -> tuple | None:
+def _swept(
+    callee: Callee, given: list, of_values: list, of_tangents: list, run: Any = None
+) -> tuple | None:
     """Sweep the tangent function; return what the variables and their tangents get.
 
     It is given the cotangents of the outputs, and those of their tangents.
     """
-    tangent = callee.of_tangent(given)
-    if tangent is None:
-        return None
     program = callee.program
-    seeds = [
+    seeds = of_values + [
         bar for bar, is_one in zip(of_tangents, program.is_active_output, strict=True) if is_one
     ]
-    found = pulled(tangent, given, [*of_values, *seeds])
+    seeds = [of_level(bar, CONSTANT) for bar in seeds]
+    if run is not None and _innermost_of(given, seeds) is _innermost_of(given):
+        found = run.cotangents(seeds)
+    else:
+        tangent = callee.of_tangent(given)
+        if tangent is None:
+            return None
+        found = pulled(tangent, given, seeds)
     if not is_finite(list(map(bare, found))):
         return None
     n = len(program.variables)

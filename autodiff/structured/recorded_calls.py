@@ -223,12 +223,11 @@ def as_one_step(
     return NotImplemented if run is None else recorded(run, g, leaves, tape)
 
 
-def pulled_as_step(recording: Any, callee: Callee, values: list, bars: list) -> Any:
-    """Return the cotangents of the variables of a call by steps; NotImplemented if none can be."""
+def run_as_step(recording: Any, callee: Callee, values: list) -> RecordedRun | None:
+    """Run the program of a call as a step, whose sweep may be one, too; None if none can."""
     if not (recording.by_programs and _can_be_step(callee.program, callee.g, tuple(values))):
-        return NotImplemented
-    run = _as_step(recording, callee, tuple(values), tuple(values))
-    return NotImplemented if run is None else run.cotangents(bars)
+        return None
+    return _as_step(recording, callee, tuple(values), tuple(values))
 
 
 def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> RecordedRun | None:

@@ -27,6 +27,7 @@ from autodiff.structured.runtime_calls import (
     SteppedAsideError,
     UnequalError,
     is_finite,
+    raises_errors,
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.whole_lists import (
@@ -53,7 +54,6 @@ from chainrules_core.interpreter.noticed import within
 from chainrules_core.registry.entries import key_of
 
 _MOST_ASIDES = 3
-_NO_ERRORS = frozenset({"ignore", "warn"})  # what `np.geterr` says where NumPy raises none
 
 
 class Structured:
@@ -87,6 +87,7 @@ class Structured:
 
     failure: str | None = None
     tangent: Any = None  # its tangent function; False if it has none
+    sweeps_tangent: bool | None = None  # whether a program sweeps that; None if it is not known
 
     def __init__(
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
@@ -417,7 +418,7 @@ class Structured:
         Python's floats do not warn as NumPy's do, and raise an error in a division by zero: if a
         result is not finite, or the user has asked for errors, NumPy's own are taken.
         """
-        if self.has_plain_floats and not _NO_ERRORS.issuperset(np.geterr().values()):
+        if self.has_plain_floats and raises_errors():
             self.with_numpy_floats()
         while True:
             known = len(self.emitter.broadcasts)

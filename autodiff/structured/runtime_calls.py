@@ -38,6 +38,44 @@ TINY = 1e-150
 """Products above this may be divided by."""
 
 
+class ErrorsNoted:
+    """Notes floating-point errors, of which NumPy would warn, for the length of a ``with`` block.
+
+    Attributes
+    ----------
+    is_on : bool
+        Whether it does.
+    found : bool
+        Whether there was one.
+    """
+
+    __slots__ = ("_state", "found", "is_on")
+
+    def __init__(self, is_on: bool) -> None:
+        self.is_on = is_on
+
+    def __call__(self, kind: str, flag: int) -> None:
+        """Note an error."""
+        self.found = True
+
+    def __enter__(self) -> ErrorsNoted:
+        self.found = False
+        noted = [kind for kind, mode in np.geterr().items() if mode == "warn" and self.is_on]
+        given: dict[str, Any] = {**dict.fromkeys(noted, "call"), "call": self} if noted else {}
+        self._state = np.errstate(**given)
+        self._state.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        self._state.__exit__(*error)
+
+
+def raises_errors() -> bool:
+    """Whether a floating-point error does more than warn, or be noted."""
+    modes = set(np.geterr().values()) - {"ignore", "warn"}
+    return bool(modes) and not (modes == {"call"} and type(np.geterrcall()) is ErrorsNoted)
+
+
 class ChangedError(Exception):
     """A value is of another kind than the program was made for."""
 

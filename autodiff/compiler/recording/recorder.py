@@ -51,7 +51,7 @@ from autodiff.functions import facts_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.structured.calls import Programs, Run
-from autodiff.structured.recorded_calls import Unrolled, as_one_step, pulled_as_step
+from autodiff.structured.recorded_calls import Unrolled, as_one_step, run_as_step
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced
@@ -170,9 +170,9 @@ class Recording(Tape):
         """Make a call with loops as one step; NotImplemented if none can run it."""
         return as_one_step(self, *call) if self.by_programs else NotImplemented
 
-    def pulled(self, callee: Any, values: list, bars: list) -> Any:
-        """Pull cotangents back through a call by steps; NotImplemented if it is traced."""
-        return pulled_as_step(self, callee, values, bars)
+    def run_of(self, callee: Any, values: list) -> Any:
+        """Run the program of a call as a step; None if no step can."""
+        return run_as_step(self, callee, values)
 
     def spoil(self, why: str) -> None:
         """Note that the program cannot be used; the recording goes on for its results."""

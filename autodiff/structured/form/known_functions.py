@@ -13,6 +13,7 @@ from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.functions import facts_of, is_new_memory
 from autodiff.structured.form.ir import Op, known
 from autodiff.structured.form.kinds import Kind
+from autodiff.structured.itself import OwnRule
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
@@ -149,7 +150,7 @@ def makes_new(op: Op) -> bool:
 
 def is_pure(f: Any) -> bool:
     """Whether a function does nothing but return a value."""
-    if isinstance(f, np.ufunc) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
+    if isinstance(f, (np.ufunc, OwnRule)) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
     if is_of_ufunc(f):
         return rrule.entry(f) is not None

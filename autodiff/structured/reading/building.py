@@ -54,8 +54,9 @@ from autodiff.structured.form.known_functions import (
     makes_new,
     ruled_entry,
 )
-from autodiff.structured.itself import CallsItselfError
+from autodiff.structured.itself import CallsItselfError, OwnRule
 from autodiff.structured.reading.scopes import (
+    IS_TANGENT,
     NO_VALUES,
     OWN_CELLS,
     Attributes,
@@ -84,6 +85,7 @@ class Builder:
         self.parted = frozenset(parted)  # those whose first turn is read by itself
         # Where lists and dicts are displayed that are in memory.
         self.displayed_in_memory: frozenset[tuple[int, int]] = frozenset()
+        self.grown: dict[Any, set[str]] = {}  # of each function: the names of lists that it changes
         self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
         self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
         # Attributes of these that may be missing: what stands in their place. Those of which it is
@@ -445,6 +447,11 @@ class Builder:
         op.out = value
         return value
 
+    @property
+    def is_tangent(self) -> bool:
+        """Whether what is read is the tangent function of a program."""
+        return IS_TANGENT in self.scope.function.__globals__
+
     def one(self, x: Any, given: bool = False) -> Value:
         """Return a tuple as one value; one of arrays can only be `given` to a function."""
         if isinstance(x, Instance):
@@ -472,7 +479,7 @@ class Builder:
             raise UnsupportedError("very long")
         if all(v.kind.is_known for v in everything):
             return self._folded(f, args, options)
-        if ruled_entry(f) is None and f not in PURE:
+        if ruled_entry(f) is None and f not in PURE and not isinstance(f, OwnRule):
             raise UnsupportedError(f"{f} has no rule")
         kinds = {name: v.kind for name, v in options.items()}
         kind = kind_of_result(f, [v.kind for v in args], kinds)
@@ -707,5 +714,5 @@ def is_constant(x: Any) -> bool:
     """Whether a value from outside is one that nobody can change."""
     if type(x) is tuple:
         return all(map(is_constant, x))
-    is_one = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype))
+    is_one = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype, OwnRule))
     return is_one or is_member(x) or is_joiner(x)

@@ -373,6 +373,10 @@ class Calls(Sequences):
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
             return self._is_instance(*args)
+        if f is type and len(args) == 1 and type(args[0]) is Value and args[0].kind.is_known:
+            return self.const(type(known(args[0])))
+        if f is type and len(args) == 1 and len(classes := _classes_of(args[0])) == 1:
+            return self.const(*classes)
         if f is getattr and len(args) == 2 and type(name := known(self.one(args[1]))) is str:
             return self.attribute_of_any(args[0], name)
         if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):

@@ -76,6 +76,8 @@ class Equality(Calls):
         if op is ast.Eq and type(a) is type(b) in (tuple, Items):
             return self._are_equal(a, b)
         if op is ast.Is:
+            if all(type(v) is Value and isinstance(known(v), type) for v in (a, b)):
+                return self.const(known(a) is known(b))
             test = self.same_object(a, b)
             if test is not NotImplemented:
                 return test

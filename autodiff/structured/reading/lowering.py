@@ -58,7 +58,7 @@ from autodiff.structured.reading.jumps import (
 from autodiff.structured.reading.libraries import by_others, python_functions, ufunc_methods
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
-from autodiff.structured.reading.scopes import IS_TANGENT, Attributes, LocalFunction, Scope
+from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
     from autodiff.structured.whole_lists import GivenList
@@ -236,8 +236,8 @@ class _Lowering(Generators):
 
     def _is_slope(self, function: types.FunctionType) -> bool:
         """Whether it is a helper of a rule that a tangent function calls for a slope."""
-        caller = self.scope.function.__globals__
-        is_of_rules = IS_TANGENT in caller or caller.get("__name__", "").startswith("chainrules.")
+        name = self.scope.function.__globals__.get("__name__", "")
+        is_of_rules = self.is_tangent or name.startswith("chainrules.")
         if not is_of_rules or hasattr(function, "_implementation"):  # no engine looks into those
             return False
         return function.__module__.startswith("chainrules.")

@@ -145,7 +145,12 @@ class Statements(Writes):
             self.assign(target, value)
 
     def _that_may_grow(self, value: Any, targets: list[ast.expr]) -> Any:
-        """Return a list as one that may grow, if the function changes what it binds to it."""
+        """Return a list as one that may grow, if the function changes what it binds to it.
+
+        What a tangent function displays stands for a list or dict in memory.
+        """
+        if isinstance(value, (Named, Items)) and value and self.is_tangent:
+            return self.dict_from(value) if isinstance(value, Named) else self.list_from(value)
         if type(value) is Named and len(targets) == 1:
             own = targets[0].id if isinstance(targets[0], ast.Name) else ""
             grows = not value or grows_by_keys(own, value, self.calling[-1])
@@ -156,7 +161,10 @@ class Statements(Writes):
         n = parts_appended(name, self.calling[-1]) if name and not value else 0
         if n:
             return Columns([self.list_of([]) for _ in range(n)])
-        grown = grown_in(self.calling[-1]) if value else ()
+        function = self.calling[-1]
+        if function not in self.grown:
+            self.grown[function] = grown_in(function)
+        grown = self.grown[function]
         grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
         grows = grows or any(map(self.is_moving, targets))
         grows = grows or (

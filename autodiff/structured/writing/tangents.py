@@ -7,16 +7,13 @@ and compiled as any function with loops is, and second derivatives are the deriv
 
 from __future__ import annotations
 
-import copy
 import functools
-import types
-from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 
-from autodiff.partial_source import partial_source
 from autodiff.structured.form.ir import (
+    LIST_WRITES,
     WRITES,
     Block,
     For,
@@ -25,34 +22,20 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
+    known,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
-from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
-from autodiff.structured.writing.rules.calls_without_rules import (
-    is_copy,
-    is_display,
-    is_reshape,
-    joined_axis,
-    of_matrices,
-    reduced,
-    summed_axes,
-)
-from autodiff.structured.writing.sweep.slopes import slope_of_power
-from autodiff.structured.writing.writer import Source, Writer
-from chainrules_core.define import LinearRule
+from autodiff.structured.writing.tangent_calls import CallTangents
+from autodiff.structured.writing.writer import Source
 
 _READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
-_OF_ARRAYS = frozenset({"view", "load"})
-_METHODS = (types.MethodDescriptorType, types.GetSetDescriptorType)
-_MULTILINEAR = frozenset({np.einsum})
-_LINEAR = frozenset({np.sum, np.mean, np.cumsum})
-_EXTREMA = frozenset({np.maximum, np.minimum, max, min})
+_PARTS = frozenset({"view", "load", "item", "join"})
+_DISPLAYS = frozenset({"list", "dict"})
 
 
-class TangentWriter(Writer):
+class TangentWriter(CallTangents):
     """Writes a function that returns what a program returns, and the tangents of it."""
 
     def tangent(self, name: str) -> tuple[str, dict[str, Any]]:
@@ -70,8 +53,9 @@ class TangentWriter(Writer):
         program = self.program
         if program.catches or program.has_errstates or program.itself is not None:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
-        if any(s.kind is not None and s.kind.has_items for s in program.parameters):
-            raise UnsupportedError("lists in a tangent")
+        ends: list[Slot | Value] = [*program.parameters, *self.outputs]
+        if any(x.kind is not None and x.kind.has_items for x in ends):
+            raise UnsupportedError("lists as arguments or results in a tangent")
         out = self.out = Source()
         self.constants.scope["Changed"] = ChangedError
         variables = [s for s in program.parameters if holds_active(s)]
@@ -106,21 +90,6 @@ class TangentWriter(Writer):
         if v.op.code == "tuple":
             return self.operation(v.op, self.text)
         return super().text(v)
-
-    def dot(self, v: Value) -> str:
-        """Return the tangent of a value that depends on the variables."""
-        if v.op.code == "read" and v not in self.renamed:
-            return f"{v.op.data.name}_d"
-        return f"{v.name}_d"
-
-    def _dot_or_zero(self, v: Value) -> str:
-        """Return the tangent of a value, in its shape."""
-        if is_active(v):
-            return self.dot(v)
-        return self._zeros_like(v) if v.kind.is_array else "0.0"
-
-    def _zeros_like(self, v: Value) -> str:
-        return f"{self.constants.name(np.zeros_like)}({self.text(v)})"
 
     # -- nodes -------------------------------------------------------------------------------------
 
@@ -197,31 +166,14 @@ class TangentWriter(Writer):
                     self.out.add(f"{v.name}_d = {op.data.name}_d")
                 self.renamed.add(v)
             return
-        if op.code not in ("call", *_READS, *_OF_ARRAYS) or v.kind.has_items:
+        if op.code not in ("call", *_READS, *_PARTS, *_DISPLAYS):
             raise UnsupportedError(f"{op.code} in a tangent")
+        if op.code == "call" and is_active(v):
+            self._call(op)
+            return
         self.out.add(f"{v.name} = {self._written(op, self.text)}")
         if is_active(v):
             self.out.add(f"{v.name}_d = {self._dot_of(op)}")
-
-    def _written(self, op: Op, text: Any) -> str:
-        """Return an operation as the user may write it: methods of arrays as such."""
-        f = op.f if op.code == "call" or op.data == CALLED else None
-        if isinstance(f, _METHODS) and op.args:
-            named = [f"{name}={text(x)}" for name, x in op.options.items()]
-            return (
-                f"{text(op.args[0])}.{f.__name__}({', '.join([*map(text, op.args[1:]), *named])})"
-            )
-        return self.operation(op, text)
-
-    def _with(self, op: Op, dots: dict[Value, str]) -> str:
-        """Return an operation in which some arguments are tangents."""
-
-        def text(v: Value) -> str:
-            if v.op.code == "tuple" and v not in dots:
-                return self.operation(v.op, text)
-            return dots.get(v) or self.text(v)
-
-        return self._written(op, text)
 
     def _write(self, op: Op) -> None:
         if op.code == "break":
@@ -229,6 +181,9 @@ class TangentWriter(Writer):
             return
         if op.code == "raise":
             self.out.add("raise Changed")
+            return
+        if op.code in LIST_WRITES:
+            self._change_list(op)
             return
         if op.code not in WRITES:
             raise UnsupportedError(f"{op.code} in a tangent")
@@ -238,6 +193,29 @@ class TangentWriter(Writer):
             dot = self.dot(value) if is_active(value) else "0.0"
             self._change(op, self.dot(base), index, dot)
         self._change(op, self.text(base), index, self.text(value))
+
+    def _change_list(self, op: Op) -> None:
+        """Change a list or dict, and the one of its tangents along with it.
+
+        The latter first: the place may be an item of the former.
+        """
+        xs, *rest = op.args
+        both: list[tuple[str, Any]] = []
+        if is_active(xs):
+            both.append((self.dot(xs), self._dot_of_item))
+        both.append((self.text(xs), self.text))
+        for name, item in both:
+            if op.code == "drop":
+                is_last = known(rest[0]) == -1 and not xs.kind.is_dict
+                self.out.add(f"{name}.pop()" if is_last else f"del {name}[{self.text(rest[0])}]")
+                continue
+            value, at = item(rest[0]), list(map(self.text, rest[1:]))
+            if op.code == "set":
+                self.out.add(f"{name}[{at[0]}] = {value}")
+            elif op.code == "insert" and xs.kind.is_queue and item == self.text:  # at the left
+                self.out.add(f"{name}.appendleft({value})")
+            else:
+                self.out.add(f"{name}.{op.code}({', '.join([*at, value])})")
 
     def _change(self, op: Op, base: str, index: str, value: str) -> None:
         if op.f is np.add:
@@ -249,147 +227,34 @@ class TangentWriter(Writer):
         is_whole = op.data == ("known", Ellipsis) and op.code != "store"
         self.out.add(f"{base} {sign} {value}" if is_whole else f"{base}[{index}] {sign} {value}")
 
-    def _dot_of(self, op: Op) -> str:
-        """Return the tangent of what an operation makes."""
+    def _dot_of(self, op: Op) -> str | None:
+        """Return the tangent of what an operation makes; None if it is not written as source."""
         v: Any = op.out
         if v.is_complex or any(a.is_complex for a in op.args):
             raise UnsupportedError("complex numbers in a tangent")
-        if op.code in _OF_ARRAYS and is_active(op.args[0]):
+        if op.code in _DISPLAYS:
+            return self._displayed(op)
+        if op.code in _PARTS and is_active(op.args[0]):
             return self._with(op, {op.args[0]: self.dot(op.args[0])})
-        if op.code in _OF_ARRAYS or not depends(op):  # something is written into a new array later
+        if op.code in _PARTS or not depends(op):  # something is written into a new array later
             return self._zeros_like(v) if v.kind.is_array else "0.0"
-        if op.code != "call" or v.kind.parts:
-            raise UnsupportedError(f"{op.code} in a tangent")
-        if is_display(op) or joined_axis(op) is not None:
-            return self._with(op, self._dots_of_parts(op.args[0].op.args))
-        if is_copy(op) or is_reshape(op) or summed_axes(op) is not None:
-            return self._with(op, {op.args[0]: self.dot(op.args[0])})
-        if reduced(op) is not None:
-            return self._dot_of_reduced(op)
-        if of_matrices(op) is not None:
-            return self._dot_of_matrices(op)
-        if op.f in _EXTREMA and len(op.args) == 2 and is_own_rule(op.rule.rule):
-            return self._dot_of_chosen(op)
-        if is_elementwise(op):
-            return self._by_partials(op, op.rule)
-        return self._dot_of_linear(op)
+        if op.code == "part":  # of what `_pushed_by_rule` returns
+            made = op.args[0]
+            return f"{self.text(made)}[{len(made.kind.parts) + op.data}]"
+        return self._dot_of_call(op)
 
-    def _dot_of_chosen(self, op: Op) -> str:
-        """Return the tangent of the larger or smaller of two: of equal ones it is the mean."""
-        (a, b), y = op.args, self.text(op.out)  # type: ignore[arg-type] # a call makes a value
-        a_dot, b_dot = [self.dot(x) if is_active(x) else "0.0" for x in op.args]
-        is_a, is_b = f"({y} == {self.text(a)})", f"({y} == {self.text(b)})"
-        mean = f"0.5 * ({a_dot} + {b_dot})"
-        if not op.out.kind.is_array:  # type: ignore[union-attr] # a call makes a value
-            of_a = f"({mean} if {is_b} else {a_dot})"
-            return f"{of_a} if {is_a} else ({b_dot} if {is_b} else 0.0)"
-        where = self.constants.name(np.where)
-        of_a = f"{where}({is_b}, {mean}, {a_dot})"
-        return f"{where}({is_a}, {of_a}, {where}({is_b}, {b_dot}, 0.0))"
+    def _displayed(self, op: Op) -> str:
+        """Return the list or dict of the tangents of what is displayed."""
+        if op.code == "dict":
+            return self.dict_of(op, list(map(self._dot_of_item, op.args)))
+        if op.f is not None:  # a deque, from which the program takes items out itself
+            return "[]"
+        items, times = (op.args[:-1], op.args[-1:]) if op.data else (op.args, [])
+        made = f"[{', '.join(map(self._dot_of_item, items))}]"
+        return " * ".join([made, *map(self.text, times)])
 
-    def _dot_of_linear(self, op: Op) -> str:
-        """Return the tangent of what is linear in its arguments, together or one by one."""
-        active = [a for a in dict.fromkeys((*op.args, *op.options.values())) if is_active(a)]
-        if function_of(op.f) in _MULTILINEAR or (
-            function_of(op.f) in _LINEAR and active == op.args[:1] and is_own_rule(op.rule.rule)
-        ):
-            return self._sum_over(op, active)
-        rule = getattr(op.rule, "rule", None)
-        if not isinstance(rule, LinearRule):
-            raise UnsupportedError(f"the tangent of {op.f}")
-        linear = [a for j in rule.argnums for a in op.rule.args[j : j + 1] if isinstance(a, Value)]
-        if not set(active) <= set(linear) or not set(active).isdisjoint(op.options.values()):
-            raise UnsupportedError(f"the tangent of {op.f}")
-        if not rule.joint:
-            return self._sum_over(op, active)
-        return self._with(op, {a: self._dot_or_zero(a) for a in linear})
-
-    def _sum_over(self, op: Op, active: list[Value]) -> str:
-        """Return the tangent of what is linear in each argument by itself."""
-        terms = []
-        for j, a in enumerate(op.args):
-            if a in active:
-                moved = copy.copy(a)  # the array may be another argument, too
-                args = [*op.args[:j], moved, *op.args[j + 1 :]]
-                term = Op(op.code, args, f=op.f, options=op.options, data=op.data)
-                terms.append(self._with(term, {moved: self.dot(a)}))
-        return " + ".join(terms)
-
-    def _dots_of_parts(self, parts: Iterable[Value]) -> dict[Value, str]:
-        found: dict[Value, str] = {}
-        for part in parts:
-            if part.op.code == "tuple":
-                found |= self._dots_of_parts(part.op.args)
-            else:
-                found[part] = self._dot_or_zero(part)
-        return found
-
-    def _by_partials(self, op: Op, bound: Bound) -> str:
-        """Return the sum of partial derivatives times tangents, in the shape of the result."""
-        out: Any = op.out
-        read: set[int] = set()
-
-        def argument(i: int) -> Any:
-            return out if i == 0 else bound.args[i - 1]
-
-        def text(i: int) -> str:
-            a = argument(i)
-            read.add(i)
-            return self.text(a) if isinstance(a, Value) else self.const(a)
-
-        terms: list[str] = []
-        for j, a in enumerate(bound.args):
-            if not (isinstance(a, Value) and is_active(a)):
-                continue
-            partial = bound.rule.partials[0][j]
-            d = slope_of_power(op, bound, j, text)
-            d = d or partial_source(partial, text, bound.rule.n + 1, self.constants)
-            if d is None:
-                raise UnsupportedError("a partial derivative that is not a number")
-            if d == "0":
-                continue
-            read.add(j + 1)
-            one = {"1": self.dot(a), "-1": f"(-{self.dot(a)})"}
-            terms.append(one.get(d) or f"({d} * {self.dot(a)})")
-        if out.kind.is_array:
-            arrays = {i for i, a in enumerate(bound.args, 1) if _is_array(a)}
-            if not terms or not (0 in read or arrays <= read):
-                terms.append(self._zeros_like(out))
-        return " + ".join(terms) if terms else "0.0"
-
-    def _dot_of_reduced(self, op: Op) -> str:
-        """Return the tangent of an extremum or of a norm: that of the elements that it is."""
-        _, axes, keepdims = reduced(op)  # type: ignore[misc] # it is one
-        x, y = op.args[0], self.text(op.out)  # type: ignore[arg-type] # a call makes a value
-        total, ndim = self.constants.name(np.sum), x.kind.ndim
-        whole = len(axes) == ndim
-        kept = "" if keepdims or whole else _index_of_kept(axes, ndim)
-        along = "" if whole and not keepdims else f", axis={axes!r}, keepdims={keepdims!r}"
-        if function_of(op.f) is np.linalg.norm:
-            return f"{total}({self.text(x)} * {self.dot(x)}{along}) / {y}"
-        is_one = f"({self.text(x)} == {y}{kept})"
-        where = self.constants.name(np.where)
-        chosen = f"{total}({where}({is_one}, {self.dot(x)}, 0.0){along})"
-        return f"{chosen} / {total}({where}({is_one}, 1.0, 0.0){along})"
-
-    def _dot_of_matrices(self, op: Op) -> str:
-        """Return the tangent of an inverse, determinant or solution."""
-        out: Any = op.out
-        a, y = op.args[0], self.text(out)
-        if op.f is np.linalg.inv:
-            return f"-({y} @ {self.dot(a)} @ {y})"
-        if op.f is np.linalg.det:
-            inverse = f"{self.constants.name(np.linalg.inv)}({self.text(a)})"
-            return f"{y} * {self.constants.name(np.sum)}({inverse}.T * {self.dot(a)})"
-        b = op.args[1]
-        right = [self.dot(b)] if is_active(b) else []
-        right += [f"- {self.dot(a)} @ {y}"] if is_active(a) else []
-        return f"{self.constants.name(np.linalg.solve)}({self.text(a)}, {' '.join(right)})"
-
-
-def _index_of_kept(axes: tuple[int, ...], ndim: int) -> str:
-    return f"[{', '.join('None' if k in axes else ':' for k in range(ndim))}]"
-
-
-def _is_array(x: Any) -> bool:
-    return x.kind.is_array if isinstance(x, Value) else np.ndim(x) > 0
+    def _dot_of_item(self, v: Value) -> str:
+        """Return the tangent of what is put into a list; nobody reads it where there is none."""
+        if is_active(v):
+            return self.dot(v)
+        return "0.0" if v.kind.is_scalar else self.text(v)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ import pytest
 
 import autodiff
 from autodiff import gradient, hessian, hvp, jvp, vhp
-from autodiff.structured import calls, levels
+from autodiff.structured import calls, levels, runtime
+from chainrules_core import frule, rrule
+from chainrules_core.define import scalar_rule
 from tests.autodiff.structured.kernels import arguments, recurrence, reductions, stencil
 from tools.fuzz import generators, judge
 
@@ -92,7 +95,60 @@ def joined(x):
     return np.sum(s**3)
 
 
-KERNELS = [diffused, recurrent, decay, searched, branches, extrema, matrices, joined]
+def listed(x):
+    rows, last = [[0.0] * 3, [x[0], 1.0, x[1]]], deque([x[2]], maxlen=2)
+    for i in range(4):
+        row = [rows[-1][0] * x[i]]
+        for j in range(1, 3):
+            row.append(rows[-1][j] * np.sin(row[j - 1]) + last[0])
+        rows.insert(1, row)
+        last.append(row[-1] * x[i])
+        if i == 2:
+            del rows[0]
+    parts = [x * row[1] for row in rows]
+    parts[1][2] = parts[0][1] * rows[0].pop()
+    return sum(last) + np.sum(np.array(rows[1]) ** 2) + np.sum(np.stack(parts) ** 3)
+
+
+def keyed(x):
+    totals, made = {}, {"w": x * x[1], "b": 0.5}
+    for i in range(len(x)):
+        key = (i % 3, i % 2)
+        if key not in totals:
+            totals[key] = made["b"]
+        totals[key] = totals[key] * x[i] + made["w"][i]
+        made["b"] = made["b"] * x[i]
+    s = 0.0
+    for key in list(totals):
+        s = s + totals[key] ** 2 * (key[0] + 1)
+    return s
+
+
+def by_rules(x):
+    a = np.outer(x[:3], x[3:]) + np.diag([1.0, 2.0, 4.0])
+    s = 0.0
+    for i in range(2):
+        w, v = np.linalg.eigh(a @ a.T)
+        q, r = np.linalg.qr(a)
+        a = q @ np.diag(w) * 0.1 + r
+        s = s + np.prod(1.0 + x) * v[0, 0] ** 2 + np.sinc(x[i]) + np.std(a, axis=0)[i]
+        s = s + np.interp(x[0], np.array([-1.0, 0.0, 1.0]), x[3:]) + math.dist(x[:2], x[2:4])
+    m = np.einsum("ij,jk->ki", a, a) @ np.convolve(x[:3], x[3:], mode="same")
+    return s + np.cumprod(x + 1.0)[3] + m @ np.cumsum(a, axis=1)[1]
+
+
+def powers(x):
+    s, y = 0.0, x + 2.0
+    for i in range(4):
+        s = s + y[i] ** i + y[i] ** y[i + 1]
+        y = y ** (1.0 + 0.1 * i) + np.array([[1.0, x[i]], [0.0, 2.0]])[i % 2, 1]
+    return s + np.sum(y)
+
+
+KERNELS = [
+    diffused, recurrent, decay, searched, branches, extrema, matrices, joined, listed, keyed,
+    by_rules, powers,
+]  # fmt: skip
 
 
 def _untraced(f: Callable, *args: Any) -> Any:
@@ -217,6 +273,102 @@ def test_what_is_written_into_is_not_traced(
     np.testing.assert_allclose(take(f), expected, rtol=1e-9, atol=1e-11)
     assert by_levels
     assert all(by_levels)
+
+
+def kinks(x):
+    s = 0.0
+    for i in range(3):
+        s = s + max(x[i], x[i + 1]) * min(x[i], 0.0) + np.max(x) * x[i] + np.sum(np.abs(x) ** i)
+        s = s + np.sum(np.maximum(x, x[i])) + abs(x[i]) * x[0] + math.fabs(x[i]) + np.abs(x[i])
+        s = s + np.sum(np.sqrt(np.abs(x))) * x[3] + np.sum(np.sign(x) * x) + np.prod(x)
+        s = s + np.sum(np.where(x > 0.0, np.log(np.where(x > 0.0, x, 1.0)), x))
+    return s
+
+
+@pytest.mark.parametrize(
+    "x", [[0.0] * 4, [1.0, 1.0, 0.0, 1.0], [0.0, -1.0, 2.0, 2.0], [np.nan, 1.0, 1.0, 0.0],
+          [1.0, np.inf, 2.0, -1.0]],
+)  # fmt: skip
+def test_kinks_infinite_slopes_and_nan(x: list[float]) -> None:
+    at = np.array(x)
+    for v in (np.zeros(4), np.array([0.0, 1.0, 0.0, -1.0])):
+        for take in (lambda f, v=v: jvp(f, (at,), (v,))[1], lambda f, v=v: hvp(f, at, v)):
+            with np.errstate(all="ignore"):
+                found, expected = take(lambda x: kinks(x) * 1.0), _untraced(take, kinks)
+            np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_errors_of_tangents_alone_are_no_warnings(recwarn: pytest.WarningsRecorder) -> None:
+    def steep(x):
+        s = 0.0
+        for i in range(3):
+            s = s + np.sqrt(x[i]) * 0.0 + x[i] ** 2
+        return s
+
+    at, v = np.array([0.0, 1.0, 2.0]), np.array([0.0, 1.0, 1.0])
+    for take in (lambda: jvp(steep, (at,), (v,))[1], lambda: hvp(steep, at, v)):
+        expected = _untraced(take)
+        warned = {str(w.message) for w in recwarn}
+        recwarn.clear()
+        np.testing.assert_allclose(take(), expected)
+        assert {str(w.message) for w in recwarn} <= warned
+
+
+def scaled_sine(x):
+    return np.sin(x)
+
+
+@pytest.mark.parametrize("take", [TRANSFORMS["jvp"], TRANSFORMS["hvp"]])
+def test_rules_that_change(take: Callable) -> None:
+    def f(x):
+        s = 0.0
+        for i in range(3):
+            s = s + scaled_sine(x[i]) * np.cos(x[i])
+        return s
+
+    def loss(x):
+        return f(x) * 1.0
+
+    def check() -> Any:
+        np.testing.assert_allclose(found := take(loss), _untraced(take, loss), rtol=1e-12)
+        return found
+
+    plain = check()
+    try:
+        scalar_rule(scaled_sine, lambda y, x: 2.0 * np.cos(x))
+        assert np.any(check() != plain)
+        frule.register(scaled_sine)(lambda dots, x: (np.sin(x), 5.0 * np.cos(x) * dots[0]))
+        check()
+    finally:
+        frule.unregister(scaled_sine)
+        rrule.unregister(scaled_sine)
+    np.testing.assert_allclose(check(), plain)
+    library = frule.methods(np.cos)
+    try:
+        frule.register(np.cos)(lambda dots, x: (np.cos(x), -3.0 * np.sin(x) * dots[0]))
+        check()
+    finally:
+        frule.unregister(np.cos)
+        for rule in library:
+            frule.add(rule)
+    np.testing.assert_allclose(check(), plain)
+
+
+def test_a_gradient_in_forward_mode_runs_the_tangent_function_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    runs: list[str] = []
+    run = runtime.Structured.run
+
+    def noted(self: Any, args: tuple) -> Any:
+        runs.append(self.name)
+        return run(self, args)
+
+    monkeypatch.setattr(runtime.Structured, "run", noted)
+    for _ in range(2):
+        runs.clear()
+        hvp(lambda x: diffused(x) * 1.0, X, V)
+    assert runs == ["tangent_of_diffused"]
 
 
 def test_results_that_are_not_finite_are_traced() -> None:

@@ -182,6 +182,8 @@ class Sequences(Queues):
             return (Items if f is list else tuple)(xs)
         if f is tuple and xs.kind.is_fixed:
             return xs
+        if f is list and xs.kind.is_table:
+            return self.keys_of(xs)
         made = self.extended(self.list_of([]), xs)
         return self.fixed(made) if f is tuple else made
 

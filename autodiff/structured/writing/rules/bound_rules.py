@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import is_own_rule, ruled_entry
-from autodiff.structured.itself import Itself
+from autodiff.structured.itself import OwnRule
 from autodiff.structured.runtime_calls import ChangedError
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
@@ -47,7 +47,7 @@ def hands_on(bound: Bound, j: int) -> bool:
 
 def _rule_of(op: Op) -> Any:
     """Return the rule for a call, bound; None where there is none."""
-    if type(op.f) is Itself:
+    if isinstance(op.f, OwnRule):
         return Bound(op.f, op.args, {})
     values = (*op.args, *op.options.values())
     if not any(v.kind.has_floats for v in values):

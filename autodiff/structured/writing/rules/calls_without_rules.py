@@ -246,6 +246,14 @@ def einsum_of_operand(op: Op, j: int) -> str | None:
     return ",".join([output, *others]) + "->" + mine if is_plain else None
 
 
+def is_linear_in(op: Op, j: int) -> bool:
+    """Whether a call is linear in an argument: its adjoint reads neither that nor the result."""
+    back = (backs_of(op) or {}).get(j)
+    if back is not None:
+        return {0, j + 1}.isdisjoint(back.reads)
+    return einsum_of_operand(op, j) is not None
+
+
 def subscripts_of(text: str) -> tuple[list[str], str]:
     """Return the subscripts of an einsum's operands and of its result."""
     inputs, arrow, output = text.replace(" ", "").partition("->")

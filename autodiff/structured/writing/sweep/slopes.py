@@ -12,6 +12,7 @@ import numpy as np
 
 from autodiff.partial_source import partial_source
 from autodiff.structured.form.ir import Op, Value, known
+from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.form.known_functions import is_own_rule
 from autodiff.structured.writing.rules.bound_rules import Bound
 from autodiff.structured.writing.sweep.signs import negative, without_sign
@@ -96,12 +97,19 @@ def terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
     ]
 
 
-def slope_of_power(op: Op, bound: Bound, j: int, text: Callable[[int], str]) -> str | None:
-    """Write p x^(p - 1), where the exponent is known; None for other slopes."""
+def slope_of_power(
+    op: Op, bound: Bound, j: int, text: Callable[[int], str], is_at_origin: bool = True
+) -> str | None:
+    """Write p x^(p - 1), where the exponent is known; None for other slopes.
+
+    If it is not, the slope may be asked for at the origin, where that may be 0 · Inf.
+    """
     if op.f not in (operator.pow, np.power) or j or not is_own_rule(bound.rule):
         return None
     x: Any = bound.args[0]
     p: Any = known(bound.args[1]) if len(bound.args) == 2 else None
+    if p is UNKNOWN and not is_at_origin:
+        return f"({text(2)} * {text(1)} ** ({text(2)} - 1.0))"
     if type(p) not in (int, float) or p in (0, 2) or (p == 0.5 and x.kind.is_array):
         return None
     return f"({p!r} * {text(1)} ** ({p - 1.0!r}))"

@@ -55,6 +55,16 @@ def where_of_numbers(x: Any) -> Any:
     return s
 
 
+def classes_asked_for(x: Any) -> Any:
+    s = x[0]
+    for i in range(4):
+        if type(i) is int and type(x) is not list:
+            s = s * x[i % 3] + 1.0
+        if type(x) is np.ndarray:
+            s = s + x[1] ** 2
+    return s
+
+
 def conversions(x: Any) -> Any:
     s = x[0]
     for i in range(4):
@@ -163,7 +173,8 @@ def texts_and_returns(x: Any) -> Any:
 
 
 KERNELS = [
-    where_of_arrays, where_of_numbers, conversions, with_a_walrus, members, machine,
+    where_of_arrays, where_of_numbers, conversions, classes_asked_for, with_a_walrus, members,
+    machine,
     numbers_and_jumps, tuples, texts_and_returns,
 ]  # fmt: skip
 

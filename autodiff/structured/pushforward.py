@@ -1,0 +1,68 @@
+"""Calls whose tangents are not written as source: their rules compute them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.dispatch import call as calls
+from autodiff.dispatch.arguments import of_level
+from autodiff.structured.itself import OwnRule
+from autodiff.trace.jvp_trace import tangent_out
+from autodiff.trace.linearize import Linearised
+from autodiff.trace.tape import Forward
+from autodiff.trace.tracer import wrap
+
+
+class Pushforward(OwnRule):
+    """A function with its tangent: ``p(*args, *tangents)`` returns its results, then theirs.
+
+    Parameters
+    ----------
+    f : callable
+        The function.
+    places : tuple of int
+        The positions of the arguments that have tangents.
+    options : dict
+        What it is given by name.
+    n : int, optional
+        How many results it returns, if it returns a tuple.
+    """
+
+    __slots__ = ("__name__", "f", "n", "options", "places")
+
+    def __init__(
+        self, f: Callable, places: tuple[int, ...], options: dict[str, Any], n: int | None
+    ) -> None:
+        self.f = f
+        self.places = places
+        self.options = options
+        self.n = n
+        self.__name__ = f"push_{getattr(f, '__name__', 'f')}"
+
+    def __call__(self, *given: Any) -> tuple:
+        """Return the results and their tangents."""
+        end = len(given) - len(self.places)
+        args, level = list(given[:end]), Forward()
+        for i, dot in zip(self.places, given[end:], strict=True):
+            args[i] = wrap(args[i], level, dot)
+        try:
+            is_one = isinstance(self.f, Pushforward)
+            y = self.f(*args) if is_one else calls.call(self.f, tuple(args), dict(self.options))
+        finally:
+            level.close()
+        parts = (y,) if self.n is None else tuple(y)
+        values = [of_level(part, level) for part in parts]
+        return (*values, *[tangent_out(part, level) for part in parts])
+
+    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
+        """Return what it returns, and the pullback of the arguments that are wanted."""
+
+        def of_wanted(*variables: Any) -> tuple:
+            given = list(args)
+            for i, x in zip(wanted, variables, strict=True):
+                given[i] = x
+            return self(*given)
+
+        run = Linearised(of_wanted, tuple([args[i] for i in wanted]), {}, None)
+        return run.value, run.cotangents
