@@ -184,7 +184,8 @@ class Iterators(SeveralIndices):
     def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""
         name, n = self.held(xs), self.held(self.length(xs))
-        over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
+        turns = 0 if self.is_empty(xs) else None
+        over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i), known=turns)
         over.lists.append((name, n))
         if xs.kind.is_queue:  # it must not change at all
             over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one

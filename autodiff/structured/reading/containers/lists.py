@@ -42,6 +42,9 @@ _STACK, _CONCATENATE, _SUM = "stack", "concatenate", "sum"
 _OF_ARRAYS = frozenset(
     {np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.std, np.var, np.dot, np.cumsum}
     | {np.diff, np.linalg.norm, np.argmax, np.argmin, np.median, np.average, np.ptp, np.cumprod}
+    | {np.diag, np.outer, np.inner, np.vdot, np.convolve, np.interp, np.polyval, np.trapezoid}
+    | {np.sort, np.argsort, np.flip, np.clip, np.linalg.solve, np.linalg.inv, np.linalg.det}
+    | {np.linalg.eigvalsh, np.linalg.slogdet, np.linalg.cholesky, np.trace, np.transpose, np.cross}
 )
 
 
@@ -165,6 +168,10 @@ class Lists(Objects):
             raise NoItemsError("an item of a list that has none")
         return kind
 
+    def is_empty(self, xs: Value) -> bool:
+        """Whether nothing has been put into a list, and no later turn of a loop may do so."""
+        return not self.flags and self._holder(xs, None).items is None
+
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
@@ -216,6 +223,8 @@ class Lists(Objects):
         return self._joined(np.asarray, x, {})
 
     def _sum_of(self, f: Callable, xs: Value) -> Value:
+        if f is sum and self.is_empty(xs):
+            return self.const(0)
         kind = self._items_of(xs)
         if kind.has_items or (f is not sum and (kind.is_complex or not kind.is_scalar)):
             raise UnsupportedError("a sum of lists, or no sum of numbers")

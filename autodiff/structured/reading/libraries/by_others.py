@@ -295,6 +295,25 @@ def _again(function: Callable) -> Callable:
     return chosen
 
 
+def _of_arrays(args: list, given: dict[str, Any]) -> Found:
+    """Read an array of arrays in a tuple or list as a stack of them."""
+    parts = args[0] if len(args) == 1 and not given and type(args[0]) in (tuple, Items) else ()
+    ranks = {x.kind.ndim if is_floats(x) else 0 for x in parts}
+    return (made.stacked, args) if len(ranks) == 1 and 0 not in ranks else None
+
+
+def _as_array(args: list, given: dict[str, Any]) -> Found:
+    """Read `np.asarray`, which returns an array as it is."""
+    is_one = len(args) == 1 and not given and type(args[0]) is Value and args[0].kind.is_array
+    return (made.same, args) if is_one else _of_arrays(args, given)
+
+
+def _on_diagonal(args: list, given: dict[str, Any]) -> Found:
+    at = [*args[1:], *given.values()]
+    is_one = is_floats(args[0]) and args[0].kind.ndim == 1 and not given.keys() - {"k"}
+    return (made.diag, [args[0], *at]) if is_one and all(map(is_integer, at)) else None
+
+
 def _products(args: list, given: dict[str, Any]) -> Found:
     functions = {1: made.kron_of_vectors, 2: made.kron}
     ranks = {v.kind.ndim for v in args if is_floats(v)}
@@ -400,8 +419,9 @@ _OTHERS: dict[Any, Callable] = {
     np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
     np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
     np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
+    np.array: _of_arrays, np.asarray: _as_array,
     np.cross: by_rank(made.cross, 1, 1), np.trace: by_rank(made.trace, 2),
-    np.ndarray.trace: by_rank(made.trace, 2), np.diag: by_rank(made.diag, 1),
+    np.ndarray.trace: by_rank(made.trace, 2), np.diag: _on_diagonal,
     np.meshgrid: by_rank(made.meshgrid, 1, 1),
     np.ndarray.tolist: _in_lists,
     np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
