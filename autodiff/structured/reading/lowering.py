@@ -206,10 +206,13 @@ class _Lowering(Generators):
         for x in (*flat(self.program.returned), *given):
             for part in lists_of(x.memory):
                 self.check_records(part)
+                if part.root().has_none:
+                    raise UnsupportedError("a list of None at first that is seen outside")
                 check_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
+        self.check_none()
         self.check_attributes_of_classes()
         self.check_spared()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
