@@ -19,7 +19,8 @@ from autodiff.structured.form.ir import Value, blocks_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.forms import KNOWN
-from autodiff.structured.reading.lowering import lower
+from autodiff.structured.itself import Itself
+from autodiff.structured.reading.lowering import Lowered, lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
     SCOPE,
@@ -111,7 +112,22 @@ class Structured:
             self.positions.append(i)
         if lists and has_checkpoints:
             raise UnsupportedError("a list of numbers, and loops that keep few states")
-        lowered = lower(f, form, kinds, known, lists)
+        self._make(lower(f, form, kinds, known, lists), len(args), has_checkpoints)
+
+    @classmethod
+    def of_recursion(cls, itself: Itself, active: tuple[int, ...]) -> Structured:
+        """Return the program of a function that calls itself, and that others call."""
+        made = cls.__new__(cls)
+        lowered = itself.lowered
+        n = len(lowered.program.parameters)
+        made.name, made.n, made.active, made.positions = itself.__name__, n, active, list(range(n))
+        made._make(lowered, n, False)
+        if active and not is_active(lowered.program.returned):
+            raise UnsupportedError("a function that calls itself, and hides what it depends on")
+        return made
+
+    def _make(self, lowered: Lowered, n: int, has_checkpoints: bool) -> None:
+        """Make the program of what was read."""
         guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
         self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
         self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
@@ -119,15 +135,20 @@ class Structured:
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
-        self.n_arguments = len(args)
-        self.positions += range(len(args), len(args) + len(program.captured))
+        self.n_arguments = n
+        self.positions += range(n, n + len(program.captured))
         self.called = _functions_in(program.body, lowered.made_of_others)
         share_repeated(program)
         remove_unread(program)
         if program.itself is not None:
             program.itself.returned = program.returned
         resolve_rules(blocks_of(program.body))
-        mark_active(program, {self.positions.index(i) for i in active})
+        mark_active(program, {self.positions.index(i) for i in self.active})
+        if program.itself is not None and program.itself.lowered is not None:
+            while not self._active_in_itself() <= set(self.active):
+                self.active = tuple(sorted({*self.active, *self._active_in_itself()}))
+                mark_active(program, set(self.active))
+        self.others = self._programs_called()
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
         self.ones = Ones()
         self.compares_all = False
@@ -139,7 +160,29 @@ class Structured:
         self.has_plain_floats = not (has_checkpoints or program.catches)
         self._write()
 
+    def _active_in_itself(self) -> set[int]:
+        """Return the arguments of which a call of the function in itself gives derivatives."""
+        ops = [op for block in blocks_of(self.program.body) for op in block.ops]
+        calls = [op for op in ops if op.f is self.program.itself and op.f is not None]
+        return {i for op in calls for i, v in enumerate(op.args) if is_active(v)}
+
+    def _programs_called(self) -> list[Structured]:
+        """Return the programs of functions that call themselves, and that this one calls."""
+        variables: dict[Itself, set[int]] = {}
+        for op in [op for block in blocks_of(self.program.body) for op in block.ops]:
+            if type(op.f) is Itself and op.f is not self.program.itself:
+                own = variables.setdefault(op.f, set())
+                own |= {i for i, v in enumerate(op.args) if is_active(v)}
+        made = []
+        for itself, own in variables.items():
+            made.append(Structured.of_recursion(itself, tuple(sorted(own))))
+            self.called |= made[-1].called
+        return made
+
     def _write(self) -> None:
+        for other in self.others:
+            other.compares_all, other.notes_steep = self.compares_all, self.notes_steep
+            other._write()
         program = self.program
         emitter = self.emitter = Emitter(
             program, frozenset(self.broadcasts), frozenset(self.steep),
@@ -178,7 +221,7 @@ class Structured:
             self.why = "its loops are checkpointed"
         if self.program.catches:
             self.why = "it handles exceptions"
-        if self.program.itself is not None:
+        if self.program.itself is not None or self.others:
             self.why = "it calls itself"
         self.asides = 0
         self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
@@ -280,7 +323,7 @@ class Structured:
         A run in which all shapes are compared finds where arrays are broadcast. False if it finds
         nothing new.
         """
-        known = len(self.broadcasts)
+        known = self._number_of("broadcasts")
         machine = self.native, self.native_code, self.why, self.asides, self.spent
         self.compares_all = True
         self._write()
@@ -289,7 +332,7 @@ class Structured:
         finally:
             self.compares_all = False
             self._write()
-        is_new = len(self.broadcasts) > known
+        is_new = self._number_of("broadcasts") > known
         if not is_new:  # the code is what it was
             self.native, self.native_code, self.why, self.asides, self.spent = machine
         else:  # it will not be written anew for this once more
@@ -304,7 +347,7 @@ class Structured:
         """
         if self.is_never_finite:
             return None
-        known = len(self.steep)
+        known = self._number_of("steep")
         self.notes_steep = True
         self._write()
         try:
@@ -315,8 +358,12 @@ class Structured:
             self.notes_steep = False
             self._write()
         is_found = found is not None and all(map(is_finite, found))
-        self.is_never_finite = len(self.steep) == known or not is_found
+        self.is_never_finite = self._number_of("steep") == known or not is_found
         return found
+
+    def _number_of(self, noted: str) -> int:
+        """Return how many operations were noted, here and in the programs that this one calls."""
+        return len(getattr(self, noted)) + sum(other._number_of(noted) for other in self.others)
 
     def _note_steep(self, number: int, *factors: Any) -> None:
         """Note the number of an operation if one of its factors is not finite."""
@@ -330,7 +377,8 @@ class Structured:
 
     def with_numpy_floats(self) -> bool:
         """Write the code anew, with NumPy's floats throughout; False if it was written so."""
-        if not self.has_plain_floats:
+        is_new = [other.with_numpy_floats() for other in self.others]
+        if not self.has_plain_floats and not any(is_new):
             return False
         self.has_plain_floats = False
         self._write()

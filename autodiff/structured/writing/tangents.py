@@ -25,9 +25,11 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
+    blocks_of,
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule
+from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
@@ -68,7 +70,9 @@ class TangentWriter(Writer):
             If an operation has no tangent that is written as source.
         """
         program = self.program
-        if program.catches or program.has_errstates or program.itself is not None:
+        ops = [op for block in blocks_of(program.body) for op in block.ops]
+        calls_one = any(type(op.f) is Itself for op in ops)
+        if program.catches or program.has_errstates or calls_one:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
         if any(s.kind is not None and s.kind.has_items for s in program.parameters):
             raise UnsupportedError("lists in a tangent")
