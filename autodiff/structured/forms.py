@@ -137,9 +137,9 @@ class Taken:
             is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
             if is_long and (columns := columns_of_rows(x)) is not None:
                 self.leaves += columns[1]
-                form = Rows([None] * len(columns[1]))
-                form.depth = columns[0]
-                return form
+                rows = Rows([None] * len(columns[1]))
+                rows.depth = columns[0]
+                return rows
             is_whole = is_long or (self.whole and type(x) is list)  # short tuples are not
             if is_whole and (found := whole_list(x)) is not None:
                 self.leaves.append(found)

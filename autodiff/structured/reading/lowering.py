@@ -9,21 +9,16 @@ function is then traced as ever.
 from __future__ import annotations
 
 import ast
-import functools
 import types
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.structured.form.ir import (
     WRITES,
     Instance,
     Items,
-    Memory,
     Named,
-    Op,
     Program,
     Value,
     blocks_of,
@@ -44,12 +39,10 @@ from autodiff.structured.form.kinds import (
     UnboundError,
     UnsupportedError,
     join,
-    kind_of,
 )
 from autodiff.structured.form.order import Order
-from autodiff.structured.itself import CallsItselfError, Itself
 from autodiff.structured.reading.containers.lists import check_copied
-from autodiff.structured.reading.generators import ENDED, Generators, own_parts, yielding, yields
+from autodiff.structured.reading.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -63,6 +56,15 @@ from autodiff.structured.reading.jumps import (
 from autodiff.structured.reading.libraries import by_others, python_functions, ufunc_methods
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
+from autodiff.structured.reading.recursion import (
+    AgainError,
+    OtherKindsError,
+    RecursesError,
+    Recursion,
+    bound_in,
+    nonlocal_in,
+    statements_in,
+)
 from autodiff.structured.reading.scopes import IS_TANGENT, Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
@@ -133,11 +135,11 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
             elif isinstance(error, MayBeMissingError):
                 missing[error.key] = error.value
                 none_at_first |= {error.key} if error.is_none else set()
-            elif isinstance(error, _OtherKindsError):
+            elif isinstance(error, OtherKindsError):
                 raise
-            elif isinstance(error, _RecursesError) and len(recursive) < _MOST_INLINED:
+            elif isinstance(error, RecursesError) and len(recursive) < _MOST_INLINED:
                 recursive[error.node] = {}
-            elif isinstance(error, _AgainError):
+            elif isinstance(error, AgainError):
                 pass
             elif isinstance(error, ManyKindsError) and error.loop is not None:
                 parted.add(error.loop)
@@ -152,32 +154,6 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
         if found == returns:
             return lowered
         returns = found if returns is None else join(returns, found)
-
-
-class _RecursesError(UnsupportedError):
-    """A function that is read in the place of its call calls itself: it gets a program."""
-
-    def __init__(self, node: Any) -> None:
-        super().__init__("a function that calls itself")
-        self.node = node
-
-
-class _AgainError(UnsupportedError):
-    """A function that calls itself has got another program, for arguments of more kinds."""
-
-
-class _OtherKindsError(UnsupportedError):
-    """A function calls itself with arguments of other kinds than it is read for.
-
-    Attributes
-    ----------
-    kinds : list of Kind
-        What it is to be read for.
-    """
-
-    def __init__(self, kinds: list[Kind]) -> None:
-        super().__init__("a function that calls itself with arguments of other kinds")
-        self.kinds = kinds
 
 
 class Lowered:
@@ -196,7 +172,7 @@ class Lowered:
         self.outside_lists = outside_lists
 
 
-class _Lowering(Generators):
+class _Lowering(Recursion):
     """Reads functions."""
 
     def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
@@ -205,11 +181,6 @@ class _Lowering(Generators):
         self.returns = returns  # what the function returns, where it calls itself
         self.leaves = leaves  # where some branches of a function return nothing, others values
         self.may_leave = False
-        self.given: tuple = ()  # the function, and for each argument its kind or value
-        # Functions that call themselves, of which others call programs: by form, the kinds of the
-        # arguments and the program. Of one that is read for that: itself, its form, the kinds.
-        self.recursive: dict[Any, dict[Any, tuple[list[Kind], Lowered]]] = {}
-        self.own: tuple[Any, Any, list[Kind]] | None = None
 
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
@@ -228,137 +199,10 @@ class _Lowering(Generators):
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
-        self.program.returned = self._statements_of(node)
-        return self._finished()
+        self.program.returned = self.statements_of(node)
+        return self.finished()
 
-    def recursion(self, function: Any, node: Any, form: tuple, kinds: list[Kind]) -> Lowered:
-        """Read a function that calls itself, and that others call, for arguments of a form."""
-        own, *parts = form
-        self.own, self.given = (node, form, kinds), (None, [], False)
-        self.calling.append(node)
-        leaves = iter(kinds)
-        self.scope = Scope(own[2] if own else function, 1)
-        if own:
-            f = self._given_inside(own, leaves)
-            names = {*parameters_of(node), *_bound_in(node)}
-            self.scope = Scope(f.scope.function, f.scope.depth, f.scope, names)
-        for name, part in zip(parameters_of(node), parts, strict=True):
-            self._bind_given(name, part, leaves)
-        x = self._statements_of(node)
-        given = [s.memory.root() for s in self.program.parameters if s.memory is not None]
-        if type(x) is Value and x.kind.is_array and x.memory.root() in given:  # type: ignore[union-attr]
-            x = self.call(np.copy, [x])
-        self.program.returned = x
-        return self._finished()
-
-    def _given_inside(self, form: tuple, leaves: Iterator[Kind]) -> LocalFunction:
-        """Return a function inside another one, with variables for what it has captured."""
-        _, node, function, depth, names, parts = form
-        f = LocalFunction(node, Scope(function, depth), {})
-        f.scope.locals = frozenset(names)
-        outer, self.scope = self.scope, f.scope
-        for name, part in zip(names, parts, strict=True):
-            if part == ():
-                f.scope.functions[name] = f
-            else:
-                self._bind_given(name, part, leaves)
-        self.scope = outer
-        return f
-
-    def _bind_given(self, name: str, form: Any, leaves: Iterator[Kind]) -> None:
-        """Bind a variable to what `_form_of` was given."""
-        if form is None or form[0] == "known":
-            slot = self._slot(name)
-            slot.writes += 1
-            self.kinds[slot] = next(leaves) if form is None else kind_of(form[2], known=True)
-            if form is None:
-                slot.holds(self.kinds[slot])
-                slot.memory = Memory() if self.kinds[slot].is_array else None
-                self.program.parameters.append(slot)
-            return
-        if form[0] == "function":
-            self.scope.functions[name] = self._given_inside(form, leaves)
-            return
-        _, cls, keys, parts = form
-        names = [f"{name}.{i}" for i in range(len(parts))]
-        made = Named(zip(keys, names, strict=True)) if cls is Named else cls(names)
-        self.scope.forms[name] = made
-        if cls is not tuple:
-            made.has_name = made.is_given = True
-        for place, part in zip(names, parts, strict=True):
-            self._bind_given(place, part, leaves)
-
-    def _form_of(self, x: Any, leaves: list[Value], within: Any = None) -> Any:
-        """Return the form of an argument: None for numbers and arrays, which it collects."""
-        is_number = type(x) is Value and x.kind.is_scalar and type(known(x)) is not bool
-        if is_number or (type(x) is Value and x.kind.is_array):
-            leaves.append(x)
-            return None
-        if type(x) is Value and x.kind.is_known:
-            return "known", type(known(x)), known(x)
-        if type(x) is Named or (isinstance(x, tuple) and not isinstance(x, Instance)):
-            keys = tuple(x) if type(x) is Named else ()
-            parts = [self._form_of(p, leaves, within) for p in parts_of(x)]
-            return "nest", type(x), keys, tuple(parts)
-        if type(x) is not LocalFunction or x.defaults or _nonlocal_in(x.node):
-            raise UnsupportedError("a function that calls itself, and is given this")
-        if x.node is within:
-            return ()
-        names, parts = [], []
-        own = {*parameters_of(x.node), *_bound_in(x.node)}
-        read = {p.id for p in ast.walk(x.node) if isinstance(p, ast.Name)} - own
-        for name in sorted(read):
-            scope: Any = x.scope
-            while scope is not None and name not in scope.locals:
-                scope = scope.parent
-            if scope is not None:
-                names.append(name)
-                parts.append(self._form_of(self.read_in(scope, name), leaves, x.node))
-        return "function", x.node, x.scope.function, x.scope.depth, tuple(names), tuple(parts)
-
-    def _by_program(self, function: Any, node: Any, values: list[Any]) -> Value | None:
-        """Read a call of a function that calls itself, by a program; None for other calls."""
-        is_own = self.own is not None and self.own[0] is node
-        if not is_own and node not in self.recursive:
-            return None
-        leaves: list[Value] = []
-        own = self._form_of(function, leaves) if type(function) is LocalFunction else None
-        form = (own, *[self._form_of(x, leaves) for x in values])
-        kinds = [x.kind.general() for x in leaves]
-        if is_own and self.own[1] == form:  # type: ignore[index] # it is one
-            before = self.own[2]  # type: ignore[index]
-            joined = list(map(join, before, kinds))
-            if joined != before:
-                raise _OtherKindsError(joined)
-            return self._call_of(function, leaves)
-        if node not in self.recursive:
-            return None
-        known_forms = self.recursive[node]
-        before, lowered = known_forms.get(form, (kinds, None))
-        joined = list(map(join, before, kinds))
-        while lowered is None or joined != before:
-            before = joined
-            read = functools.partial(
-                _Lowering.recursion, function=function, node=node, form=form, kinds=before
-            )
-            try:
-                lowered = _lowered(read, {})
-            except _OtherKindsError as error:
-                joined, lowered = error.kinds, None
-                continue
-            is_other = form in known_forms
-            known_forms[form] = before, lowered
-            if is_other:
-                raise _AgainError("a function that calls itself")
-        program = lowered.program
-        if program.itself is None or lowered.outside_objects or lowered.outside_lists:
-            raise UnsupportedError("a function that calls itself, and reads or changes more")
-        self.guards += lowered.guards
-        self.made_of_others |= lowered.made_of_others
-        program.itself.lowered = lowered
-        return self._call_to(program.itself, leaves)
-
-    def _finished(self) -> Lowered:
+    def finished(self) -> Lowered:
         """Return what was read."""
         if self.bound_attributes:
             held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
@@ -424,12 +268,16 @@ class _Lowering(Generators):
             return False
         return function.__module__.startswith("chainrules.")
 
+    def read_apart(self, read: Callable) -> Lowered:
+        """Return what is read for a program of its own."""
+        return _lowered(read, {})
+
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
         if type(function) is LocalFunction:
             node, outer = function.node, function.scope
             parameters = parameters_of(node)
-            own = {*parameters, *_bound_in(node)} - _nonlocal_in(node)
+            own = {*parameters, *bound_in(node)} - nonlocal_in(node)
             scope = Scope(outer.function, outer.depth, outer, own, self.depth)
             defaults: dict[str, Any] = function.defaults
 
@@ -462,12 +310,12 @@ class _Lowering(Generators):
         if self.given[0] is function and self.given[2] and self._are_as_given(values):
             return self._call_itself(values)
         # With values of other kinds, it may be read in itself.
-        made = self._by_program(function, node, values)
+        made = self.by_program(function, node, values)
         if made is not None:
             return made
         inner = node, list(map(_kinds_of, values))
         if inner in self.inlined:
-            raise _RecursesError(node)
+            raise RecursesError(node)
         if len(self.calling) >= _MOST_INLINED:
             raise UnsupportedError("a function that calls itself")
         caller, self.scope = self.scope, scope
@@ -479,7 +327,7 @@ class _Lowering(Generators):
                 self.bind(name, given[name])
             slots = [(scope.slots.get(name), sources[name]) for name in parameters]
             same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
-            return self.as_given(self._statements_of(node), same)
+            return self.as_given(self.statements_of(node), same)
         finally:
             self.scope = caller
             self.calling.pop()
@@ -500,25 +348,9 @@ class _Lowering(Generators):
     def _call_itself(self, args: list[Any]) -> Value:
         """Read a call of the function in itself, with arguments of the same kinds."""
         function, kinds, _ = self.given
-        return self._call_of(
+        return self.call_of(
             function, [x for x, kind in zip(args, kinds, strict=True) if type(kind) is Kind]
         )
-
-    def _call_of(self, function: Any, values: list[Value]) -> Value:
-        """Read a call of the function in itself; what it returns may be known by now."""
-        self.calls_itself = True
-        if self.returns is None:
-            raise CallsItselfError
-        if self.program.itself is None:
-            name = getattr(function, "__name__", None) or getattr(function.node, "name", "inner")
-            self.program.itself = Itself(name, self.returns)
-        return self._call_to(self.program.itself, values)
-
-    def _call_to(self, itself: Itself, values: list[Value]) -> Value:
-        made = self.made(Op("call", values, f=itself), itself.kind)
-        if itself.kind.is_array:
-            self.may_share += [(made, v) for v in values if v.kind.is_array]
-        return made
 
     def on_functiondef(self, node: ast.FunctionDef) -> None:
         """Read the definition of a function inside: its body is read where it is called."""
@@ -536,9 +368,9 @@ class _Lowering(Generators):
         held = {name: self.held(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
-    def _statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
+    def statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
         """Read the statements of a function; return what it returns."""
-        body = _statements(node)
+        body = statements_in(node)
         if yields(node):
             if not (self.takers and self.takers[-1][0] is node):
                 raise UnsupportedError("a generator that no loop goes over")
@@ -617,23 +449,3 @@ def _named_in(x: Any) -> Iterator[Any]:
 
 
 _MUTABLE = (Items, Named)
-
-
-def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
-    return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
-
-
-def _nonlocal_in(node: ast.AST) -> set[str]:
-    """Return the names that belong to a function around another one."""
-    parts = [part for part in own_parts(node) if isinstance(part, ast.Nonlocal)]
-    return {name for part in parts for name in part.names}
-
-
-def _bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:
-    """Yield the names that a function inside another may bind."""
-    for statement in _statements(node):
-        for part in ast.walk(statement):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
-            elif isinstance(part, ast.FunctionDef):
-                yield part.name
