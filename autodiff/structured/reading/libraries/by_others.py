@@ -17,6 +17,7 @@ from autodiff.structured.form.known_functions import (
     is_own_rule,
 )
 from autodiff.structured.reading.libraries import (
+    arrays_of_parts,
     by_order,
     grid_functions,
     numpy_functions as made,
@@ -295,25 +296,6 @@ def _again(function: Callable) -> Callable:
     return chosen
 
 
-def _of_arrays(args: list, given: dict[str, Any]) -> Found:
-    """Read an array of arrays in a tuple or list as a stack of them."""
-    parts = args[0] if len(args) == 1 and not given and type(args[0]) in (tuple, Items) else ()
-    ranks = {x.kind.ndim if is_floats(x) else 0 for x in parts}
-    return (made.stacked, args) if len(ranks) == 1 and 0 not in ranks else None
-
-
-def _as_array(args: list, given: dict[str, Any]) -> Found:
-    """Read `np.asarray`, which returns an array as it is."""
-    is_one = len(args) == 1 and not given and type(args[0]) is Value and args[0].kind.is_array
-    return (made.same, args) if is_one else _of_arrays(args, given)
-
-
-def _on_diagonal(args: list, given: dict[str, Any]) -> Found:
-    at = [*args[1:], *given.values()]
-    is_one = is_floats(args[0]) and args[0].kind.ndim == 1 and not given.keys() - {"k"}
-    return (made.diag, [args[0], *at]) if is_one and all(map(is_integer, at)) else None
-
-
 def _products(args: list, given: dict[str, Any]) -> Found:
     functions = {1: made.kron_of_vectors, 2: made.kron}
     ranks = {v.kind.ndim for v in args if is_floats(v)}
@@ -419,9 +401,8 @@ _OTHERS: dict[Any, Callable] = {
     np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
     np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
     np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
-    np.array: _of_arrays, np.asarray: _as_array,
     np.cross: by_rank(made.cross, 1, 1), np.trace: by_rank(made.trace, 2),
-    np.ndarray.trace: by_rank(made.trace, 2), np.diag: _on_diagonal,
+    np.ndarray.trace: by_rank(made.trace, 2),
     np.meshgrid: by_rank(made.meshgrid, 1, 1),
     np.ndarray.tolist: _in_lists,
     np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
@@ -432,7 +413,8 @@ _OTHERS: dict[Any, Callable] = {
     np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
     np.linalg.matrix_power: _powered, np.cumsum: _running, np.unwrap: by_rank(made.unwrapped, 1),
     np.linalg.eigvalsh: by_rank(made.eigenvalues, 2),
-    np.correlate: _correlated, np.ix_: _grid, np.block: _blocks, **by_order.OTHERS,
+    np.correlate: _correlated, np.ix_: _grid, np.block: _blocks,
+    **by_order.OTHERS, **arrays_of_parts.OTHERS,
 }  # fmt: skip
 
 _OF_SPECIAL: dict[str, Callable] = {
@@ -469,7 +451,7 @@ OF_VECTORS = frozenset(_OTHERS) - {
 
 FUNCTIONS = frozenset(
     f
-    for m in (made, grid_functions, order_functions, of_scipy)
+    for m in (made, grid_functions, order_functions, arrays_of_parts, of_scipy)
     for f in vars(m).values()
     if callable(f)
 ) - {Any}

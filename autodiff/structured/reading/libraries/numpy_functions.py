@@ -136,26 +136,6 @@ def full(shape: Any, value: Any, dtype: Any) -> Any:
     return a
 
 
-def same(x: Any) -> Any:
-    """Return an array as it is."""
-    return x
-
-
-def stacked(parts: Any) -> Any:
-    """Return an array of the arrays in a list."""
-    return np.stack(parts)
-
-
-def diag(v: Any, k: Any = 0) -> Any:
-    """Return a matrix with a vector on its diagonal, or on one beside it."""
-    n = len(v) + abs(k)
-    m = np.zeros((n, n))
-    first = max(-k, 0)
-    for i in range(len(v)):
-        m[first + i, first + i + k] = v[i]
-    return m
-
-
 def diff_joined(a: Any, first: Any, last: Any) -> Any:
     """Return the differences of neighbours in a vector between two others."""
     x = np.concatenate((first, a, last))
