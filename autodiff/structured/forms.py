@@ -20,9 +20,7 @@ from autodiff.structured.form.ir import Items, Named, Record
 from autodiff.structured.reading.scopes import is_plain_class, record_class
 from autodiff.structured.whole_lists import (
     GivenList,
-    columns_of_rows,
     numbers_within,
-    rows_of_columns,
     whole_list,
 )
 from autodiff.trace.tracer import TRACERS
@@ -37,6 +35,8 @@ _MOST_PARTS = 50
 _DEEPEST = 5  # functions that have captured functions
 _NESTS = (tuple, list, dict)
 _LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
+_INTEGERS = frozenset({int, np.int64})
+_DEEPEST_ROWS = 5  # lists in lists
 _ALONE = _LEAVES | set(_NESTS)
 
 
@@ -294,3 +294,32 @@ def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.Functi
     named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
     made.__defaults__, made.__kwdefaults__ = tuple(defaults.values()) or None, named or None
     return made
+
+
+def columns_of_rows(x: list | tuple) -> tuple[int, list[GivenList]] | None:
+    """Return the columns of a list of tuples, or of lists of such, and how many lists these are.
+
+    They are lists like `x`, with one part of each tuple. None unless some of these parts are
+    integers and others are not: else it is one list of numbers.
+    """
+    levels, rows = [[x]], [*x]
+    while rows and len(levels) < _DEEPEST_ROWS and all(type(row) is list for row in rows):
+        levels.append(rows)
+        rows = [row for xs in rows for row in xs]
+    if not rows or any(type(row) is not tuple for row in rows) or len(set(map(len, rows))) > 1:
+        return None
+    kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
+    if len({kind <= _INTEGERS for kind in kinds}) < 2:
+        return None
+
+    def column(xs: Any, k: int) -> Any:
+        return xs[k] if type(xs) is tuple and xs is not x else [column(part, k) for part in xs]
+
+    columns = [whole_list(column(x, k)) for k in range(len(kinds))]
+    return None if None in columns else (len(levels), columns)  # type: ignore[return-value]
+
+
+def rows_of_columns(columns: list, depth: int) -> list:
+    """Return a list of tuples, or of lists of such, of its columns."""
+    parts = zip(*columns, strict=True)
+    return [row if depth == 1 else rows_of_columns(row, depth - 1) for row in parts]  # type: ignore[arg-type]

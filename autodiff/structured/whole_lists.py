@@ -25,7 +25,6 @@ from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
 _DEEPEST = 5  # lists in lists
 _SEQUENCES = {list, tuple}
 _NUMBERS = frozenset(SCALARS)
-_INTEGERS = frozenset({int, np.int64})
 
 
 class GivenList:
@@ -209,35 +208,6 @@ def whole_list(x: Any) -> GivenList | None:
     ):
         return None
     return GivenList(levels, items)
-
-
-def columns_of_rows(x: list | tuple) -> tuple[int, list[GivenList]] | None:
-    """Return the columns of a list of tuples, or of lists of such, and how many lists these are.
-
-    They are lists like `x`, with one part of each tuple. None unless some of these parts are
-    integers and others are not: else it is one list of numbers.
-    """
-    levels, rows = [[x]], [*x]
-    while rows and len(levels) < _DEEPEST and all(type(row) is list for row in rows):
-        levels.append(rows)
-        rows = [row for xs in rows for row in xs]
-    if not rows or any(type(row) is not tuple for row in rows) or len(set(map(len, rows))) > 1:
-        return None
-    kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
-    if len({kind <= _INTEGERS for kind in kinds}) < 2:
-        return None
-
-    def column(xs: Any, k: int) -> Any:
-        return xs[k] if type(xs) is tuple and xs is not x else [column(part, k) for part in xs]
-
-    columns = [whole_list(column(x, k)) for k in range(len(kinds))]
-    return None if None in columns else (len(levels), columns)  # type: ignore[return-value]
-
-
-def rows_of_columns(columns: list, depth: int) -> list:
-    """Return a list of tuples, or of lists of such, of its columns."""
-    parts = zip(*columns, strict=True)
-    return [row if depth == 1 else rows_of_columns(row, depth - 1) for row in parts]  # type: ignore[arg-type]
 
 
 def numbers_within(x: Any, most: int) -> int:

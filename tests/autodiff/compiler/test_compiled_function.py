@@ -10,7 +10,6 @@ import pytest
 import autodiff
 from autodiff import checkpoint, compile, gradient
 from autodiff.errors import ArgumentError
-from tests.helpers import differences
 
 X = np.array([0.3, -0.2, 0.9])
 SCALE = 2.0
@@ -488,20 +487,3 @@ def test_checkpointed_functions_are_followed():
     for x in (np.arange(3.0), np.arange(3.0), np.arange(4.0)):
         np.testing.assert_allclose(compiled(x), g(x), rtol=1e-14)
     assert compiled.eager_because is None
-
-
-def test_a_write_before_a_mean_and_a_product_with_integers():
-    """The cotangent of a mean is a read-only array, in which all elements share their memory."""
-    signs = np.array([1, -1, 0])
-
-    def f(x):
-        y = x * 2.0
-        y[x > 0.5] = np.where(x[x > 0.5] > 0.9, 1.0, y[x > 0.5] ** 2)
-        return np.mean(y) + np.tensordot(signs, y.reshape(3, 2), axes=1)[0]
-
-    x = np.array([0.2, 0.7, 1.1, 0.4, 0.6, 0.8])
-    for backend in ("python", "native"):
-        compiled = autodiff.compile(lambda x: gradient(f, x), backend=backend)
-        for at in (x, x, x):
-            np.testing.assert_allclose(compiled(at), differences(f, at), rtol=1e-6, atol=1e-9)
-        assert compiled.eager_because is None
