@@ -18,7 +18,11 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
 from autodiff.structured.form.ir import Items, Named, Record
 from autodiff.structured.reading.scopes import is_plain_class, record_class
-from autodiff.structured.whole_lists import GivenList, numbers_within, whole_list
+from autodiff.structured.whole_lists import (
+    GivenList,
+    numbers_within,
+    whole_list,
+)
 from autodiff.trace.tracer import TRACERS
 from chainrules_core import rrule
 
@@ -31,6 +35,8 @@ _MOST_PARTS = 50
 _DEEPEST = 5  # functions that have captured functions
 _NESTS = (tuple, list, dict)
 _LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
+_INTEGERS = frozenset({int, np.int64})
+_DEEPEST_ROWS = 5  # lists in lists
 _ALONE = _LEAVES | set(_NESTS)
 
 
@@ -89,6 +95,18 @@ class Applied(Named):
     PREFIX = "named."
 
 
+class Rows(tuple):
+    """A list of tuples, or of lists of such: a list of numbers for each part of the tuples.
+
+    Attributes
+    ----------
+    depth : int
+        How many lists stand one in another.
+    """
+
+    depth: int
+
+
 class Taken:
     """What is taken of arguments, one after the other.
 
@@ -115,9 +133,17 @@ class Taken:
 
     def form_of(self, x: Any, depth: int = 0) -> Any:
         """Return a nest with None for each leaf, which it collects."""
-        if type(x) in (list, tuple) and (found := self._whole(x)) is not None:
-            self.leaves.append(found)
-            return None
+        if type(x) in (list, tuple):
+            is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
+            if is_long and (columns := columns_of_rows(x)) is not None:
+                self.leaves += columns[1]
+                rows = Rows([None] * len(columns[1]))
+                rows.depth = columns[0]
+                return rows
+            is_whole = is_long or (self.whole and type(x) is list)  # short tuples are not
+            if is_whole and (found := whole_list(x)) is not None:
+                self.leaves.append(found)
+                return None
         if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
             form = self._form_of_object(x, depth)
             if form is None:
@@ -129,11 +155,6 @@ class Taken:
             self.leaves.append(x)
             return None
         return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})
-
-    def _whole(self, x: list | tuple) -> GivenList | None:
-        """Return a list of numbers as a whole, if it is taken so; short tuples are not."""
-        is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
-        return whole_list(x) if is_long or (self.whole and type(x) is list) else None
 
     def _form_of_object(self, x: Any, depth: int) -> Named | Record | None:
         """Return the form of a named tuple, a function, or an object that is taken apart."""
@@ -220,7 +241,7 @@ def key_of_form(form: Any) -> Any:
     if form is None:
         return None
     if not isinstance(form, Named):
-        return (type(form), *map(key_of_form, form))
+        return (type(form), getattr(form, "depth", 0), *map(key_of_form, form))
     kind: Any = dict
     if type(form) is Fields:
         kind = id(form.cls)
@@ -256,6 +277,8 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
     if not isinstance(form, tuple):
         return next(leaves)
     made = [nest_of(part, leaves, objects) for part in form]
+    if type(form) is Rows:
+        return rows_of_columns(made, form.depth)
     if isinstance(form, Record):
         return form.user_class()._make(made)
     return made if type(form) is Items else tuple(made)
@@ -271,3 +294,32 @@ def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.Functi
     named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
     made.__defaults__, made.__kwdefaults__ = tuple(defaults.values()) or None, named or None
     return made
+
+
+def columns_of_rows(x: list | tuple) -> tuple[int, list[GivenList]] | None:
+    """Return the columns of a list of tuples, or of lists of such, and how many lists these are.
+
+    They are lists like `x`, with one part of each tuple. None unless some of these parts are
+    integers and others are not: else it is one list of numbers.
+    """
+    levels, rows = [[x]], [*x]
+    while rows and len(levels) < _DEEPEST_ROWS and all(type(row) is list for row in rows):
+        levels.append(rows)
+        rows = [row for xs in rows for row in xs]
+    if not rows or any(type(row) is not tuple for row in rows) or len(set(map(len, rows))) > 1:
+        return None
+    kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
+    if len({kind <= _INTEGERS for kind in kinds}) < 2:
+        return None
+
+    def column(xs: Any, k: int) -> Any:
+        return xs[k] if type(xs) is tuple and xs is not x else [column(part, k) for part in xs]
+
+    columns = [whole_list(column(x, k)) for k in range(len(kinds))]
+    return None if None in columns else (len(levels), columns)  # type: ignore[return-value]
+
+
+def rows_of_columns(columns: list, depth: int) -> list:
+    """Return a list of tuples, or of lists of such, of its columns."""
+    parts = zip(*columns, strict=True)
+    return [row if depth == 1 else rows_of_columns(row, depth - 1) for row in parts]  # type: ignore[arg-type]

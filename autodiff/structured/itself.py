@@ -42,7 +42,11 @@ class Itself(OwnRule):
         The two functions of the program, once they are compiled.
     returned : Value
         What the program returns.
+    lowered : Lowered, optional
+        The program, if it is one that others call.
     """
+
+    lowered: Any = None
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.__name__ = name

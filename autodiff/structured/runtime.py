@@ -19,7 +19,8 @@ from autodiff.structured.form.ir import Value, blocks_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.forms import KNOWN
-from autodiff.structured.reading.lowering import lower
+from autodiff.structured.itself import Itself
+from autodiff.structured.reading.lowering import Lowered, lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
     SCOPE,
@@ -49,6 +50,7 @@ from autodiff.structured.writing.activity import (
 from autodiff.structured.writing.emission import Emitter
 from autodiff.structured.writing.repeated_operations import share_repeated
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
+from autodiff.structured.written_anew import WrittenAnew
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.registry.entries import key_of
@@ -56,7 +58,7 @@ from chainrules_core.registry.entries import key_of
 _MOST_ASIDES = 3
 
 
-class Structured:
+class Structured(WrittenAnew):
     """A function in structured form, for arguments of some kinds.
 
     Attributes
@@ -112,7 +114,22 @@ class Structured:
             self.positions.append(i)
         if lists and has_checkpoints:
             raise UnsupportedError("a list of numbers, and loops that keep few states")
-        lowered = lower(f, form, kinds, known, lists)
+        self._make(lower(f, form, kinds, known, lists), len(args), has_checkpoints)
+
+    @classmethod
+    def of_recursion(cls, itself: Itself, active: tuple[int, ...]) -> Structured:
+        """Return the program of a function that calls itself, and that others call."""
+        made = cls.__new__(cls)
+        lowered = itself.lowered
+        n = len(lowered.program.parameters)
+        made.name, made.n, made.active, made.positions = itself.__name__, n, active, list(range(n))
+        made._make(lowered, n, False)
+        if active and not is_active(lowered.program.returned):
+            raise UnsupportedError("a function that calls itself, and hides what it depends on")
+        return made
+
+    def _make(self, lowered: Lowered, n: int, has_checkpoints: bool) -> None:
+        """Make the program of what was read."""
         guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
         self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
         self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
@@ -120,15 +137,20 @@ class Structured:
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
-        self.n_arguments = len(args)
-        self.positions += range(len(args), len(args) + len(program.captured))
+        self.n_arguments = n
+        self.positions += range(n, n + len(program.captured))
         self.called = _functions_in(program.body, lowered.made_of_others)
         share_repeated(program)
         remove_unread(program)
         if program.itself is not None:
             program.itself.returned = program.returned
         resolve_rules(blocks_of(program.body))
-        mark_active(program, {self.positions.index(i) for i in active})
+        mark_active(program, {self.positions.index(i) for i in self.active})
+        if program.itself is not None and program.itself.lowered is not None:
+            while not self._active_in_itself() <= set(self.active):
+                self.active = tuple(sorted({*self.active, *self._active_in_itself()}))
+                mark_active(program, set(self.active))
+        self.others = self._programs_called()
         self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
         self.ones = Ones()
         self.compares_all = False
@@ -140,7 +162,29 @@ class Structured:
         self.has_plain_floats = not (has_checkpoints or program.catches)
         self._write()
 
+    def _active_in_itself(self) -> set[int]:
+        """Return the arguments of which a call of the function in itself gives derivatives."""
+        ops = [op for block in blocks_of(self.program.body) for op in block.ops]
+        calls = [op for op in ops if op.f is self.program.itself and op.f is not None]
+        return {i for op in calls for i, v in enumerate(op.args) if is_active(v)}
+
+    def _programs_called(self) -> list[Structured]:
+        """Return the programs of functions that call themselves, and that this one calls."""
+        variables: dict[Itself, set[int]] = {}
+        for op in [op for block in blocks_of(self.program.body) for op in block.ops]:
+            if type(op.f) is Itself and op.f is not self.program.itself:
+                own = variables.setdefault(op.f, set())
+                own |= {i for i, v in enumerate(op.args) if is_active(v)}
+        made = []
+        for itself, own in variables.items():
+            made.append(Structured.of_recursion(itself, tuple(sorted(own))))
+            self.called |= made[-1].called
+        return made
+
     def _write(self) -> None:
+        for other in self.others:
+            other.compares_all, other.notes_steep = self.compares_all, self.notes_steep
+            other._write()
         program = self.program
         emitter = self.emitter = Emitter(
             program, frozenset(self.broadcasts), frozenset(self.steep),
@@ -179,7 +223,7 @@ class Structured:
             self.why = "its loops are checkpointed"
         if self.program.catches:
             self.why = "it handles exceptions"
-        if self.program.itself is not None:
+        if self.program.itself is not None or self.others:
             self.why = "it calls itself"
         self.asides = 0
         self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
@@ -274,68 +318,6 @@ class Structured:
             self.ones.learn(ones_of(names, [args[i] for i in self.positions]))
             self.with_broadcasting(args)
             self.spent = spent
-
-    def with_broadcasting(self, args: tuple) -> bool:
-        """Write the code anew after a sweep has met an array of another shape than expected.
-
-        A run in which all shapes are compared finds where arrays are broadcast. False if it finds
-        nothing new.
-        """
-        known = len(self.broadcasts)
-        machine = self.native, self.native_code, self.why, self.asides, self.spent
-        self.compares_all = True
-        self._write()
-        try:
-            self._run_forward(self._values(args))
-        finally:
-            self.compares_all = False
-            self._write()
-        is_new = len(self.broadcasts) > known
-        if not is_new:  # the code is what it was
-            self.native, self.native_code, self.why, self.asides, self.spent = machine
-        else:  # it will not be written anew for this once more
-            self.spent = machine[-1]
-        return is_new
-
-    def with_strong_products(self, sweep: Callable) -> Any:
-        """Return what a sweep gives if a zero wins over an infinite slope in all products.
-
-        These take longer, so the code is then written anew with such products only in the
-        operations in which there was something infinite. None if this has been done in vain.
-        """
-        if self.is_never_finite:
-            return None
-        known = len(self.steep)
-        self.notes_steep = True
-        self._write()
-        try:
-            found = sweep()
-        except ArithmeticError:
-            found = None
-        finally:
-            self.notes_steep = False
-            self._write()
-        is_found = found is not None and all(map(is_finite, found))
-        self.is_never_finite = len(self.steep) == known or not is_found
-        return found
-
-    def _note_steep(self, number: int, *factors: Any) -> None:
-        """Note the number of an operation if one of its factors is not finite."""
-        if not all(map(is_finite, factors)):
-            self.steep.add(number)
-
-    def _noted(self, number: int, product: Callable, d: Any, t: Any) -> Any:
-        """Return a strong product, and note whether one of its factors is not finite."""
-        self._note_steep(number, d, t)
-        return product(d, t)
-
-    def with_numpy_floats(self) -> bool:
-        """Write the code anew, with NumPy's floats throughout; False if it was written so."""
-        if not self.has_plain_floats:
-            return False
-        self.has_plain_floats = False
-        self._write()
-        return True
 
     @functools.cached_property
     def variables(self) -> list[int]:

@@ -35,8 +35,8 @@ def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
         return _of_text(step.args[0].replace(" ", ""))
     if step.f is np.tensordot and 2 <= len(step.args) <= 3 and not options.keys() - {"axes"}:
         axes = step.args[2] if len(step.args) == 3 else options.get("axes", 2)
-        m, n = (len(shape_of(x, metas) or ()) for x in step.args[:2])
-        return _of_axes(m, n, axes)
+        a, b = (shape_of(x, metas) for x in step.args[:2])
+        return None if a is None or b is None else _of_axes(len(a), len(b), axes)
     return None
 
 

@@ -155,6 +155,8 @@ def part(whole: Any, key: Any) -> Any:
 def set_item(before: Any, index: Any, value: Any) -> Any:
     """Return `before` with ``[index]`` replaced: an array, even where `before` is a number."""
     after = copy_of(before) if type(before) is np.ndarray else np.array(before)
+    if not after.flags.writeable:  # its elements share memory, as those of a cotangent of a mean do
+        after = before.copy()
     after[index] = value
     return after
 

@@ -69,7 +69,7 @@ _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps: then the budget is looked at, which takes a microsecond
 _LONG = 3000  # steps: then loops that could run from their source are looked for
-_FIRST_LOOK = 1000  # … and before those that could be machine code
+_FIRST_LOOK = 600  # … and before those that could be machine code
 _LONG_FOR_FLOATS = 5000  # straight-line code of floats is faster, but takes long to compile
 
 

@@ -52,11 +52,13 @@ class Memory:
         of; None for those from elsewhere.
     is_changed : bool
         Whether a list or dict in it is changed. If there is a copy, too, no program is made.
+    has_none : bool
+        Whether a list in it is one of None at first: an item that is read must be something else.
     """
 
     __slots__ = (
-        "copies", "fields", "into", "is_active", "is_changed", "is_indexed", "is_restored",
-        "is_written", "items", "keys", "leaves_block", "of_items", "readers",
+        "copies", "fields", "has_none", "into", "is_active", "is_changed", "is_indexed",
+        "is_restored", "is_written", "items", "keys", "leaves_block", "of_items", "readers",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -73,6 +75,7 @@ class Memory:
         self.fields: dict[Any, Memory] = {}
         self.copies: set[tuple[int, int] | None] = set()
         self.is_changed = False
+        self.has_none = False
 
     def root(self) -> Memory:
         """Return the one that stands for all that were found to be shared."""
@@ -92,6 +95,7 @@ class Memory:
         b.leaves_block |= a.leaves_block
         b.copies |= a.copies
         b.is_changed |= a.is_changed
+        b.has_none |= a.has_none
         if a.items is not None:
             b.takes(a.items, a.of_items)
         if a.keys is not None:

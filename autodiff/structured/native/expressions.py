@@ -289,9 +289,9 @@ class Expressions(SweepCalls):
     def is_mask(self, base: Array, parts: list) -> bool:
         """Whether an index is an array of truth values, one for each element."""
         masks = [p for p in parts if isinstance(p, Array) and p.dtype == np.bool_]
-        if masks and (len(parts) > 1 or len(parts[0].shape) != len(base.shape)):
-            raise UnsupportedError("truth values as one of several indices")
-        return bool(masks)
+        if any(len(p.shape) != 1 for p in masks if len(p.shape) != len(base.shape)):
+            raise UnsupportedError("an array of truth values as one of several indices")
+        return len(parts) == 1 and bool(masks) and len(masks[0].shape) == len(base.shape)
 
     def _index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Slice):
@@ -333,8 +333,8 @@ class Expressions(SweepCalls):
             return self.adjoint(found[0], found[1], args, options)
         if f.x in MAKERS:
             return self._maker(f.x, args, options)
-        if f.x in DISPLAYS and len(args) == 1 and isinstance(args[0], Several) and not options:
-            return self._display(args[0])
+        if f.x in DISPLAYS and len(args) == 1 and isinstance(args[0], (Several, Array, Tree)):
+            return self.made_array(f.x, args[0], **options)
         if f.x in JOINS:
             return self.joined(f.x, args, options)
         if f.x in TRIANGLES and not options:

@@ -19,6 +19,7 @@ from autodiff.structured.native.values import Array, Known, Number, Several, Tre
 from autodiff.structured.runtime_calls import zeros_like
 from autodiff.structured.writing.rules.calls_without_rules import place_of_join
 
+_INT, _PLACES = Kind(frozenset([int])), np.dtype(np.int64)
 DISPLAYS = frozenset({np.array, np.asarray})
 _DISPLAYED = {
     "z": (frozenset({complex, np.complex128}), np.dtype(complex)),
@@ -182,6 +183,19 @@ class Makers:
             e.put(made.dtype, self.scalars.plain("d", x),
                   code.at(made.address, b.mul(i, made.strides[0])))  # fmt: skip
         return made
+
+    def made_array(self, f: Any, x: Any, dtype: Known | None = None, **options: Any) -> Any:
+        """Make an array of an array, or of the numbers that a tuple displays."""
+        if options or not (dtype is None or isinstance(dtype, Known)):
+            raise UnsupportedError(f"this call of {f.__name__} in machine code")
+        if isinstance(x, Several):
+            made = self._display(x)
+        else:
+            made = x if f is np.asarray and isinstance(x, Array) else self._new(x)
+        wanted = made.dtype if dtype is None else np.dtype(dtype.x)
+        if wanted == made.dtype:
+            return made
+        return self.elementwise.computed(made, self.store_of_new(), wanted)
 
     def _display(self, rows: Several) -> Array:
         """Make an array of numbers that are written one by one."""
@@ -427,6 +441,20 @@ class Makers:
 
         e.each(mask.shape, [mask, *arrays], at_each, alone=False)
         return b.load(count, typ=I64)
+
+    def places_where(self, mask: Array) -> Array:
+        """Return the places at which a mask, a vector, holds."""
+        e, b = self.elementwise, self.b
+        made = e.made(_PLACES, [self._where(mask, [])], memory.SCRATCH)
+        step = mask.strides[0]
+
+        def body(at: list, k: Any) -> None:
+            passed = b.sub(b.ptrtoint(at[0], I64), b.ptrtoint(mask.address, I64))
+            place = Number(_INT, "i", b.sdiv(passed, step))
+            e.put(_PLACES, place, self.code.at(made.address, b.mul(k, made.strides[0])))
+
+        self._where(mask, [mask], body)
+        return made
 
     def chosen(self, base: Array, mask: Array) -> Array:
         """Return the elements where a mask holds."""

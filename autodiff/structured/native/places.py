@@ -61,6 +61,12 @@ class Places(Vectors):
         """Return what an index with arrays selects; leave where a place is out of bounds."""
         code, b, e = self.code, self.b, self.elementwise
         parts = self.indexing.completed(parts, base)
+        axis = 0
+        for k, p in enumerate(parts):
+            if isinstance(p, Array) and p.dtype == np.bool_:
+                e.check_shape(p.shape, [base.shape[axis]])
+                parts[k] = self.places_where(p)
+            axis += p is not None
         view = self.indexing.part(
             base, [slice(None) if isinstance(p, Array) else p for p in parts], ""
         )

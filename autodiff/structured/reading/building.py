@@ -36,6 +36,7 @@ from autodiff.structured.form.kinds import (
     ListInMemoryError,
     MadeInLoopError,
     ManyKindsError,
+    NoItemsError,
     UnboundError,
     UnsupportedError,
     is_member,
@@ -125,6 +126,7 @@ class Builder:
         # Arrays from outside, and where they are looked up.
         self.arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow
+        self.read_as_they_are: list[Memory] = []  # lists of which an item is none that is None
         # Lists of numbers that are arguments, by position; those from outside, and their keys.
         self.given_lists: dict[int, Any] = {}
         self.outside_lists: list[Any] = []
@@ -619,10 +621,19 @@ class Builder:
             self.body, self.block, self.bound = outer
 
     def _branch(self, read: Callable[[], None]) -> tuple[list, bool]:
-        """Return the blocks of a branch, and whether it needs what the function itself returns."""
+        """Return the blocks of a branch, and whether it needs what is not known yet.
+
+        That is what the function itself returns, or an item that a later turn puts into a list.
+        """
+        n = len(self.flags)
         try:
             return self.apart(read), False
-        except CallsItselfError:
+        except (CallsItselfError, NoItemsError) as error:
+            if isinstance(error, NoItemsError):
+                if not n:
+                    raise
+                self.left_out = error
+                del self.flags[n:]
             block = Block()
             block.ops.append(Op("raise", []))
             return [block], True
@@ -640,7 +651,7 @@ class Builder:
         after, self.kinds = self.kinds, before
         second, is_second = self._branch(otherwise)
         if is_first and is_second:
-            raise CallsItselfError
+            raise self.left_out if isinstance(self.left_out, NoItemsError) else CallsItselfError
         if _raises(second):
             self.kinds = after
         elif not _raises(first):

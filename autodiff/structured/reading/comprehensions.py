@@ -200,7 +200,8 @@ class Comprehensions(Loops):
             passed = self.call(operator.mul, [i, self.read(steps)])
             return self.item(self.read(items), self.call(operator.add, [self.read(start), passed]))
 
-        self._append_each(name, Turns(lambda: self.read(n), item))
+        turns = 0 if self.is_empty(xs) else None
+        self._append_each(name, Turns(lambda: self.read(n), item, known=turns))
         return self.read(name)
 
     def set_slice(self, xs: Value, bounds: list[Value], ys: Any) -> None:

@@ -39,7 +39,7 @@ from autodiff.structured.reading.containers.classes import is_class, is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
 from autodiff.structured.reading.equality import Equality
-from autodiff.structured.reading.scopes import OWNERS
+from autodiff.structured.reading.scopes import OWNERS, GivenRows
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
@@ -153,6 +153,8 @@ class Expressions(Equality):
             return self.truth_of_object(x)
         if type(x) is Items:
             return self.const(bool(x))
+        if type(x) is GivenRows:
+            return self._length_of(x)
         is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
         return self.length(x) if is_one else x
 
@@ -247,6 +249,8 @@ class Expressions(Equality):
             if not is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
+        if type(base) is GivenRows:
+            return self.item_of_rows(base, self.value(node.slice))
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(node.slice))
         if type(base) is Value and is_joiner(known(base)):

@@ -23,7 +23,7 @@ from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import VIEWS, own_names, written
 from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
-from autodiff.structured.reading.scopes import NO_VALUES, LocalFunction
+from autodiff.structured.reading.scopes import NO_VALUES, GivenRows, LocalFunction
 from autodiff.structured.reading.several_indices import SeveralIndices, memory_of_items
 
 _INT = frozenset([int])
@@ -136,6 +136,8 @@ class Iterators(SeveralIndices):
             return self._over(list(map(self.const, known(value))))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
+        if type(value) is GivenRows:
+            return Turns(lambda: self._length_of(value), lambda i: self.item_of_rows(value, i))
         if type(value) is Columns:
             overs = list(map(self._over_list, value))
             return Turns(
@@ -184,7 +186,8 @@ class Iterators(SeveralIndices):
     def _over_list(self, xs: Value) -> Turns:
         """Read a list that may grow, but not while a loop goes over it."""
         name, n = self.held(xs), self.held(self.length(xs))
-        over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i))
+        turns = 0 if self.is_empty(xs) else None
+        over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i), known=turns)
         over.lists.append((name, n))
         if xs.kind.is_queue:  # it must not change at all
             over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
@@ -19,7 +19,6 @@ from autodiff.structured.form.ir import (
     Instance,
     Items,
     Named,
-    Op,
     Program,
     Value,
     blocks_of,
@@ -42,9 +41,8 @@ from autodiff.structured.form.kinds import (
     join,
 )
 from autodiff.structured.form.order import Order
-from autodiff.structured.itself import CallsItselfError, Itself
 from autodiff.structured.reading.containers.lists import check_copied
-from autodiff.structured.reading.generators import ENDED, Generators, own_parts, yielding, yields
+from autodiff.structured.reading.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
     changed_inside,
@@ -58,6 +56,15 @@ from autodiff.structured.reading.jumps import (
 from autodiff.structured.reading.libraries import by_others, python_functions, ufunc_methods
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
+from autodiff.structured.reading.recursion import (
+    AgainError,
+    OtherKindsError,
+    RecursesError,
+    Recursion,
+    bound_in,
+    nonlocal_in,
+    statements_in,
+)
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
 if TYPE_CHECKING:
@@ -92,6 +99,11 @@ def lower(
     UnsupportedError
         If it uses what is not handled.
     """
+    return _lowered(lambda reading: reading.function(function, form, kinds, known_args), lists)
+
+
+def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) -> Lowered:
+    """Read a function as often as something new turns out on the way."""
     with_turns: set = set()
     parted: set = set()
     of_values: set[type] = set()  # classes
@@ -101,13 +113,15 @@ def lower(
     displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
     leaves = False
+    recursive: dict[Any, dict[Any, tuple[list[Kind], Lowered]]] = {}
     while True:
         reading = _Lowering(with_turns, parted, returns, leaves)
+        reading.recursive = recursive
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
         reading.may_be_missing, reading.none_at_first = missing, none_at_first
         try:
-            lowered = reading.function(function, form, kinds, known_args)
+            lowered = read(reading)
         except UnsupportedError as error:
             if isinstance(error, UnboundError) and error.loop not in {None, *with_turns}:
                 with_turns.add(error.loop)
@@ -121,6 +135,12 @@ def lower(
             elif isinstance(error, MayBeMissingError):
                 missing[error.key] = error.value
                 none_at_first |= {error.key} if error.is_none else set()
+            elif isinstance(error, OtherKindsError):
+                raise
+            elif isinstance(error, RecursesError) and len(recursive) < _MOST_INLINED:
+                recursive[error.node] = {}
+            elif isinstance(error, AgainError):
+                pass
             elif isinstance(error, ManyKindsError) and error.loop is not None:
                 parted.add(error.loop)
             elif reading.may_leave and not leaves:
@@ -152,7 +172,7 @@ class Lowered:
         self.outside_lists = outside_lists
 
 
-class _Lowering(Generators):
+class _Lowering(Recursion):
     """Reads functions."""
 
     def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
@@ -161,7 +181,6 @@ class _Lowering(Generators):
         self.returns = returns  # what the function returns, where it calls itself
         self.leaves = leaves  # where some branches of a function return nothing, others values
         self.may_leave = False
-        self.given: tuple = ()  # the function, and for each argument its kind or value
 
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
@@ -180,7 +199,11 @@ class _Lowering(Generators):
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
-        self.program.returned = self._statements_of(node)
+        self.program.returned = self.statements_of(node)
+        return self.finished()
+
+    def finished(self) -> Lowered:
+        """Return what was read."""
         if self.bound_attributes:
             held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
             if not all(type(x) in (Value, tuple) for x in held):
@@ -206,10 +229,13 @@ class _Lowering(Generators):
         for x in (*flat(self.program.returned), *given):
             for part in lists_of(x.memory):
                 self.check_records(part)
+                if part.root().has_none:
+                    raise UnsupportedError("a list of None at first that is seen outside")
                 check_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
+        self.check_none()
         self.check_attributes_of_classes()
         self.check_spared()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
@@ -242,12 +268,16 @@ class _Lowering(Generators):
             return False
         return function.__module__.startswith("chainrules.")
 
+    def read_apart(self, read: Callable) -> Lowered:
+        """Return what is read for a program of its own."""
+        return _lowered(read, {})
+
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Read a function in the place of its call."""
         if type(function) is LocalFunction:
             node, outer = function.node, function.scope
             parameters = parameters_of(node)
-            own = {*parameters, *_bound_in(node)} - _nonlocal_in(node)
+            own = {*parameters, *bound_in(node)} - nonlocal_in(node)
             scope = Scope(outer.function, outer.depth, outer, own, self.depth)
             defaults: dict[str, Any] = function.defaults
 
@@ -280,8 +310,13 @@ class _Lowering(Generators):
         if self.given[0] is function and self.given[2] and self._are_as_given(values):
             return self._call_itself(values)
         # With values of other kinds, it may be read in itself.
+        made = self.by_program(function, node, values)
+        if made is not None:
+            return made
         inner = node, list(map(_kinds_of, values))
-        if inner in self.inlined or len(self.calling) >= _MOST_INLINED:
+        if inner in self.inlined:
+            raise RecursesError(node)
+        if len(self.calling) >= _MOST_INLINED:
             raise UnsupportedError("a function that calls itself")
         caller, self.scope = self.scope, scope
         self.inlined.append(inner)
@@ -292,7 +327,7 @@ class _Lowering(Generators):
                 self.bind(name, given[name])
             slots = [(scope.slots.get(name), sources[name]) for name in parameters]
             same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
-            return self.as_given(self._statements_of(node), same)
+            return self.as_given(self.statements_of(node), same)
         finally:
             self.scope = caller
             self.calling.pop()
@@ -313,16 +348,9 @@ class _Lowering(Generators):
     def _call_itself(self, args: list[Any]) -> Value:
         """Read a call of the function in itself, with arguments of the same kinds."""
         function, kinds, _ = self.given
-        self.calls_itself = True
-        if self.returns is None:
-            raise CallsItselfError
-        if self.program.itself is None:
-            self.program.itself = Itself(function.__name__, self.returns)
-        values = [x for x, kind in zip(args, kinds, strict=True) if type(kind) is Kind]
-        made = self.made(Op("call", values, f=self.program.itself), self.returns)
-        if self.returns.is_array:
-            self.may_share += [(made, v) for v in values if v.kind.is_array]
-        return made
+        return self.call_of(
+            function, [x for x, kind in zip(args, kinds, strict=True) if type(kind) is Kind]
+        )
 
     def on_functiondef(self, node: ast.FunctionDef) -> None:
         """Read the definition of a function inside: its body is read where it is called."""
@@ -340,9 +368,9 @@ class _Lowering(Generators):
         held = {name: self.held(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
-    def _statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
+    def statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
         """Read the statements of a function; return what it returns."""
-        body = _statements(node)
+        body = statements_in(node)
         if yields(node):
             if not (self.takers and self.takers[-1][0] is node):
                 raise UnsupportedError("a generator that no loop goes over")
@@ -421,23 +449,3 @@ def _named_in(x: Any) -> Iterator[Any]:
 
 
 _MUTABLE = (Items, Named)
-
-
-def _statements(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
-    return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
-
-
-def _nonlocal_in(node: ast.AST) -> set[str]:
-    """Return the names that belong to a function around another one."""
-    parts = [part for part in own_parts(node) if isinstance(part, ast.Nonlocal)]
-    return {name for part in parts for name in part.names}
-
-
-def _bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:
-    """Yield the names that a function inside another may bind."""
-    for statement in _statements(node):
-        for part in ast.walk(statement):
-            if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
-                yield part.id
-            elif isinstance(part, ast.FunctionDef):
-                yield part.name

@@ -10,8 +10,9 @@ from typing import Any
 from autodiff.intercept.source.rewritten_code import definition_of
 from autodiff.structured.form.ir import Memory, Named, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import UnsupportedError, kind_of
-from autodiff.structured.forms import Applied, Captured, Fields, Owned, default_name
+from autodiff.structured.forms import Applied, Captured, Fields, Owned, Rows, default_name
 from autodiff.structured.reading.scopes import (
+    GivenRows,
     LocalFunction,
     LocalObject,
     LocalPartial,
@@ -55,6 +56,13 @@ class Parameters(Statements):
             named = {key.removeprefix(form.PREFIX): places.pop(key) for key in by_name}
             made = LocalPartial(self.scope, f, tuple(places.values()), named)
             self.scope.functions[name] = made
+            return
+        if type(form) is Rows:
+            columns = tuple([f"{name}.{i}" for i in range(len(form))])
+            for place in columns:
+                self.parameter(place, None, leaves, known_args)
+            self.scope.locals |= set(columns)
+            self.scope.functions[name] = GivenRows(self.scope, columns, form.depth)
             return
         if form is not None:
             names = [f"{name}.{i}" for i in range(len(form))]

@@ -128,6 +128,30 @@ class LocalObject:
 
 
 @dataclass(frozen=True, eq=False)
+class GivenRows:
+    """A list of tuples that is an argument, or of lists of such, which nobody changes.
+
+    Attributes
+    ----------
+    scope : Scope
+        Where its columns are.
+    columns : tuple of str
+        Variables of it: for each part of the tuples, a list of these parts, or of lists of such.
+    depth : int
+        How many lists stand one in another.
+    """
+
+    scope: Scope
+    columns: tuple[str, ...]
+    depth: int
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it has none, since it is no value of the program."""
+        raise UnsupportedError("a list of tuples as a value")
+
+
+@dataclass(frozen=True, eq=False)
 class OutsideObject:
     """An object from outside."""
 
@@ -175,7 +199,9 @@ OBJECTS = (LocalObject, OutsideObject)
 OWNERS = (*OBJECTS, Above)
 """Objects, and ``super()``: what has attributes."""
 
-NO_VALUES = (LocalFunction, LocalPartial, LocalObject, OutsideObject, Method, Above)
+NO_VALUES = (
+    LocalFunction, LocalPartial, LocalObject, OutsideObject, GivenRows, Method, Above,
+)  # fmt: skip
 """What a name can stand for while a function is read, and no value of the program is."""
 
 

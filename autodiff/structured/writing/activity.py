@@ -108,7 +108,7 @@ def depends(op: Op) -> bool:
     """Whether what a call makes depends on the variables."""
     if isinstance(op.rule, Rule) and op.rule.kind == "non_differentiable":
         return False
-    if type(op.f) is Itself and not is_active(op.f.returned):
+    if type(op.f) is Itself and op.f.returned is not None and not is_active(op.f.returned):
         return False  # as far as it is known
     return any(map(is_active, _with_slopes(op)))
 

@@ -29,7 +29,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.form.known_functions import makes_new
 
-_SHARED = frozenset({"load", "view", "form", "part", "call"})
+_SHARED = frozenset({"load", "item", "view", "form", "part", "call"})
 
 
 def share_repeated(program: Program) -> None:
@@ -73,8 +73,7 @@ def _share_in_block(block: Block, kept: dict[Value, Value], returned: set[Value]
         elif op.code in ("enter", "leave"):  # NumPy may warn of the one, and not of the other
             found = {}
         elif op.code in WRITES or op.code in LIST_WRITES:
-            memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-            found = {key: v for key, v in found.items() if not _reads(v.op, memory)}
+            found = {key: v for key, v in found.items() if not _may_change(op, v.op)}
     block.ops = ops
     block.writes = {slot: kept.get(v, v) for slot, v in block.writes.items()}
 
@@ -121,11 +120,15 @@ def _hashable(x: Any) -> Any:
     return repr(x) if type(x) is tuple else x
 
 
-def _reads(op: Op, memory: Any) -> bool:
-    """Whether an operation reads what is in some memory; a view reads nothing."""
+def _may_change(write: Op, op: Op) -> bool:
+    """Whether a write may change what an operation reads; a view reads nothing."""
     if op.code == "view":
         return False
-    return any(v.memory is not None and v.memory.root() is memory for v in op.args)
+    memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
+    if not any(v.memory is not None and v.memory.root() is memory for v in op.args):
+        return False
+    is_of_dicts = write.code == "set" and all(x.args[0].kind.is_dict for x in (write, op))
+    return not is_of_dicts or known(write.args[2]) == known(op.args[1])
 
 
 def _with(x: Any, kept: dict[Value, Value]) -> Any:

@@ -22,9 +22,11 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
+    blocks_of,
     known,
 )
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.tangent_calls import CallTangents
@@ -51,7 +53,9 @@ class TangentWriter(CallTangents):
             If an operation has no tangent that is written as source.
         """
         program = self.program
-        if program.catches or program.has_errstates or program.itself is not None:
+        ops = [op for block in blocks_of(program.body) for op in block.ops]
+        calls_one = any(type(op.f) is Itself for op in ops)
+        if program.catches or program.has_errstates or calls_one:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
         ends: list[Slot | Value] = [*program.parameters, *self.outputs]
         if any(x.kind is not None and x.kind.has_items for x in ends):

@@ -11,6 +11,7 @@ import pytest
 import autodiff
 from autodiff import gradient, value_and_gradient
 from autodiff.structured import calls
+from tests.helpers import check_gradient
 
 X = np.array([0.3, -0.7, 0.5, 1.2, 0.1, -0.2, 0.9, 0.4])
 
@@ -196,3 +197,116 @@ def test_a_result_that_is_a_view_of_an_argument(kernel: Callable, n: int, traced
         value, found = value_and_gradient(kernel, x)
         np.testing.assert_allclose(value, kernel(x), rtol=1e-14)
         np.testing.assert_allclose(found, expected, rtol=1e-14)
+
+
+def basis(i: Any, k: Any, t: Any, x: Any) -> Any:
+    if k == 0:
+        return 1.0 if t[i] <= x < t[i + 1] else 0.0
+    left = (x - t[i]) / (t[i + k] - t[i]) * basis(i, k - 1, t, x)
+    return left + (t[i + k + 1] - x) / (t[i + k + 1] - t[i + 1]) * basis(i + 1, k - 1, t, x)
+
+
+def spline(x: Any) -> Any:
+    knots, total = np.linspace(-1.0, 2.0, 12), 0.0
+    for at in (0.1, 0.45, 0.8):
+        total = total + sum(x[i] * basis(i, 3, knots, at) for i in range(8)) ** 2
+    return total
+
+
+def knots_move(x: Any) -> Any:
+    knots, total = np.cumsum(np.exp(x)), 0.0
+    for k in range(3):
+        total = total + basis(k, 2, knots, 0.5 * (knots[k + 1] + knots[k + 2]) + 0.1 * x[0])
+    return total
+
+
+def integral(f: Any, a: Any, b: Any, n: Any) -> Any:
+    middle = (a + b) / 2
+    if n == 0:
+        return f(middle) * (b - a)
+    return integral(f, a, middle, n - 1) + integral(f, middle, b, n - 1)
+
+
+def integrals(x: Any) -> Any:
+    scale = x[1] * 2.0
+    total = 0.0
+    for _ in range(3):
+        total = total + integral(lambda s: np.exp(-x[0] * s) * scale, x[3], 1, 4)
+    return total * scale
+
+
+def local(x: Any) -> Any:
+    rate = x[0] * x[1]
+
+    def go(i: Any, y: Any) -> Any:
+        if i == 0:
+            return y * rate
+        return go(i - 1, np.sin(y) + x) * rate + y
+
+    total = 0.0
+    for k in range(3):
+        total = total + np.sum(go(k + 2, x * k))
+    return total
+
+
+def two(x: Any) -> Any:
+    """Both functions call each other; what the first returns is a view of its argument."""
+
+    def even(y: Any, n: Any) -> Any:
+        return y if n == 0 else odd(y * 0.5, n - 1)
+
+    def odd(y: Any, n: Any) -> Any:
+        return even(y + x[0], n - 1)
+
+    total = 0.0
+    for k in range(2):
+        total = total + np.sum(even(x, 2 * k + 2) ** 2)
+    return total
+
+
+def pairs(x: Any) -> Any:
+    """Arrays are broadcast inside alone."""
+
+    def go(y: Any, n: Any) -> Any:
+        if n == 0:
+            return y
+        return go(np.sqrt(y * y + 0.1) * x[0], n - 1) + y[:1] * x[1:2]
+
+    total = 0.0
+    for k in range(3):
+        total = total + np.sum(go(x - x[k] + 0.5, k + 1))
+    return total
+
+
+def steep(x: Any) -> Any:
+    """A slope is infinite inside alone, where a zero wins."""
+
+    def go(y: Any, n: Any) -> Any:
+        if n == 0:
+            return y
+        return go(np.where(y > 0.0, np.sqrt(np.abs(y)), x), n - 1)
+
+    total = 0.0
+    for k in range(3):
+        total = total + np.sum(go(x - x[k], k + 1))
+    return total
+
+
+@pytest.mark.parametrize(
+    "kernel", [spline, knots_move, integrals, local, two, pairs, steep], ids=lambda f: f.__name__
+)
+def test_programs_that_call_such(kernel: Callable, runs: list[str], traced: Callable) -> None:
+    for at in (X, X, X * 0.9 + 0.01):
+        value, found = value_and_gradient(kernel, at)
+        np.testing.assert_allclose(value, kernel(at), rtol=1e-13)
+        np.testing.assert_allclose(found, traced(kernel, at), rtol=1e-10, atol=1e-13)
+    assert kernel.__name__ in runs or kernel in (two, steep)
+    if kernel is not steep:
+        check_gradient(kernel, X)
+
+
+def test_second_derivatives_of_such() -> None:
+    def slope(x: Any) -> Any:
+        return np.sum(gradient(integrals, x) * np.arange(8.0))
+
+    check_gradient(slope, X)

@@ -7,9 +7,11 @@ import math
 import operator
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.native.llvm.code import I64, TYPES
 from autodiff.structured.native.numbers.inlining import Inlining
 
@@ -17,6 +19,7 @@ _OF_FLOATS: dict[Any, str] = {
     int: "", math.trunc: "", math.floor: "floor", math.ceil: "ceil", round: "rint",
 }  # fmt: skip
 """Functions that make an integer of a float → how it is rounded, before it is cut off."""
+_EXTREMA = {min: min, max: max, np.minimum: min, np.maximum: max}
 
 
 class Integers(Inlining):
@@ -55,10 +58,17 @@ class Integers(Inlining):
             return b.select(
                 code.less(args[0], code.whole(0)), b.sub(code.whole(0), args[0]), args[0]
             )
-        if f is min or f is max:
+        if f in _EXTREMA:
             return functools.reduce(
-                lambda a, c: b.select(code.less(a, c), *((a, c) if f is min else (c, a))), args
+                lambda a, c: b.select(code.less(a, c), *((a, c) if _EXTREMA[f] is min else (c, a))),
+                args,
             )
+        if f is turns_of:
+            start, stop, step = [*([code.whole(0)] * (len(args) < 2)), *args, code.whole(1)][:3]
+            sign = b.select(code.less(step, code.whole(0)), code.whole(-1), code.whole(1))
+            last = b.sub(b.add(b.sub(stop, start), step), sign)
+            turns = last if len(args) < 3 else self.of_integers(operator.floordiv, [last, step])
+            return self.of_integers(max, [turns, code.whole(0)])
         if f is operator.pow:
             return self._whole_power(*args)
         if f in (operator.and_, operator.or_, operator.xor):

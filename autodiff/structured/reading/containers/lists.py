@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+import operator
 import weakref
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -31,7 +32,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.reading.containers.objects import Objects
 
-_INT = Kind(frozenset([int]))
+_INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 _AT = ("value", 0)
 _ARRAY = (np.array, np.asarray)
 _JOINS = frozenset({np.stack, np.vstack, np.hstack, np.concatenate, *_ARRAY})
@@ -42,6 +43,9 @@ _STACK, _CONCATENATE, _SUM = "stack", "concatenate", "sum"
 _OF_ARRAYS = frozenset(
     {np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.std, np.var, np.dot, np.cumsum}
     | {np.diff, np.linalg.norm, np.argmax, np.argmin, np.median, np.average, np.ptp, np.cumprod}
+    | {np.diag, np.outer, np.inner, np.vdot, np.convolve, np.interp, np.polyval, np.trapezoid}
+    | {np.sort, np.argsort, np.flip, np.clip, np.linalg.solve, np.linalg.inv, np.linalg.det}
+    | {np.linalg.eigvalsh, np.linalg.slogdet, np.linalg.cholesky, np.trace, np.transpose, np.cross}
 )
 
 
@@ -56,6 +60,9 @@ class Lists(Objects):
         memory.is_indexed = True  # it has a shadow
         self.lists.append(memory)
         for x in items:
+            if times is not None and known(x) is None:
+                memory.has_none = True
+                continue
             if times is not None and not x.kind.is_scalar:
                 raise UnsupportedError("a list that repeats what is no number")
             self._takes(made, x)
@@ -165,14 +172,31 @@ class Lists(Objects):
             raise NoItemsError("an item of a list that has none")
         return kind
 
+    def is_empty(self, xs: Value) -> bool:
+        """Whether nothing has been put into a list, and no later turn of a loop may do so."""
+        return not self.flags and self._holder(xs, None).items is None
+
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
-        if kind.is_scalar or kind.is_text or kind.is_member or kind.parts:
-            return self.made(Op("load", [xs, at], data=_AT), kind)
-        made = self.made(Op("item", [xs, at], data=_AT), kind)
-        made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]
+        is_one = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
+        made = self.made(Op("load" if is_one else "item", [xs, at], data=_AT), kind)
+        if not is_one:
+            made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]
+        if xs.kind.is_list:
+            memory: Any = xs.memory
+            if not memory.root().has_none:
+                self.read_as_they_are.append(memory)
+                return made
+            self.leave_unless(
+                self.made(Op("length", [made, self.const(None)], f=operator.is_not), _BOOL)
+            )
         return made
+
+    def check_none(self) -> None:
+        """Raise if a list may hold None where an item was read as something else."""
+        if any(memory.root().has_none for memory in self.read_as_they_are):
+            raise UnsupportedError("an item of a list that may be None")
 
     def length(self, xs: Value) -> Value:
         """Read ``len(xs)``."""
@@ -216,6 +240,8 @@ class Lists(Objects):
         return self._joined(np.asarray, x, {})
 
     def _sum_of(self, f: Callable, xs: Value) -> Value:
+        if f is sum and self.is_empty(xs):
+            return self.const(0)
         kind = self._items_of(xs)
         if kind.has_items or (f is not sum and (kind.is_complex or not kind.is_scalar)):
             raise UnsupportedError("a sum of lists, or no sum of numbers")

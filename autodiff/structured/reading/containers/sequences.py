@@ -11,6 +11,7 @@ from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list, is_key
 from autodiff.structured.reading.containers.queues import Queues
+from autodiff.structured.reading.scopes import GivenRows
 
 
 class Sequences(Queues):
@@ -154,6 +155,14 @@ class Sequences(Queues):
         """Read an item of a list of tuples."""
         return tuple([self.item(column, at) for column in xs])
 
+    def item_of_rows(self, xs: GivenRows, at: Value) -> Any:
+        """Read an item of a list of tuples that is given, or of lists of such."""
+        columns = [self.read_in(xs.scope, name) for name in xs.columns]
+        parts = tuple([self.item(column, at) for column in columns])
+        if xs.depth == 1:
+            return parts
+        return GivenRows(self.scope, tuple(map(self.held, parts)), xs.depth - 1)
+
     def _append_to_columns(self, xs: Columns, x: Any) -> Value:
         for column, part in zip(xs, x, strict=True):
             self.append(column, part)
@@ -164,6 +173,8 @@ class Sequences(Queues):
             return self.length_of_object(x)
         if type(x) is Columns:
             return self.length(x[0])
+        if type(x) is GivenRows:
+            return self.length(self.read_in(x.scope, x.columns[0]))
         if isinstance(x, (tuple, Named)):
             return self.const(len(x))
         if x.kind.is_table:

@@ -17,6 +17,7 @@ from autodiff.structured.form.known_functions import (
     is_own_rule,
 )
 from autodiff.structured.reading.libraries import (
+    arrays_of_parts,
     by_order,
     grid_functions,
     numpy_functions as made,
@@ -401,7 +402,7 @@ _OTHERS: dict[Any, Callable] = {
     np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
     np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
     np.cross: by_rank(made.cross, 1, 1), np.trace: by_rank(made.trace, 2),
-    np.ndarray.trace: by_rank(made.trace, 2), np.diag: by_rank(made.diag, 1),
+    np.ndarray.trace: by_rank(made.trace, 2),
     np.meshgrid: by_rank(made.meshgrid, 1, 1),
     np.ndarray.tolist: _in_lists,
     np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
@@ -412,7 +413,8 @@ _OTHERS: dict[Any, Callable] = {
     np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
     np.linalg.matrix_power: _powered, np.cumsum: _running, np.unwrap: by_rank(made.unwrapped, 1),
     np.linalg.eigvalsh: by_rank(made.eigenvalues, 2),
-    np.correlate: _correlated, np.ix_: _grid, np.block: _blocks, **by_order.OTHERS,
+    np.correlate: _correlated, np.ix_: _grid, np.block: _blocks,
+    **by_order.OTHERS, **arrays_of_parts.OTHERS,
 }  # fmt: skip
 
 _OF_SPECIAL: dict[str, Callable] = {
@@ -449,7 +451,7 @@ OF_VECTORS = frozenset(_OTHERS) - {
 
 FUNCTIONS = frozenset(
     f
-    for m in (made, grid_functions, order_functions, of_scipy)
+    for m in (made, grid_functions, order_functions, arrays_of_parts, of_scipy)
     for f in vars(m).values()
     if callable(f)
 ) - {Any}

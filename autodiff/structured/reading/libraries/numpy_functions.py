@@ -136,15 +136,6 @@ def full(shape: Any, value: Any, dtype: Any) -> Any:
     return a
 
 
-def diag(v: Any) -> Any:
-    """Return a matrix with a vector on its diagonal."""
-    n = len(v)
-    m = np.zeros((n, n))
-    for i in range(n):
-        m[i, i] = v[i]
-    return m
-
-
 def diff_joined(a: Any, first: Any, last: Any) -> Any:
     """Return the differences of neighbours in a vector between two others."""
     x = np.concatenate((first, a, last))

@@ -49,7 +49,8 @@ _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 def is_display(op: Op) -> bool:
     """Whether an operation makes an array of numbers that are written one by one."""
     out: Any = op.out
-    if op.f not in _DISPLAYS or op.options or len(op.args) != 1 or out.kind.dtype not in _DTYPES:
+    is_one = op.f in _DISPLAYS and len(op.args) == 1 and not op.options.keys() - {"dtype"}
+    if not is_one or out.kind.dtype not in _DTYPES:
         return False
     return _are_numbers(op.args[0])
 

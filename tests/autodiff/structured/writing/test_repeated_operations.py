@@ -106,3 +106,32 @@ def test_nothing_is_shared_across_the_edge_of_an_errstate() -> None:
         warnings.simplefilter("always")
         Structured(kernel, (None,) * 2, (x, y), (0, 1)).run((x, y))
     assert len(found) == len(expected) > 0
+
+
+class Filter:
+    def __init__(self, weights: Any) -> None:
+        self.weights = [weights[0], weights[1], weights[2]]
+        self.last = self.before = 0.0
+
+    def step(self, x: Any) -> Any:
+        y = self.weights[0] * x + self.weights[1] * self.last + self.weights[2] * self.before
+        self.before, self.last = self.last, x
+        self.weights[1] = self.weights[1] * 0.9 + 0.01 * y
+        if x > 0.3:
+            self.weights = [self.weights[2], self.weights[0], self.last]
+        return y + self.weights[0] + self.last
+
+
+def filtered(x: Any, y: Any) -> Any:
+    filters, s = [Filter(x), Filter(y), Filter(x[3:])], 0.0
+    for v in x:
+        for one in filters:
+            v = one.step(v)
+        s = s + v**2
+    return s
+
+
+def test_attributes_that_are_read_twice(check_with_machine_code: Callable, runs: list[str]) -> None:
+    x, y = _arguments()
+    check_with_machine_code(lambda x: filtered(x, y), x)
+    assert "filtered" in runs

@@ -57,3 +57,21 @@ def test_gradients(f: Callable, check_sweep: Callable, check_with_machine_code: 
 
 def test_a_list_that_grows_is_right() -> None:
     check_gradient(slices_that_grow, X)
+
+
+def bootstrapped(x: Any) -> Any:
+    """Go over a list, and slices of it, that are empty at first."""
+    known, rates = [], []
+    for i, price in enumerate((x[0], x[1], x[2])):
+        paid = sum(0.1 * d for d in known[:i])
+        for d in known:
+            paid = paid + 0.01 * d
+        known.append((price - paid) / 1.1)
+        rates.append(sum(known) + sum([]))
+    for k in range(3):
+        rates.append(rates[k] * known[k])
+    return sum(rates) + np.sum(np.diag(rates)) + np.linalg.norm(known)
+
+
+def test_lists_that_are_empty_at_first(check_sweep: Callable) -> None:
+    check_sweep(bootstrapped, X)

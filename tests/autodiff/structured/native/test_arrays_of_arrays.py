@@ -1,0 +1,68 @@
+"""Machine code: copies of arrays, masks beside numbers, turns of loops, extrema of integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+A = np.linspace(0.2, 1.7, 20).reshape(4, 5)
+
+
+def copied(a: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        row = np.array(a[i])
+        row[1] = 2.0 * a[0, 0]
+        both = np.array([a[i] * row, a[i + 1]])
+        third = np.array(both[0], dtype=float) * np.array([s, i, 1.5, 0, 2], dtype=np.float64)
+        s = s + np.sum(both[1] * third) + np.asarray(both)[0, 1]
+    return s
+
+
+def masked(a: Any) -> Any:
+    c, s = a * 1.0, 0.0
+    for i in range(4):
+        above = a[:, i] > 0.6
+        x = a[above, i]
+        c[above, i] = x * x
+        c[i, a[0] < 1.0] += a[i, 0]
+        s = s + np.sum(c[above, i] ** 2) + np.sum(a[::-1, 1][above[::-1]])
+        s = s + np.sum(a[above] * i) + np.sum(c[:, above[[0, 1, 2, 3, 3]]])
+    return s
+
+
+def found_behind(a: Any) -> Any:
+    s = 0.0
+    for i in range(1, 4):
+        for j in range(0, 5, i):
+            last = a[i, j] * s + a[0, j]
+        for k in range(i, -1, -2):
+            other = a[k, i] * last
+        s = s + last * other
+    return s
+
+
+def bounded(a: Any) -> Any:
+    s = 0.0
+    for i in range(4):
+        places = np.minimum(np.arange(5) + i, 4)
+        s = s + np.sum(a[i, places] * a[0, np.maximum(places - 3, 0)])
+    return s
+
+
+def beside_the_diagonal(a: Any) -> Any:
+    s = 0.0
+    for i in range(3):
+        m = np.diag(a[i]) + np.diag(a[i, 1:], 1) + np.diag(a[i + 1, :4], k=-1)
+        s = s + np.linalg.det(m) + np.sum(m @ m)
+    return s
+
+
+@pytest.mark.parametrize(
+    "f", [copied, masked, found_behind, bounded, beside_the_diagonal], ids=lambda f: f.__name__
+)
+def test_machine_code(f: Callable, check_machine_code: Callable) -> None:
+    check_machine_code(f, lambda: (A.copy(),), rtol=1e-12)
