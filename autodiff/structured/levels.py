@@ -154,7 +154,9 @@ class Callee:
         form = tuple(map(Taken().form_of, given))
         active = (*self.program.variables, *range(n, len(given)))
         program = programs.program_with(g, form, tuple(map(bare, given)), active)
-        return None if program is None else Callee(programs, g, traced_body(g), form, program)
+        if program is None or program.written:  # it is given what others keep
+            return None
+        return Callee(programs, g, traced_body(g), form, program)
 
 
 def _tangent_function(program: Structured) -> types.FunctionType | None:

@@ -27,7 +27,12 @@ from autodiff.structured.form.ir import (
     While,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule
+from autodiff.structured.form.known_functions import (
+    CALLED,
+    function_of,
+    is_own_rule,
+    makes_new,
+)
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
@@ -78,11 +83,14 @@ class TangentWriter(Writer):
         if any(s.kind is not None and s.kind.is_complex for s in variables):
             raise UnsupportedError("complex numbers in a tangent")
         for slot in self.written_parameters:
-            both = [slot.name, f"{slot.name}_d"] if holds_active(slot) else [slot.name]
-            for x in both:
-                out.add(f"{x} = {self.constants.name(np.array)}({x}, order='K')")
-                if not slot.is_stable:
-                    out.add(f"{x}_in = {x}")
+            x = slot.name
+            out.add(f"{x} = {self.constants.name(np.array)}({x}, order='K')")
+            if holds_active(slot):
+                self._in_own_memory(f"{x}_given", f"{x}_d", x)
+            if not slot.is_stable:
+                out.add(f"{x}_in = {x}")
+                if holds_active(slot):
+                    out.add(f"{x}_d_in = {x}_d")
         for slot in program.slots:  # results of functions that return in a loop
             if slot.name.startswith("_") and not slot.is_stable and slot.reads:
                 self._bind_first(slot)
@@ -96,7 +104,10 @@ class TangentWriter(Writer):
             if holds_active(s)
         ]
         out.add(f"return ({''.join(f'{x}, ' for x in [*outs, *written, *dots])})")
-        given = [s.name for s in program.parameters] + [f"{s.name}_d" for s in variables]
+        given = [s.name for s in program.parameters]
+        given += [
+            f"{s.name}_given" if s in self.written_parameters else f"{s.name}_d" for s in variables
+        ]
         return "\n".join([f"def {name}({', '.join(given)}):", *out.lines, ""]), self.constants.scope
 
     # -- values and their tangents -----------------------------------------------------------------
@@ -200,8 +211,29 @@ class TangentWriter(Writer):
         if op.code not in ("call", *_READS, *_OF_ARRAYS) or v.kind.has_items:
             raise UnsupportedError(f"{op.code} in a tangent")
         self.out.add(f"{v.name} = {self._written(op, self.text)}")
-        if is_active(v):
-            self.out.add(f"{v.name}_d = {self._dot_of(op)}")
+        if not is_active(v):
+            return
+        dot = self._dot_of(op)
+        if self._is_written_later(op) and dot != self._zeros_like(v):
+            self._in_own_memory(dot, self.dot(v), v.name)
+        else:
+            self.out.add(f"{v.name}_d = {dot}")
+
+    @staticmethod
+    def _is_written_later(op: Op) -> bool:
+        """Whether an operation makes an array that may be written into."""
+        memory = None if op.out is None else op.out.memory
+        return memory is not None and memory.root().is_written and makes_new(op)
+
+    def _in_own_memory(self, given: str, dot: str, array: str) -> None:
+        """Bind a tangent to memory of its own that is laid out as the array is.
+
+        What is written into the array is written into the tangent, too. So no other tangent may
+        share its memory (that of ``x + 1.0`` is the tangent of x), and what is a view of one must
+        be a view of the other (``x.reshape(-1)`` is a copy for some layouts).
+        """
+        self.out.add(f"{dot} = {self.constants.name(np.zeros_like)}({array})")
+        self.out.add(f"{dot} += {given}")
 
     def _written(self, op: Op, text: Any) -> str:
         """Return an operation as the user may write it: methods of arrays as such."""

@@ -92,7 +92,16 @@ def joined(x):
     return np.sum(s**3)
 
 
-KERNELS = [diffused, recurrent, decay, searched, branches, extrema, matrices, joined]
+def shifted(x):
+    y = x + 1.0
+    for i in range(3):
+        z = y - 2.0
+        z[i] = z[i + 1] * x[i] + 0.5
+        y[1:3] += z[:2]
+    return np.sum(y * y * x)
+
+
+KERNELS = [shifted, diffused, recurrent, decay, searched, branches, extrema, matrices, joined]
 
 
 def _untraced(f: Callable, *args: Any) -> Any:
@@ -137,6 +146,26 @@ def test_as_traced(f: Callable, transform: str, by_levels: list[bool]) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
     assert by_levels
     assert all(by_levels)
+
+
+def test_tangents_have_memory_of_their_own() -> None:
+    def written(y, z, n):
+        for i in range(n):
+            y[i] = y[i] * z[i] + 1.0
+            z = y - 2.0
+            z[0] = y[1] ** 2
+        return np.sum(y * z)
+
+    def loss(x):
+        y = x + 0.5
+        total = written(y, x, 3)
+        y[0] = 3.0 * total
+        return np.sum(y * x)
+
+    v = V.copy()
+    for take in (lambda: jvp(loss, (X,), (v,))[1], lambda: hvp(loss, X, v)):
+        np.testing.assert_allclose(take(), _untraced(take), rtol=1e-10)
+        np.testing.assert_array_equal(v, V)
 
 
 def test_of_floats(by_levels: list[bool]) -> None:
