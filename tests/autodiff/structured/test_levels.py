@@ -12,6 +12,7 @@ import pytest
 import autodiff
 from autodiff import gradient, hessian, hvp, jvp, vhp
 from autodiff.structured import calls, levels
+from chainrules_core import frule
 from tests.autodiff.structured.kernels import arguments, recurrence, reductions, stencil
 from tools.fuzz import generators, judge
 
@@ -166,6 +167,29 @@ def test_tangents_have_memory_of_their_own() -> None:
     for take in (lambda: jvp(loss, (X,), (v,))[1], lambda: hvp(loss, X, v)):
         np.testing.assert_allclose(take(), _untraced(take), rtol=1e-10)
         np.testing.assert_array_equal(v, V)
+
+
+def test_a_rule_for_forward_mode_alone() -> None:
+    def cube(x):
+        return x**3
+
+    def loss(x):
+        s = 0.0
+        for i in range(4):
+            s = s + cube(x[i]) * x[i + 1]
+        return s
+
+    frule.register(cube)(lambda dots, x: (x**3, 7.0 * np.cos(x) * dots[0]))
+    try:
+        found = jvp(lambda x: loss(x) * 1.0, (X,), (V,))[1]
+    finally:
+        frule.unregister(cube)
+    slopes = 7.0 * np.cos(X) * V
+    np.testing.assert_allclose(found, np.sum(slopes[:4] * X[1:5] + X[:4] ** 3 * V[1:5]))
+    np.testing.assert_allclose(
+        jvp(lambda x: loss(x) * 1.0, (X,), (V,))[1],
+        np.sum(3.0 * X[:4] ** 2 * V[:4] * X[1:5] + X[:4] ** 3 * V[1:5]),
+    )
 
 
 def test_of_floats(by_levels: list[bool]) -> None:
