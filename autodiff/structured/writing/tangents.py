@@ -35,7 +35,11 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
-from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
+from autodiff.structured.writing.rules.bound_rules import (
+    Bound,
+    differentiated_again,
+    is_elementwise,
+)
 from autodiff.structured.writing.rules.calls_without_rules import (
     is_copy,
     is_display,
@@ -303,7 +307,7 @@ class TangentWriter(Writer):
         if op.f in _EXTREMA and len(op.args) == 2 and is_own_rule(op.rule.rule):
             return self._dot_of_chosen(op)
         if is_elementwise(op):
-            return self._by_partials(op, op.rule)
+            return self._by_partials(op, differentiated_again(op))
         return self._dot_of_linear(op)
 
     def _dot_of_chosen(self, op: Op) -> str:

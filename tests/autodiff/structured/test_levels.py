@@ -169,6 +169,19 @@ def test_tangents_have_memory_of_their_own() -> None:
         np.testing.assert_array_equal(v, V)
 
 
+def test_the_slope_of_a_sign_is_zero() -> None:
+    def loss(x):
+        s = 0.0
+        for i in range(5):
+            s = s + abs(x[i]) * x[i + 1]
+        return s
+
+    x, signs = X.copy(), np.zeros((6, 6))
+    x[2] = 0.0
+    signs[np.arange(5), np.arange(1, 6)] = np.sign(x[:5])
+    np.testing.assert_allclose(hvp(lambda x: loss(x) * 1.0, x, V), (signs + signs.T) @ V)
+
+
 def test_a_rule_for_forward_mode_alone() -> None:
     def cube(x):
         return x**3
