@@ -29,7 +29,6 @@ from autodiff.dispatch.arguments import innermost, of_level
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import is_own_rule
 from autodiff.structured.forms import Taken, nest_of
 from autodiff.structured.reading.scopes import IS_TANGENT
 from autodiff.structured.runs import Run, parts_like
@@ -181,6 +180,8 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
 
 def _has_own_frule(f: Any) -> bool:
     """Whether the user has a rule for forward mode alone, in place of what programs are made of."""
+    from autodiff.structured.form.known_functions import is_own_rule  # with all that reads them
+
     forward, reverse = frule.entry(f), rrule.entry(f)
     known = () if reverse is None else reverse.rules
     return forward is not None and not all(

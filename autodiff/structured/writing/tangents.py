@@ -218,16 +218,18 @@ class TangentWriter(Writer):
         if not is_active(v):
             return
         dot = self._dot_of(op)
-        if self._is_written_later(op) and dot != self._zeros_like(v):
+        if dot != self._zeros_like(v) and self._needs_own_memory(op, dot):
             self._in_own_memory(dot, self.dot(v), v.name)
         else:
             self.out.add(f"{v.name}_d = {dot}")
 
-    @staticmethod
-    def _is_written_later(op: Op) -> bool:
-        """Whether an operation makes an array that may be written into."""
-        memory = None if op.out is None else op.out.memory
-        return memory is not None and memory.root().is_written and makes_new(op)
+    def _needs_own_memory(self, op: Op, dot: str) -> bool:
+        """Whether a new array, or an argument that has the same tangent, may be written into."""
+        if not makes_new(op):
+            return False
+        same = [a for a in op.args if a.memory is not None and is_active(a) and self.dot(a) == dot]
+        arrays = [v for v in (op.out, *same) if v is not None and v.memory is not None]
+        return any(v.memory.root().is_written for v in arrays)  # type: ignore[union-attr] # above
 
     def _in_own_memory(self, given: str, dot: str, array: str) -> None:
         """Bind a tangent to memory of its own that is laid out as the array is.
