@@ -38,7 +38,7 @@ from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
 from autodiff.trace.tracer import TRACERS, Tracer, bare, wrap
-from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo
+from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo, frule, rrule
 
 if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
@@ -162,13 +162,17 @@ class Callee:
         form = tuple(map(Taken().form_of, given))
         active = (*self.program.variables, *range(n, len(given)))
         program = programs.program_with(g, form, tuple(map(bare, given)), active)
-        return None if program is None else Callee(programs, g, traced_body(g), form, program)
+        if program is None or program.written:  # it is given what others keep
+            return None
+        return Callee(programs, g, traced_body(g), form, program)
 
 
 def _tangent_function(program: Structured) -> types.FunctionType | None:
     """Return the tangent function of a program; None if it has none."""
     from autodiff.structured.writing.tangents import TangentWriter  # with all that writes programs
 
+    if any(map(_has_own_frule, program.called)):
+        return None
     name = "tangent_of_" + "".join(c if c.isalnum() else "_" for c in program.name)
     try:
         text, scope = TangentWriter(program.program, frozenset()).tangent(name)
@@ -180,6 +184,17 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
     exec(compile(text, file, "exec"), namespace)
     weakref.finalize(namespace[name], linecache.cache.pop, file, None)
     return namespace[name]
+
+
+def _has_own_frule(f: Any) -> bool:
+    """Whether the user has a rule for forward mode alone, in place of what programs are made of."""
+    from autodiff.structured.form.known_functions import is_own_rule  # with all that reads them
+
+    forward, reverse = frule.entry(f), rrule.entry(f)
+    known = () if reverse is None else reverse.rules
+    return forward is not None and not all(
+        rule in known or rule.kind == "lists" or is_own_rule(rule) for rule in forward.rules
+    )
 
 
 def has_levels(leaves: Iterable) -> bool:

@@ -288,6 +288,7 @@ class _Lowering(Recursion):
             is_others = is_ours(function) or is_library(function)
             if is_others and function not in _OURS and not self._is_slope(function):
                 raise UnsupportedError(f"{function.__name__} of a library")
+            self.made_of_others.add(function)
             node = self.definition_of(function)
             parameters = parameters_of(node)
             scope = Scope(function, self.scope.depth + 1, blocks=self.depth)

@@ -16,7 +16,11 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule, most_items
 from autodiff.structured.pushforward import Pushforward
 from autodiff.structured.writing.activity import depends, is_active
-from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
+from autodiff.structured.writing.rules.bound_rules import (
+    Bound,
+    differentiated_again,
+    is_elementwise,
+)
 from autodiff.structured.writing.rules.calls_without_rules import (
     is_copy,
     is_display,
@@ -29,9 +33,7 @@ from autodiff.structured.writing.rules.calls_without_rules import (
 )
 from autodiff.structured.writing.sweep.slopes import slope_of_power
 from autodiff.structured.writing.writer import Source, Writer
-from chainrules_core import frule
 from chainrules_core.define import LinearRule
-from chainrules_core.registry.entries import key_of
 
 _ASKED = {operator.is_: "({} is {})", operator.contains: "({1} in {0})", most_items: "{}.maxlen"}
 _METHODS = (types.MethodDescriptorType, types.GetSetDescriptorType)
@@ -61,28 +63,18 @@ class CallTangents(Writer):
     def _call(self, op: Op) -> None:
         """Write a call and its tangent; where that is not written, the rule computes both."""
         v: Any = op.out
-        if depends(op):
-            self._check_rules(op)
         dot = None if v.kind.parts and depends(op) else self._dot_of(op)
         if dot is not None:
             self.out.add(f"{v.name} = {self._written(op, self.text)}")
-            self.out.add(f"{v.name}_d = {dot}")
+            self._bind_dot(op, dot)
             return
         pushed = self._pushed_by_rule(op)
         if v.kind.parts:
             self.out.add(f"{v.name} = {pushed}")
         else:
             both = self.fresh("both")
-            self.out.add_all([f"{both} = {pushed}", f"{v.name}, {v.name}_d = {both}"])
-
-    def _check_rules(self, op: Op) -> None:
-        """Raise if forward mode takes a rule of the user's that reverse mode does not take."""
-        key, _ = key_of(function_of(op.f))
-        known_rules = [] if frule.entry(key) is None else frule.methods(key)
-        rule = getattr(op.rule, "rule", None)
-        others = [r for r in known_rules if r is not rule and not is_own_rule(r)]
-        if any(r.kind == "frule" for r in others) or (others and not is_own_rule(rule)):
-            raise UnsupportedError(f"{op.f} with a rule of its own in forward mode")
+            self.out.add_all([f"{both} = {pushed}", f"{v.name} = {both}[0]"])
+            self._bind_dot(op, f"{both}[1]")
 
     def _pushed_by_rule(self, op: Op) -> str:
         """Return the call of a function by its rule, which gives its results and their tangents."""
@@ -128,6 +120,10 @@ class CallTangents(Writer):
         """Return the tangent of what an operation makes; None if it is not written as source."""
         raise NotImplementedError
 
+    def _bind_dot(self, op: Op, dot: str) -> None:
+        """Bind the tangent of what an operation makes."""
+        raise NotImplementedError
+
     def _dot_of_call(self, op: Op) -> str | None:
         """Return the tangent of what a call makes; None if it is not written as source."""
         if is_display(op) or joined_axis(op) is not None:
@@ -141,7 +137,7 @@ class CallTangents(Writer):
         if op.f in _EXTREMA and len(op.args) == 2 and is_own_rule(op.rule.rule):
             return self._dot_of_chosen(op)
         if is_elementwise(op):
-            return self._by_partials(op, op.rule)
+            return self._by_partials(op, differentiated_again(op))
         return self._dot_of_linear(op)
 
     def _dots_of_parts(self, parts: Iterable[Value]) -> dict[Value, str]:

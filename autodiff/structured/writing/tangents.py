@@ -26,6 +26,7 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
@@ -66,11 +67,14 @@ class TangentWriter(CallTangents):
         if any(s.kind is not None and s.kind.is_complex for s in variables):
             raise UnsupportedError("complex numbers in a tangent")
         for slot in self.written_parameters:
-            both = [slot.name, f"{slot.name}_d"] if holds_active(slot) else [slot.name]
-            for x in both:
-                out.add(f"{x} = {self.constants.name(np.array)}({x}, order='K')")
-                if not slot.is_stable:
-                    out.add(f"{x}_in = {x}")
+            x = slot.name
+            out.add(f"{x} = {self.constants.name(np.array)}({x}, order='K')")
+            if holds_active(slot):
+                self._in_own_memory(f"{x}_given", f"{x}_d", x)
+            if not slot.is_stable:
+                out.add(f"{x}_in = {x}")
+                if holds_active(slot):
+                    out.add(f"{x}_d_in = {x}_d")
         for slot in program.slots:  # results of functions that return in a loop
             if slot.name.startswith("_") and not slot.is_stable and slot.reads:
                 self._bind_first(slot)
@@ -84,7 +88,10 @@ class TangentWriter(CallTangents):
             if holds_active(s)
         ]
         out.add(f"return ({''.join(f'{x}, ' for x in [*outs, *written, *dots])})")
-        given = [s.name for s in program.parameters] + [f"{s.name}_d" for s in variables]
+        given = [s.name for s in program.parameters]
+        given += [
+            f"{s.name}_given" if s in self.written_parameters else f"{s.name}_d" for s in variables
+        ]
         return "\n".join([f"def {name}({', '.join(given)}):", *out.lines, ""]), self.constants.scope
 
     # -- values and their tangents -----------------------------------------------------------------
@@ -176,8 +183,36 @@ class TangentWriter(CallTangents):
             self._call(op)
             return
         self.out.add(f"{v.name} = {self._written(op, self.text)}")
-        if is_active(v):
-            self.out.add(f"{v.name}_d = {self._dot_of(op)}")
+        if not is_active(v):
+            return
+        dot = self._dot_of(op)
+        assert dot is not None  # it is no call
+        self._bind_dot(op, dot)
+
+    def _bind_dot(self, op: Op, dot: str) -> None:
+        v: Any = op.out
+        if dot != self._zeros_like(v) and self._needs_own_memory(op, dot):
+            self._in_own_memory(dot, self.dot(v), v.name)
+        else:
+            self.out.add(f"{v.name}_d = {dot}")
+
+    def _needs_own_memory(self, op: Op, dot: str) -> bool:
+        """Whether a new array, or an argument that has the same tangent, may be written into."""
+        if not makes_new(op):
+            return False
+        same = [a for a in op.args if a.memory is not None and is_active(a) and self.dot(a) == dot]
+        arrays = [v for v in (op.out, *same) if v is not None and v.memory is not None]
+        return any(v.memory.root().is_written for v in arrays)  # type: ignore[union-attr] # above
+
+    def _in_own_memory(self, given: str, dot: str, array: str) -> None:
+        """Bind a tangent to memory of its own that is laid out as the array is.
+
+        What is written into the array is written into the tangent, too. So no other tangent may
+        share its memory (that of ``x + 1.0`` is the tangent of x), and what is a view of one must
+        be a view of the other (``x.reshape(-1)`` is a copy for some layouts).
+        """
+        self.out.add(f"{dot} = {self.constants.name(np.zeros_like)}({array})")
+        self.out.add(f"{dot} += {given}")
 
     def _write(self, op: Op) -> None:
         if op.code == "break":

@@ -145,9 +145,19 @@ def powers(x):
     return s + np.sum(y)
 
 
+def shifted(x):
+    y = x + 1.0
+    for i in range(3):
+        z, before = y - 2.0, y + 3.0
+        z[i] = z[i + 1] * x[i] + 0.5
+        y[1:3] += z[:2]
+        y[4] = before[2]
+    return np.sum(y * y * x)
+
+
 KERNELS = [
     diffused, recurrent, decay, searched, branches, extrema, matrices, joined, listed, keyed,
-    by_rules, powers,
+    by_rules, powers, shifted,
 ]  # fmt: skip
 
 
@@ -193,6 +203,62 @@ def test_as_traced(f: Callable, transform: str, by_levels: list[bool]) -> None:
     np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
     assert by_levels
     assert all(by_levels)
+
+
+def test_tangents_have_memory_of_their_own() -> None:
+    def written(y, z, n):
+        for i in range(n):
+            y[i] = y[i] * z[i] + 1.0
+            z = y - 2.0
+            z[0] = y[1] ** 2
+        return np.sum(y * z)
+
+    def loss(x):
+        y = x + 0.5
+        total = written(y, x, 3)
+        y[0] = 3.0 * total
+        return np.sum(y * x)
+
+    v = V.copy()
+    for take in (lambda: jvp(loss, (X,), (v,))[1], lambda: hvp(loss, X, v)):
+        np.testing.assert_allclose(take(), _untraced(take), rtol=1e-10)
+        np.testing.assert_array_equal(v, V)
+
+
+def test_the_slope_of_a_sign_is_zero() -> None:
+    def loss(x):
+        s = 0.0
+        for i in range(5):
+            s = s + abs(x[i]) * x[i + 1]
+        return s
+
+    x, signs = X.copy(), np.zeros((6, 6))
+    x[2] = 0.0
+    signs[np.arange(5), np.arange(1, 6)] = np.sign(x[:5])
+    np.testing.assert_allclose(hvp(lambda x: loss(x) * 1.0, x, V), (signs + signs.T) @ V)
+
+
+def test_a_rule_for_forward_mode_alone() -> None:
+    def cube(x):
+        return x**3
+
+    def loss(x):
+        s = 0.0
+        for i in range(4):
+            s = s + cube(x[i]) * x[i + 1]
+        return s
+
+    frule.register(cube)(lambda dots, x: (x**3, 7.0 * np.cos(x) * dots[0]))
+    try:
+        found = jvp(lambda x: loss(x) * 1.0, (X,), (V,))[1]
+    finally:
+        frule.unregister(cube)
+    slopes = 7.0 * np.cos(X) * V
+    np.testing.assert_allclose(found, np.sum(slopes[:4] * X[1:5] + X[:4] ** 3 * V[1:5]))
+    np.testing.assert_allclose(
+        jvp(lambda x: loss(x) * 1.0, (X,), (V,))[1],
+        np.sum(3.0 * X[:4] ** 2 * V[:4] * X[1:5] + X[:4] ** 3 * V[1:5]),
+    )
 
 
 def test_of_floats(by_levels: list[bool]) -> None:

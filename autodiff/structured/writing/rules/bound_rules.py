@@ -25,18 +25,37 @@ def resolve_rules(blocks: Any) -> None:
 
 
 class Bound:
-    """A rule, and how the arguments of a call are bound to its parameters."""
+    """A rule, and how the arguments of a call are bound to its parameters.
 
-    def __init__(self, rule: Any, args: list, options: dict[str, Any]) -> None:
+    Where the rule is an expression, `source` is the rule beside which it stands.
+    """
+
+    def __init__(
+        self, rule: Any, args: list, options: dict[str, Any], source: Bound | None = None
+    ) -> None:  # fmt: skip
         self.rule = rule
         self.args = args  # values of the program, or constants
         self.options = options
+        self.source = source
 
 
 def is_elementwise(op: Op) -> bool:
     """Whether the sweep multiplies by partial derivatives, element by element."""
-    rule = getattr(op.rule, "rule", None)
+    return _has_partials(getattr(op.rule, "rule", None))
+
+
+def _has_partials(rule: Any) -> bool:
     return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
+
+
+def differentiated_again(op: Op) -> Bound:
+    """Return the rule whose partial derivatives have derivatives themselves.
+
+    An expression says what the rule says, but its derivatives may be others: x / (y + (y == 0)) is
+    the sign of x, and has the slope 1 at 0.
+    """
+    source = op.rule.source
+    return source if source is not None and _has_partials(source.rule) else op.rule
 
 
 def hands_on(bound: Bound, j: int) -> bool:
@@ -63,7 +82,7 @@ def _rule_of(op: Op) -> Any:
     other, otherwise = found[1]
     expression = _expression(rule, op)
     if expression is not None and expression is _expression(other, op):
-        return Bound(expression, op.args, {})
+        return Bound(expression, op.args, {}, bound)
     if _is_square(op) and is_own_rule(rule) and is_own_rule(other):
         square = Op("call", op.args[:1], f=np.square)
         return _resolved(rrule.entry(np.square), square, False)[1]  # type: ignore[index]
