@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.dispatch.arguments import innermost, of_level
+from autodiff.dispatch.arguments import as_it_is, innermost, of_level
 from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.form.kinds import UnsupportedError
@@ -273,7 +273,9 @@ def _with_tangents(callee: Callee, found: list, leaves: Sequence, level: Forward
 def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     """Record a call as one node of a reverse level; the call itself is made beneath."""
     program = callee.program
-    values = [level.kept(a) if type(a) is np.ndarray else of_level(a, level) for a in leaves]
+    values = [
+        level.kept(a) if type(a) is np.ndarray else as_it_is(of_level(a, level)) for a in leaves
+    ]
     if not has_levels(values):  # a single level: the caller has decided against a program
         return NotImplemented
     if not callee.sweeps_tangent(values):

@@ -437,6 +437,34 @@ def test_a_gradient_in_forward_mode_runs_the_tangent_function_once(
     assert runs == ["tangent_of_diffused"]
 
 
+def applied(f, q, n):
+    for _ in range(n):
+        q = f(q) + 0.1
+    return q
+
+
+@pytest.mark.parametrize("is_forward", [True, False])
+def test_what_a_call_is_given_may_be_written_into_later(is_forward: bool) -> None:
+    def loss(x, p, limit):
+        f, v = x[0] * 0.5, x[:4] * 1.0
+        if limit > 0.02:
+            np.outer(np.array([0.5, 0.1]), v)
+        for i in range(3):
+            f = f * np.tanh(applied(lambda z: np.sin(z * (v[2] * p)), x[(i + 1) % 4], 2))
+            np.tanh(v, out=v)
+        return (f + np.sum(v)) * p
+
+    def slope(x):
+        return gradient(lambda p: loss(x, p, x[3]), x[0]) * 1.0
+
+    at = np.abs(X) + 0.3
+    v = V if is_forward else np.eye(6)[1]
+    found = jvp(slope, (at,), (v,))[1] if is_forward else gradient(slope, at) @ v
+    h = 1e-5
+    expected = (slope(at + h * v) - slope(at - h * v)) / (2 * h)
+    assert found == pytest.approx(expected, rel=1e-7)
+
+
 def test_results_that_are_not_finite_are_traced() -> None:
     def roots(x):
         s = 0.0
