@@ -128,7 +128,8 @@ def _may_change(write: Op, op: Op) -> bool:
     if not any(v.memory is not None and v.memory.root() is memory for v in op.args):
         return False
     is_of_dicts = write.code == "set" and all(x.args[0].kind.is_dict for x in (write, op))
-    return not is_of_dicts or known(write.args[2]) == known(op.args[1])
+    keys = (known(write.args[2]), known(op.args[1])) if is_of_dicts else (UNKNOWN, UNKNOWN)
+    return any(key is UNKNOWN for key in keys) or keys[0] == keys[1]
 
 
 def _with(x: Any, kept: dict[Value, Value]) -> Any:
