@@ -447,6 +447,7 @@ class Makers:
         e, b = self.elementwise, self.b
         made = e.made(_PLACES, [self._where(mask, [])], memory.SCRATCH)
         step = mask.strides[0]
+        self.code.exit_if(self.code.equal(step, self.code.whole(0)))  # a mask that was broadcast
 
         def body(at: list, k: Any) -> None:
             passed = b.sub(b.ptrtoint(at[0], I64), b.ptrtoint(mask.address, I64))

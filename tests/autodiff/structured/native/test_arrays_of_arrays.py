@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from autodiff import gradient
+
 A = np.linspace(0.2, 1.7, 20).reshape(4, 5)
 
 
@@ -66,3 +68,17 @@ def beside_the_diagonal(a: Any) -> Any:
 )
 def test_machine_code(f: Callable, check_machine_code: Callable) -> None:
     check_machine_code(f, lambda: (A.copy(),), rtol=1e-12)
+
+
+@pytest.mark.parametrize("is_chosen", [True, False])
+def test_a_mask_without_strides(is_chosen: bool, traced: Callable) -> None:
+    def f(a: Any, mask: Any, n: int) -> Any:
+        s = 0.0
+        for i in range(n):
+            s = s + np.sum(a[mask, i] ** 2) * a[i, 0]
+        return s
+
+    mask = np.broadcast_to(np.array(is_chosen), (4,))
+    for _ in range(2):
+        found = gradient(f, A, mask, 3, argnums=0)
+    np.testing.assert_allclose(found, traced(lambda a: f(a, mask, 3), A), rtol=1e-12)
