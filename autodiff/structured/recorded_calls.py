@@ -33,7 +33,7 @@ _TOO_LONG = 30_000
 """Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because no
 step can run its program. They take seconds to compile."""
 
-_LONG_AT_LEVELS = 1_000
+_LONG_AT_LEVELS = 2_000
 """Steps from which loops at several levels of differentiation become steps. Programs make three or
 four calls there; what is shorter is faster as straight-line code, and soon compiled."""
 

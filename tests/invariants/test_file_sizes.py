@@ -21,6 +21,7 @@ LONGER = {
     "autodiff/trace/pytree.py": "every walk over nests, which share what the classes are",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
     "tests/autodiff/interop/test_pytorch.py": "every transformation of one adapter",
+    "tests/autodiff/structured/test_levels.py": "every kernel by every transformation",
 }
 
 
