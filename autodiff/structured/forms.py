@@ -18,11 +18,7 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
 from autodiff.structured.form.ir import Items, Named, Record
 from autodiff.structured.reading.scopes import is_plain_class, record_class
-from autodiff.structured.whole_lists import (
-    GivenList,
-    numbers_within,
-    whole_list,
-)
+from autodiff.structured.whole_lists import GivenList, numbers_within, whole_list
 from autodiff.trace.tracer import TRACERS
 from chainrules_core import rrule
 

@@ -281,9 +281,8 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     if not callee.sweeps_tangent(values):
         return NotImplemented
     callee.hold(level)
-    below, (run, outs) = _innermost_of(values), (None, None)
-    if type(below) is Forward:
-        run, outs = _run_beneath(callee, values, below)
+    below = _innermost_of(values)
+    run, outs = _run_beneath(callee, values, below) if type(below) is Forward else (None, None)
     if outs is None:
         run, outs = None, callee.beneath(values)
     if outs is None:

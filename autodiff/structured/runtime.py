@@ -15,7 +15,7 @@ from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured import loop_states
 from autodiff.structured.broadcast_axes import Ones, ones_of
-from autodiff.structured.form.ir import Value, blocks_of
+from autodiff.structured.form.ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.forms import KNOWN
@@ -164,14 +164,13 @@ class Structured(WrittenAnew):
 
     def _active_in_itself(self) -> set[int]:
         """Return the arguments of which a call of the function in itself gives derivatives."""
-        ops = [op for block in blocks_of(self.program.body) for op in block.ops]
-        calls = [op for op in ops if op.f is self.program.itself and op.f is not None]
+        calls = [op for op in ops_of(self.program.body) if op.f is self.program.itself]
         return {i for op in calls for i, v in enumerate(op.args) if is_active(v)}
 
     def _programs_called(self) -> list[Structured]:
         """Return the programs of functions that call themselves, and that this one calls."""
         variables: dict[Itself, set[int]] = {}
-        for op in [op for block in blocks_of(self.program.body) for op in block.ops]:
+        for op in ops_of(self.program.body):
             if type(op.f) is Itself and op.f is not self.program.itself:
                 own = variables.setdefault(op.f, set())
                 own |= {i for i, v in enumerate(op.args) if is_active(v)}
@@ -471,7 +470,7 @@ class Structured(WrittenAnew):
 def _functions_in(nodes: list, others: set[Any]) -> set[Any]:
     """Return the functions that are called, under all names that rules may have for them."""
     found: set[Any] = {np.square}  # whose rule is taken for that of a power or product
-    called = {op.f for block in blocks_of(nodes) for op in block.ops if op.code == "call"}
+    called = {op.f for op in ops_of(nodes) if op.code == "call"}
     for f in called | others:
         own = function_of(f)
         found |= {f, own, key_of(own)[0], facts_of(own).ufunc}

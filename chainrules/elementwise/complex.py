@@ -121,8 +121,7 @@ scalar_rule(np.fabs, lambda y, x: np.sign(x))
 for absolute in (operator.abs, np.absolute):
     real_valued(absolute, direction, types=((*Complex, Array),), back=along)
 
-# It is constant at zero, too: the next derivative is computed from it.
-real_size_expression = (lambda y, x: x * (y != 0.0) / (y + (y == 0.0)),)
+real_size_expression = (lambda y, x: x / (y + (y == 0.0)),)
 complex_size_expression = (lambda y, x: x * (1.0 / (y + (y == 0.0))),)
 expression((operator.abs, np.absolute), lambda y, x: np.sign(x))
 expression((operator.abs, np.absolute), *real_size_expression, of="real number")

@@ -454,6 +454,12 @@ def blocks_of(body: list) -> Iterator[Block]:
             yield from blocks_of(node.otherwise)
 
 
+def ops_of(body: list) -> Iterator[Op]:
+    """Yield all operations of a list of nodes, in the order of the source."""
+    for block in blocks_of(body):
+        yield from block.ops
+
+
 def tests_of(body: list) -> Iterator[Value]:
     """Yield the tests of all branches and loops of a list of nodes."""
     for node in body:

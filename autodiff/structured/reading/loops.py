@@ -17,7 +17,7 @@ from autodiff.structured.form.ir import (
     For,
     Slot,
     While,
-    blocks_of,
+    ops_of,
 )
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
 from autodiff.structured.form.known_functions import turns_of
@@ -310,9 +310,7 @@ class Loops(Iterators):
 
         self.flags.append(flag or "")
         body, bound = self._loop(turn, node)
-        if any(
-            op.code in (*WRITES, *LIST_WRITES) for block in blocks_of(parts[1]) for op in block.ops
-        ):
+        if any(op.code in (*WRITES, *LIST_WRITES) for op in ops_of(parts[1])):
             raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
         parts[0].uses += 1

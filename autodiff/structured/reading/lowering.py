@@ -27,6 +27,7 @@ from autodiff.structured.form.ir import (
     is_nest,
     known,
     lists_of,
+    ops_of,
     parts_of,
 )
 from autodiff.structured.form.kinds import (
@@ -247,7 +248,7 @@ class _Lowering(Recursion):
     def _check_views(self) -> None:
         """Raise if what may or may not be a view is written into; note which results may be one."""
         order = Order(self.program.body)
-        writes = [op for block in blocks_of(self.body) for op in block.ops if op.code in WRITES]
+        writes = [op for op in ops_of(self.body) if op.code in WRITES]
         returned = {v.memory.root() for v in flat(self.program.returned) if v.memory is not None}
         for made, given in self.may_share:
             if made.op not in order.places:  # of an earlier reading of a loop

@@ -19,6 +19,7 @@ from autodiff.structured.form.ir import (
     changes_list,
     flat,
     lists_of,
+    ops_of,
     tests_of,
     without_tuples,
 )
@@ -59,8 +60,9 @@ def written_parameters(program: Program) -> list[Slot]:
     """Return the parameters that may be written into: those that a write may reach."""
     held = parameters_held(program)
     written: set[Slot] = set()
-    for op in [op for block in blocks_of(program.body) for op in block.ops if op.code in WRITES]:
-        written |= parameters_of(op.args[0], held)
+    for op in ops_of(program.body):
+        if op.code in WRITES:
+            written |= parameters_of(op.args[0], held)
     return [slot for slot in program.parameters if slot in written]
 
 
@@ -246,7 +248,7 @@ def check_itself(program: Program, has_checkpoints: bool) -> None:
         return
     if has_checkpoints or written_parameters(program):
         raise UnsupportedError("a function that calls itself and writes into its arguments")
-    for op in [op for block in blocks_of(program.body) for op in block.ops]:
+    for op in ops_of(program.body):
         if op.f is program.itself:
             for v, slot in zip(op.args, program.parameters, strict=True):
                 if is_active(v) and not holds_active(slot):

@@ -19,8 +19,8 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
-    blocks_of,
     lists_of,
+    ops_of,
 )
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.activity import (
@@ -96,8 +96,7 @@ class ForwardWriter(Writer):
         """
         if self.program.itself is None:
             return False
-        made = {op.out for block in blocks_of(self.program.body) for op in block.ops
-                if op.f is self.program.itself}  # fmt: skip
+        made = {op.out for op in ops_of(self.program.body) if op.f is self.program.itself}
         roots = {v.memory.root() for v in made if v is not None and v.memory is not None}
         given = {s.memory.root() for s in self.program.parameters if s.memory is not None}
         returned = {v.memory.root() for v in self.outputs if v.memory is not None}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autodiff.structured.form.ir import For, Slot, binds, blocks_of
+from autodiff.structured.form.ir import For, Slot, binds, ops_of
 
 
 class LoopViews:
@@ -16,7 +16,7 @@ class LoopViews:
 
     def __init__(self, node: For) -> None:
         self.names: dict[str, str] = {}
-        read = {op.data for block in blocks_of(node.body) for op in block.ops if op.code == "read"}
+        read = {op.data for op in ops_of(node.body) if op.code == "read"}
         self._fixed = {slot for slot in read if not binds([node], slot)}
 
     def is_fixed(self, slot: Slot) -> bool:

@@ -22,8 +22,8 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
-    blocks_of,
     known,
+    ops_of,
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
@@ -54,8 +54,7 @@ class TangentWriter(CallTangents):
             If an operation has no tangent that is written as source.
         """
         program = self.program
-        ops = [op for block in blocks_of(program.body) for op in block.ops]
-        calls_one = any(type(op.f) is Itself for op in ops)
+        calls_one = any(type(op.f) is Itself for op in ops_of(program.body))
         if program.catches or program.has_errstates or calls_one:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
         ends: list[Slot | Value] = [*program.parameters, *self.outputs]

@@ -226,11 +226,12 @@ class Lists(Objects):
         """Return the vector of floats that a list of numbers becomes; anything else as it is."""
         if not isinstance(p, tuple) or not all(type(x) is Value and x.kind.is_scalar for x in p):
             return p
-        if any(x.kind.is_complex for x in p):
-            return self.call(np.array, [self.one(p, given=True)])
         if not p or not (of_integers or any(x.kind.is_inexact for x in p)):
             return p
-        floats = [self.const(float(known(x))) if x.kind.is_known else x for x in p]
+        floats = [
+            self.const(float(known(x))) if x.kind.is_known and not x.kind.is_complex else x
+            for x in p
+        ]
         return self.call(np.array, [self.one(tuple(floats), given=True)])
 
     def as_array(self, f: Callable, x: Any) -> Any:
