@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient, hvp, pushforward, vhp
+from autodiff.structured.settings import Settings
 from chainrules_core import frule, linear_rule, rrule
 
 X = np.array([0.3, -0.7, 0.5, 1.1, 1.6, 0.9])
@@ -55,6 +56,12 @@ FUNCTIONS: list[Callable] = [
     lambda x: np.linalg.norm(x) * x[0] * x[1] + np.log(np.sum(np.exp(x))),
     lambda x: np.sum(x[np.array([0, 0, 3])] ** 3) + np.sum(np.where(x > 0.6, x, 2.0) ** 2),
 ]
+
+
+@pytest.fixture(autouse=True)
+def _traced(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether a program is made of loops depends on how long tracing takes."""
+    monkeypatch.setattr(Settings, "enabled", False)
 
 
 def often(f: Callable) -> Any:
