@@ -443,7 +443,7 @@ READ = frozenset(_OTHERS)
 
 OF_VECTORS = frozenset(_OTHERS) - {
     np.full, np.ix_, np.block, np.clip, np.ndarray.clip, np.fill_diagonal, np.quantile,
-    np.percentile, *arrays_of_parts.OTHERS,
+    np.percentile, np.array, np.asarray,
 } | {
     np.dot, np.matmul, operator.matmul, np.vdot, np.inner, np.outer, np.einsum
 }  # fmt: skip
