@@ -584,7 +584,7 @@ class _Sharing:
 _SECONDS, _MOST_SECONDS = 0.02, 5.0
 _SECONDS_BY_PART = {"\n": 0.0005, "for ": 0.006, "if ": 0.008}
 _FEWEST_STEPS = 6
-_SMALL = 8192
+_SMALL = 1024
 
 
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:

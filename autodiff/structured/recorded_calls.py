@@ -127,7 +127,7 @@ class Sweep:
     """The step that runs the reverse sweep of a program.
 
     It is given all arrays that the run holds, so that nobody writes into them before. What it
-    returns is new memory.
+    returns is new memory, and floats of Python's, whether source has run or machine code.
     """
 
     def __init__(self, program: Structured) -> None:
@@ -155,7 +155,7 @@ class Sweep:
                 others.append(x)
                 if not x.flags.owndata:
                     views.append(x)
-            made.append(x)
+            made.append(float(x) if type(x) is np.float64 else x)
         return tuple(made)
 
 

@@ -38,7 +38,6 @@ FEWEST = 60
 """From how many steps on machine code is worth its compilation."""
 _FEWEST_IF_ASKED = 4
 _MOST_NESTS, _MOST_LINES = 500, 5000
-_FEWEST_BY_NEST = 5
 _LONG = 4096
 
 
@@ -222,9 +221,8 @@ def _as_kernel(
     for i in outs:
         reader.view(Ref(i))
     kernel = Kernel(reader, outs, [metas[i] for i in outs])
-    is_rolled = len(reader.ops) >= _FEWEST_BY_NEST * kernel.nests
-    if not forced and not (is_rolled and kernel.source.count("\n") <= _MOST_LINES):
-        raise NotSmallError  # a nest takes some 0.01 s to compile, and saves a microsecond
+    if not forced and kernel.source.count("\n") > _MOST_LINES:
+        raise NotSmallError
     metas.append(TUPLE)
     whole = len(metas) - 1
     steps = [Step(kernel, tuple(reader.given), None, whole)]
@@ -378,7 +376,7 @@ def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
     """Return the statements that copy a result to the array that is returned."""
     if view.kind != "v" or not view.is_whole():
         raise NotSmallError
-    begin = int(writer.stored(writer.address[[view.base]])[0])
+    begin = writer.stored(view.base)
     size = writer.ops[view.base].size
     return [f"for i in range({size}):", f"    put({name}, i, get(s, {begin} + i))"]
 
@@ -390,12 +388,10 @@ def _final(writer: NestWriter, view: View) -> str:
     if view.kind == "c":
         return constant(float(view.base))
     if view.kind == "v" and not writer.ops[view.base].shape:
-        if not writer.is_held(view):
-            return f"get(s, {int(writer.stored(writer.address[[view.base]])[0])})"
         text = writer.variable(view.base)
         return f"1.0 if {text} else 0.0" if view.is_bool else text
     array = "s" if view.kind == "v" else f"x{view.base}"
     place = view.offset
     if view.kind == "v":
-        place += int(writer.stored(writer.address[[view.base]])[0])
+        place += writer.stored(view.base)
     return f"get({array}, {place})"

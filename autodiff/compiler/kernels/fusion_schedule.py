@@ -17,7 +17,7 @@ from autodiff.compiler.passes.simplify import has_nan
 from autodiff.functions import COMPARISONS
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.memory_planner import Block, Layout
+    from autodiff.compiler.kernels.memory_planner import Layout
 
 _ENDS = ("sum", "max", "min", "product")
 """What joins a nest and leaves no array of its shape."""
@@ -52,10 +52,10 @@ class Item:
         self.again: set[int] = set()
 
 
-def scheduled(layout: Layout, block: Block) -> list[Item]:
-    """Return what is done in a block, in order."""
-    schedule = _Schedule(layout, block)
-    for p in range(block.start, block.start + block.n):
+def scheduled(layout: Layout) -> list[Item]:
+    """Return what is done, in order."""
+    schedule = _Schedule(layout)
+    for p in range(len(layout.ops)):
         schedule.place(p)
     return schedule.in_order()
 
@@ -67,9 +67,8 @@ class _Schedule:
     something else that it needs has to wait for that nest.
     """
 
-    def __init__(self, layout: Layout, block: Block) -> None:
+    def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self.block = block
         self.items: list[Item] = []
         self.needed: list[int] = []  # for each item the bits of those that it reads or follows
         self.before: list[int] = []  # … and of all that come before it
@@ -81,14 +80,11 @@ class _Schedule:
     def place(self, p: int) -> None:
         """Put an operation into an item."""
         layout, op = self.layout, self.layout.ops[p]
-        inside: dict[int, set[int]] = {}  # what it reads in its turn, by item
-        apart: set[int] = set()  # items of what it reads of another turn as well
-        for k, a in enumerate(op.args):
+        inside: dict[int, set[int]] = {}  # what it reads, by item
+        for a in op.args:
             at = self.item_of.get(a.base) if a.kind == "v" else None
             if at is not None:
                 inside.setdefault(at, set()).add(a.base)
-                if layout.form(self.block, p, k) not in ("here", "same"):
-                    apart.add(at)
         needed = sum(1 << at for at in inside)
         home = layout.home[p]
         if home != p:
@@ -99,7 +95,7 @@ class _Schedule:
         above = 0
         for at in _bits(needed):
             above |= self.before[at]
-        near = {at: read for at, read in inside.items() if at not in apart and not above >> at & 1}
+        near = {at: read for at, read in inside.items() if not above >> at & 1}
         joined = self._nest_for(p, near)
         if joined is None and is_array:
             latest = self.open.get(op.shape)
@@ -256,7 +252,7 @@ def do_again(layout: Layout) -> None:
     """
     sources: dict[int, tuple[set[int], int]] = {}  # the arrays given, and how many operations
     for p, op in enumerate(layout.ops):
-        if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE or layout.loop_of[p]:
+        if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE:
             continue
         given, n = set(), 1
         for a in op.args:
@@ -267,7 +263,7 @@ def do_again(layout: Layout) -> None:
                 given.add(a.base if a.kind == "x" else -1)
         if -1 not in given and len(given) <= 1 and n <= _MOST_AGAIN:
             sources[p] = given, n
-    nests = [x for b in layout.blocks() if not b.loop for x in layout.items[b.start] if x.shape]
+    nests = [item for item in layout.items if item.shape]
     for item in nests if sources else ():
         waiting = list(item.positions)
         while waiting:

@@ -1,4 +1,4 @@
-"""Operations on small arrays as source: nests of loops, in turns where they repeat.
+"""Operations on small arrays as source: nests of loops.
 
 Elementwise operations of one shape that follow each other share a nest, so that most of their
 results are never stored.
@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff.compiler.kernels.fusion_schedule import is_of_rows
 from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of
-from autodiff.compiler.kernels.memory_planner import Block, Layout
+from autodiff.compiler.kernels.memory_planner import Layout
 from autodiff.compiler.kernels.op_codegen import written
 from autodiff.compiler.kernels.simd_math import FAR, WAVES, WIDENED, widened
 from autodiff.compiler.passes.simplify import has_nan
@@ -51,16 +51,10 @@ class NestWriter(Layout):
     # -- operands --------------------------------------------------------------------------------
 
     def moving(self, places: np.ndarray) -> str:
-        """Return a place that is another one in each turn."""
-        first = int(places[0])
-        if len(places) == 1 or (places == first).all():
-            return str(first)
-        stride = int(places[1]) - first
-        t = np.arange(len(places))
-        if (places == first + stride * t).all():
+        """Return a place that is another one in each turn of a loop."""
+        first, stride = int(places[0]), int(places[1] - places[0])
+        if (np.diff(places) == stride).all():
             return f"{first} + ({stride}) * t"
-        if (places == first + stride * (t & 1)).all():
-            return f"{first} + ({stride}) * (t & 1)"
         return f"{self.table(places)}[t]"
 
     def table(self, values: np.ndarray) -> str:
@@ -69,48 +63,37 @@ class NestWriter(Layout):
         self.tables[name] = values
         return name
 
-    def memory(self, block: Block, p: int, a: int) -> tuple[str, str]:
+    def memory(self, p: int, a: int) -> tuple[str, str]:
         """Return the array that an operand is in, and the place of its first element."""
         view = self.ops[p].args[a]
         if view.kind == "x":
-            return f"x{view.base}", self.moving(self.offsets(block, p, a))
-        return "s", self.moving(self.places(block, p, a))
+            return f"x{view.base}", str(view.offset)
+        return "s", str(self.stored(view.base) + view.offset)
 
-    def target(self, block: Block, p: int) -> str:
+    def target(self, p: int) -> str:
         """Return the place of the first element of a result."""
-        return self.moving(self._targets(block, p))
+        return str(self.stored(p))
 
-    def _targets(self, block: Block, p: int) -> np.ndarray:
-        return self.stored(self.address[block.turns(p)])
-
-    def region(self, block: Block, p: int) -> str:
+    def region(self, p: int) -> str:
         """Return where the elements begin that a change writes."""
-        offsets = np.array([self.ops[q].offset for q in block.turns(p)])
-        return self.moving(self._targets(block, p) + offsets)
+        return str(self.stored(p) + self.ops[p].offset)
 
-    def number(self, block: Block, p: int, a: int) -> str:
+    def number(self, p: int, a: int) -> str:
         """Return an operand that is a number."""
         view = self.ops[p].args[a]
         if view.kind == "n":
             return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
         if view.kind == "c":
-            if block.loop is not None:
-                turns = [self.ops[q].args[a].base for q in block.turns(p)]
-                if any(repr(c) != repr(view.base) for c in turns):
-                    return f"{self.table(np.array(turns, float))}[t]"
             return constant(view.base)
-        if view.kind == "v" and self.is_variable(block, p, view, self.form(block, p, a)):
+        if self.is_single(view):
             return self.variable(view.base)
-        array, place = self.memory(block, p, a)
+        array, place = self.memory(p, a)
         text = f"get({array}, {place})"
         return f"({text} != 0.0)" if view.is_bool else text
 
     def variable(self, position: int) -> str:
         """Return the variable of a number."""
-        loop = self.loop_of[position]
-        if loop is None:
-            return f"v{position}"
-        return f"w{loop.start}_{(position - loop.start) % loop.period}"
+        return f"v{position}"
 
     # -- statements ------------------------------------------------------------------------------
 
@@ -137,57 +120,33 @@ class NestWriter(Layout):
         """End loops and the like."""
         self._indent = self._indent[: len(self._indent) - 4 * n]
 
-    def result(self, block: Block, p: int, text: str) -> None:
+    def result(self, p: int, text: str) -> None:
         """Write a result that is a number, or an array of one."""
         op = self.ops[p]
         if op.shape:
-            self.write(f"put(s, {self.target(block, p)}, {text})")
+            self.write(f"put(s, {self.target(p)}, {text})")
             return
-        name = self.variable(p)
-        self.write(f"{name} = {text}")
-        if p in self.kept:
-            self.write(f"put(s, {self.target(block, p)}, {name})")
+        self.write(f"{self.variable(p)} = {text}")
 
     def source(self) -> list[str]:
         """Return the statements."""
-        for block in self.blocks():
-            if block.loop is None:
-                self._block(block)
-                continue
-            for (start, j), first in self.carried.items():
-                if start == block.start:
-                    self._first(start + j, first)
-            self.enter("t", block.count)
-            self._block(block)
-            self.leave()
-        return self.lines
-
-    def _first(self, position: int, first: View) -> None:
-        """Copy what the first turn reads of the one before to where the others have it."""
-        size = self.ops[position].size
-        begin, source = self.stored(self.address[[position, first.base]])
-        self.enter("i", size)
-        self.write(f"put(s, {begin - size} + i, get(s, {source} + i))")
-        self.leave()
-
-    def _block(self, block: Block) -> None:
-        """Write the operations of a block."""
-        for item in self.items[block.start]:
+        for item in self.items:
             if item.kind == "nest":
-                self._group(block, item.positions, item.shape, item.again)
+                self._group(item.positions, item.shape, item.again)
                 continue
             (p,) = item.positions
             if item.kind == "number":
-                self._scalar(block, p)
+                self._scalar(p)
             elif item.kind == "guard":
-                self._guard(block, p)
+                self._guard(p)
             else:
-                written(self, block, p)
+                written(self, p)
                 self.nests += 1
+        return self.lines
 
-    def _scalar(self, block: Block, p: int) -> None:
+    def _scalar(self, p: int) -> None:
         op = self.ops[p]
-        args = [self.number(block, p, a) for a in range(len(op.args))]
+        args = [self.number(p, a) for a in range(len(op.args))]
         divides = op.f is np.true_divide or op.f is np.reciprocal
         if op.is_number and divides and not _is_constant(op.args[-1]):
             self.write(f"if {args[-1]} == 0.0: return 2")
@@ -196,18 +155,15 @@ class NestWriter(Layout):
         bad = facts_of(op.f).undefined if op.is_number else ""
         if bad:
             self.write(f"if {bad.format(*args, y=name)}: return 2")
-        if p in self.kept:
-            shown = f"1.0 if {name} else 0.0" if op.is_bool else name
-            self.write(f"put(s, {self.target(block, p)}, {shown})")
 
     def _expression(self, op: Op, args: list[str]) -> str:
         return facts_of(op.f).loops.format(*args)
 
-    def _guard(self, block: Block, p: int) -> None:
+    def _guard(self, p: int) -> None:
         op = self.ops[p]
         view, how = op.args[0], op.f
         if how is has_nan and view.shape:
-            array, place = self.memory(block, p, 0)
+            array, place = self.memory(p, 0)
             self.write("total = 0.0")
             terms, variables = self.nest(view.shape, [view.strides])
             element = f"get({array}, {at(place, terms[0])})"
@@ -215,7 +171,7 @@ class NestWriter(Layout):
             self.leave(len(variables))
             self.write("if total != total: return 0")
             return
-        x = self.number(block, p, 0)
+        x = self.number(p, 0)
         if how is bool:
             is_truth = view.is_bool
             x = x if is_truth else f"({x} != 0.0)"
@@ -258,17 +214,16 @@ class NestWriter(Layout):
                     term.append(variable if stride == 1 else f"({stride}) * {variable}")
         return terms, variables
 
-    def _group(self, block: Block, own: list[int], shape: tuple, again: set[int]) -> None:
+    def _group(self, own: list[int], shape: tuple, again: set[int]) -> None:
         """Write operations on elements of one shape as one nest; those `again` are not stored."""
         positions = sorted([*own, *again])
         self.nests += 1
         reads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
-        plan = [self._operands(block, p, positions, reads, strides) for p in positions]
-        places = [place if place.isdigit() else self.temporary(place) for _, place in reads]
+        plan = [self._operands(p, positions, reads, strides) for p in positions]
         targets: dict[int, tuple[str, int]] = {}
         for p in own:
-            self._begin(block, p, strides, targets)
+            self._begin(p, strides, targets)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
         is_long = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
@@ -285,13 +240,13 @@ class NestWriter(Layout):
             """Read what stays the same in the innermost loop before it."""
             for k, (array, _) in enumerate(reads, 1):
                 if is_pure and last[k] == 0 and terms[k] and k not in bounded:
-                    known[k] = self.temporary(f"get({array}, {at(places[k - 1], terms[k])})")
+                    known[k] = self.temporary(f"get({array}, {at(reads[k - 1][1], terms[k])})")
             for p in rows:
                 self.write(f"total{p} = 0.0")
 
         def read(k: int, view: View) -> str:
             """Read an element into a variable."""
-            text = known.get(k) or f"get({reads[k - 1][0]}, {at(places[k - 1], terms[k])})"
+            text = known.get(k) or f"get({reads[k - 1][0]}, {at(reads[k - 1][1], terms[k])})"
             return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
 
         terms, variables = self.nest(shape, strides, between)
@@ -312,10 +267,10 @@ class NestWriter(Layout):
             self.write("if far > 0.0: return 2")
         for p in positions:
             if self.ops[p].kind in _SUMMED and p not in rows:
-                self._finish(block, p)
+                self._finish(p)
 
     def _operands(
-        self, block: Block, p: int, positions: list[int], reads: list, strides: list[tuple]
+        self, p: int, positions: list[int], reads: list, strides: list[tuple]
     ) -> list[Any]:
         """Return the operands of an operation of a nest: expressions, or the numbers of `reads`.
 
@@ -327,17 +282,17 @@ class NestWriter(Layout):
             if op.kind == "change" and a == 0:
                 continue  # it is changed in place
             inside = view.kind == "v" and view.base in positions
-            if inside and self.form(block, p, a) in ("here", "same"):
+            if inside:
                 shown.append(f"g{view.base}")
             elif view.kind in "nc" or self.is_single(view):
-                text = self.number(block, p, a)
+                text = self.number(p, a)
                 shown.append(text if text.isidentifier() else self._hoisted(text))
             elif not any(view.strides) and view.bounds is None:
-                array, place = self.memory(block, p, a)
+                array, place = self.memory(p, a)
                 text = f"get({array}, {place})"
                 shown.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
             else:
-                reads.append(self.memory(block, p, a))
+                reads.append(self.memory(p, a))
                 strides.append(view.strides)
                 shown.append((len(strides) - 1, view))
         return shown
@@ -360,14 +315,12 @@ class NestWriter(Layout):
         views = [a for p in positions for a in self.ops[p].args if a.bounds is not None]
         return sorted({d for a in views for d, _ in _ends(a)})
 
-    def _begin(
-        self, block: Block, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]
-    ) -> None:
+    def _begin(self, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]) -> None:
         """Write what comes before a nest for an operation, and note where its result goes."""
         op = self.ops[p]
         own: tuple
         if is_of_rows(op):
-            place, own = self.target(block, p), (*strides_of(op.args[0].shape[:-1]), 0)
+            place, own = self.target(p), (*strides_of(op.args[0].shape[:-1]), 0)
         elif op.kind in _SUMMED:
             start = _START.get(op.kind, "0.0")
             if op.kind in _START and op.extra[1] is not None:
@@ -377,16 +330,16 @@ class NestWriter(Layout):
                 self.write(f"bad{p} = 0.0")
             return
         elif op.kind in ("change", "scatter"):
-            place, own = self.region(block, p), op.extra[-1]
+            place, own = self.region(p), op.extra[-1]
             if op.kind == "scatter":
-                self._cleared(block, p)
+                self._cleared(p)
         elif p in self.kept or p in self.direct:
-            place = self.target(block, p) if p in self.kept else "0"
+            place = self.target(p) if p in self.kept else "0"
             own = strides[0]
         else:
             return
         strides.append(own)
-        targets[p] = (place if place.isdigit() else self.temporary(place), len(strides) - 1)
+        targets[p] = (place, len(strides) - 1)
 
     def _element(self, p: int, args: list[str], to: str, is_widened: bool) -> None:
         """Write an operation on one element, whose result goes to a place in the memory, if any."""
@@ -412,18 +365,15 @@ class NestWriter(Layout):
             array = f"p{self.direct[p]}" if p in self.direct else "s"
             self.write(f"put({array}, {to}, {value})")
 
-    def _finish(self, block: Block, p: int) -> None:
+    def _finish(self, p: int) -> None:
         """Write what is done with a sum over a nest behind it."""
         op = self.ops[p]
         if op.kind == "guard":
             self.write(f"if total{p} != total{p}: return 0")
             return
-        name = self.variable(p)
         if op.kind in _START:
             self.write(f"total{p} = math.nan if bad{p} > 0.0 else total{p}")
-        self.write(f"{name} = {self._sum(p)}")
-        if p in self.kept:
-            self.write(f"put(s, {self.target(block, p)}, {name})")
+        self.write(f"{self.variable(p)} = {self._sum(p)}")
 
     def _sum(self, p: int) -> str:
         """Return a sum, or a mean."""
@@ -431,11 +381,10 @@ class NestWriter(Layout):
         divisor = op.extra[1] if op.kind == "sum" else 0
         return f"total{p}" + (f" / {float(divisor)!r}" if divisor else "")
 
-    def _cleared(self, block: Block, p: int) -> None:
+    def _cleared(self, p: int) -> None:
         """Write zeros to a result of which a region is written then: around it, if it is a run."""
         op = self.ops[p]
-        target = self.target(block, p)
-        place = target if target.isdigit() else self.temporary(target)
+        place = self.target(p)
         shape, strides = op.extra
         stretches = [(0, op.size)]
         if len(op.shape) == 1 and strides == (1,):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from typing import Any
 
 
@@ -50,12 +49,6 @@ class View:
         self.shape = shape
         self.strides = strides
         self.is_bool = is_bool
-
-    @property
-    def signature(self) -> Hashable:
-        """What is the same in all turns of a loop."""
-        base = self.base if self.kind in "xn" else None
-        return (self.kind, base, self.shape, self.strides, self.bounds)
 
     def broadcast(self, shape: tuple) -> View:
         """Return the view with axes of stride 0 where it is repeated."""
@@ -127,16 +120,6 @@ class Op:
         self.extra = extra
         self.is_bool = False
         self.is_number = False
-
-    @property
-    def signature(self) -> Hashable:
-        """What is the same in all turns of a loop."""
-        return (self.kind, self.f, self.shape, self.extra, *[a.signature for a in self.args])
-
-    @property
-    def places(self) -> tuple[int, ...]:
-        """Which results the operands are, of those that are results."""
-        return tuple([a.base for a in self.args if a.kind == "v"])
 
     @property
     def size(self) -> int:

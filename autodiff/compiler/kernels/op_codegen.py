@@ -8,7 +8,6 @@ import numpy as np
 
 from autodiff.compiler.kernels.linalg import linalg_codegen
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of
-from autodiff.compiler.kernels.memory_planner import Block
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.loop_codegen import NestWriter
@@ -18,13 +17,9 @@ _FEW = 4096
 """Up to how many products a call takes no longer than loops of known lengths."""
 
 
-def written(w: NestWriter, block: Block, p: int) -> None:
+def written(w: NestWriter, p: int) -> None:
     """Write an operation."""
-    _FORMS[w.ops[p].kind](w, block, p)
-
-
-def _place(w: NestWriter, text: str) -> str:
-    return text if text.isdigit() else w.temporary(text)
+    _FORMS[w.ops[p].kind](w, p)
 
 
 def _term(stride: int, variable: str) -> list[str]:
@@ -33,16 +28,15 @@ def _term(stride: int, variable: str) -> list[str]:
     return [variable if stride == 1 else f"({stride}) * {variable}"]
 
 
-def _product(w: NestWriter, block: Block, p: int) -> None:
+def _product(w: NestWriter, p: int) -> None:
     a, b = w.ops[p].args
-    arrays = [w.memory(block, p, k) for k in (0, 1)]
-    (x, x_at), (y, y_at) = [(array, _place(w, place)) for array, place in arrays]
+    (x, x_at), (y, y_at) = w.memory(p, 0), w.memory(p, 1)
     k = a.shape[-1]
     n, row = (1, 0) if len(a.shape) == 1 else (a.shape[0], a.strides[0])
     m, column = (1, 0) if len(b.shape) == 1 else (b.shape[1], b.strides[1])
     along, down = a.strides[-1], b.strides[0]
-    if block.loop is None and n * m > 1 and n * k * m <= _FEW:
-        target = w.target(block, p)  # it is done once: a call takes the least time to compile
+    if n * m > 1 and n * k * m <= _FEW:
+        target = w.target(p)  # it is done once: a call takes the least time to compile
         left, right = f"{x}, {x_at}, {row}, {along}", f"{y}, {y_at}, {down}, {column}"
         w.write(f"multiplied({left}, {right}, {n}, {k}, {m}, s, {target})")
         return
@@ -51,9 +45,9 @@ def _product(w: NestWriter, block: Block, p: int) -> None:
         n, m, row, column, along, down = m, 1, column, 0, down, along
     if n == m == 1:
         _add_products(w, k, (x, at(x_at, _term(along, "j"))), (y, at(y_at, _term(down, "j"))))
-        w.result(block, p, "total")
+        w.result(p, "total")
         return
-    target = _place(w, w.target(block, p))
+    target = w.target(p)
     if m == 1:
         _matrix_times_vector(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
     elif abs(down) < abs(column):
@@ -119,22 +113,21 @@ def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, targe
     w.leave(2)
 
 
-def _contracted(w: NestWriter, block: Block, p: int) -> None:
+def _contracted(w: NestWriter, p: int) -> None:
     """A sum of products: element by element, or row by row where the rows are in order."""
     op = w.ops[p]
     a, b = op.args
     n = len(op.shape)
-    arrays = [w.memory(block, p, k) for k in (0, 1)]
-    (x, x_at), (y, y_at) = [(array, _place(w, place)) for array, place in arrays]
+    (x, x_at), (y, y_at) = w.memory(p, 0), w.memory(p, 1)
     if not op.shape:
         w.write("total = 0.0")
         terms, variables = w.nest(a.shape, [a.strides, b.strides])
         left, right = f"get({x}, {at(x_at, terms[0])})", f"get({y}, {at(y_at, terms[1])})"
         w.write(f"total = plus(total, times({left}, {right}))")
         w.leave(len(variables))
-        w.result(block, p, "total")
+        w.result(p, "total")
         return
-    target = _place(w, w.target(block, p))
+    target = w.target(p)
     inner, out = a.shape[n:], strides_of(op.shape)
     last = {a.strides[n - 1], b.strides[n - 1]}
     by_rows = last == {0, 1} and {v.strides[-1] for v in (a, b)} != {1}
@@ -167,17 +160,14 @@ def _contracted(w: NestWriter, block: Block, p: int) -> None:
     w.leave(outer)
 
 
-def _reduced(w: NestWriter, block: Block, p: int) -> None:
+def _reduced(w: NestWriter, p: int) -> None:
     """A sum, maximum or minimum along axes."""
     op = w.ops[p]
     axes, divisor = op.extra  # of extrema: what they begin with, if that is not an element
     view = op.args[0]
-    array, place = w.memory(block, p, 0)
-    place = _place(w, place)
+    array, place = w.memory(p, 0)
     kept = [d for d in range(len(view.shape)) if d not in axes]
-    target = _place(w, w.target(block, p)) if op.shape else ""
-    if not op.shape and p not in w.kept:
-        target = ""
+    target = w.target(p) if op.shape else ""
     out = strides_of(tuple([view.shape[d] for d in kept]))
     if kept and view.strides[kept[-1]] == 1 and all(view.strides[d] != 1 for d in axes):
         _reduced_by_rows(w, op, (array, place), kept, target)
@@ -209,7 +199,7 @@ def _reduced(w: NestWriter, block: Block, p: int) -> None:
         w.write(f"put(s, {at(target, index)}, total)")
     w.leave(len(kept))
     if not op.shape:
-        w.result(block, p, "total")
+        w.result(p, "total")
 
 
 def _first(op: Op, element: str) -> str:
@@ -257,13 +247,13 @@ def _reduced_by_rows(
     w.leave(len(outer))
 
 
-def _running(w: NestWriter, block: Block, p: int) -> None:
+def _running(w: NestWriter, p: int) -> None:
     """The sums of all elements so far along an axis."""
     op = w.ops[p]
     (axis,) = op.extra
     view = op.args[0]
-    array, place = w.memory(block, p, 0)
-    place, target = _place(w, place), _place(w, w.target(block, p))
+    array, place = w.memory(p, 0)
+    target = w.target(p)
     out = strides_of(op.shape)
     index: list[str] = []
     inside: list[str] = []
@@ -280,24 +270,23 @@ def _running(w: NestWriter, block: Block, p: int) -> None:
     w.leave(len(op.shape))
 
 
-def _read_places(w: NestWriter, block: Block, p: int) -> None:
-    array, place = w.memory(block, p, 0)
-    place, target = _place(w, place), _place(w, w.target(block, p))
+def _read_places(w: NestWriter, p: int) -> None:
+    array, place = w.memory(p, 0)
+    target = w.target(p)
     w.enter("i", w.ops[p].size)
     w.write(f"put(s, {target} + i, get({array}, {place} + x{w.ops[p].args[1].base}[i]))")
     w.leave()
 
 
-def _added_places(w: NestWriter, block: Block, p: int) -> None:
+def _added_places(w: NestWriter, p: int) -> None:
     view, table = w.ops[p].args
-    target = _place(w, w.target(block, p))
+    target = w.target(p)
     _filled(w, target, w.ops[p].size)
     text = ""
     if view.kind in "nc" or not view.shape or w.is_single(view):
-        text = w.temporary(w.number(block, p, 0))
+        text = w.temporary(w.number(p, 0))
     else:
-        array, start = w.memory(block, p, 0)
-        start = _place(w, start)
+        array, start = w.memory(p, 0)
     terms, variables = w.nest(view.shape, [view.strides, strides_of(view.shape)])
     value = text or f"get({array}, {at(start, terms[0])})"
     to = w.temporary(f"{target} + x{table.base}[{' + '.join(terms[1]) or '0'}]")
@@ -311,22 +300,20 @@ def _filled(w: NestWriter, target: str, size: int) -> None:
     w.leave()
 
 
-def _copied(
-    w: NestWriter, block: Block, p: int, a: int, target: str, place: tuple, sign: str = "="
-) -> None:
+def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str = "=") -> None:
     """Write an operand to elements of the result: a shape and the strides there."""
     shape, strides = place
     view = w.ops[p].args[a]
     if view.is_bool:
         raise NotSmallError
     if view.kind in "nc" or not view.shape or w.is_single(view):
-        text, mine = w.number(block, p, a), (0,) * len(shape)
+        text, mine = w.number(p, a), (0,) * len(shape)
         text = text if text.isidentifier() else w.temporary(text)
         array = start = ""
     else:
-        array, start = w.memory(block, p, a)
-        start, mine, text = _place(w, start), view.strides, ""
-        if block.loop is None and sign == "=" and mine == strides == strides_of(shape):
+        array, start = w.memory(p, a)
+        mine, text = view.strides, ""
+        if sign == "=" and mine == strides == strides_of(shape):
             w.write(f"moved({array}, {start}, {int(np.prod(shape))}, s, {target})")
             return
     terms, variables = w.nest(shape, [strides, mine])
@@ -338,35 +325,34 @@ def _copied(
     w.leave(len(variables))
 
 
-def _change(w: NestWriter, block: Block, p: int) -> None:
+def _change(w: NestWriter, p: int) -> None:
     op = w.ops[p]
     sign, shape, strides = op.extra
     if w.home[p] == p:
-        target = _place(w, w.target(block, p))
-        _copied(w, block, p, 0, target, (op.shape, strides_of(op.shape)))
-    start = _place(w, w.region(block, p))
-    _copied(w, block, p, 1, start, (shape, strides), sign)
+        target = w.target(p)
+        _copied(w, p, 0, target, (op.shape, strides_of(op.shape)))
+    start = w.region(p)
+    _copied(w, p, 1, start, (shape, strides), sign)
 
 
-def _scatter(w: NestWriter, block: Block, p: int) -> None:
+def _scatter(w: NestWriter, p: int) -> None:
     op = w.ops[p]
-    _filled(w, _place(w, w.target(block, p)), op.size)
-    start = _place(w, w.region(block, p))
-    _copied(w, block, p, 0, start, op.extra)
+    _filled(w, w.target(p), op.size)
+    start = w.region(p)
+    _copied(w, p, 0, start, op.extra)
 
 
-def _stacked(w: NestWriter, block: Block, p: int) -> None:
+def _stacked(w: NestWriter, p: int) -> None:
     """Arrays one after the other: those that are alike and in the memory, in a loop."""
     op = w.ops[p]
-    target = _place(w, w.target(block, p))
+    target = w.target(p)
     views = op.args
     sizes = [int(np.prod(v.shape)) for v in views]
     begins = np.cumsum([0, *sizes[:-1]])
     alike: dict[tuple, list[int]] = {}
-    if block.loop is None:
-        for a, v in enumerate(views):
-            if v.kind == "v" and w.address[v.base] >= 0 and v.base not in w.forwarded:
-                alike.setdefault((v.shape, v.strides), []).append(a)
+    for a, v in enumerate(views):
+        if v.kind == "v" and w.address[v.base] >= 0 and v.base not in w.forwarded:
+            alike.setdefault((v.shape, v.strides), []).append(a)
     done: set[int] = set()
     for (shape, strides), group in alike.items():
         if len(group) <= _UNROLLED:
@@ -382,22 +368,22 @@ def _stacked(w: NestWriter, block: Block, p: int) -> None:
     for a, view in enumerate(views):
         if a not in done and not (view.kind == "v" and w.forwarded.get(view.base, (-1,))[0] == p):
             start = w.temporary(f"{target} + {begins[a]}") if begins[a] else target
-            _copied(w, block, p, a, start, (view.shape, strides_of(view.shape)))
+            _copied(w, p, a, start, (view.shape, strides_of(view.shape)))
             w.nests += 1
 
 
-def _packed(w: NestWriter, block: Block, p: int) -> None:
+def _packed(w: NestWriter, p: int) -> None:
     op = w.ops[p]
-    target = _place(w, w.target(block, p))
+    target = w.target(p)
     _filled(w, target, op.size)
     views = op.args
     moving = [
-        (place, int(w.address[v.base]) + v.offset)
+        (place, w.address[v.base] + v.offset)
         for place, v in zip(op.extra[0], views, strict=True)
         if v.kind == "v" and w.address[v.base] >= 0 and not v.is_bool
     ]
     done = set()
-    if len(moving) > _UNROLLED and block.loop is None:
+    if len(moving) > _UNROLLED:
         first, second = (w.table(np.array([m[k] for m in moving])) for k in (0, 1))
         w.enter("t", len(moving))
         w.write(f"put(s, {target} + {first}[t], get(s, {second}[t]))")
@@ -405,7 +391,7 @@ def _packed(w: NestWriter, block: Block, p: int) -> None:
         done = {place for place, _ in moving}
     for a, place in enumerate(op.extra[0]):
         if place not in done:
-            w.write(f"put(s, {target} + {place}, {w.number(block, p, a)})")
+            w.write(f"put(s, {target} + {place}, {w.number(p, a)})")
 
 
 _FORMS: dict[str, Any] = {

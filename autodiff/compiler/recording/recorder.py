@@ -70,7 +70,7 @@ _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps: then the budget is looked at, which takes a microsecond
 _LONG = 3000  # steps: then loops that could run from their source are looked for
 _FIRST_LOOK = 600  # … and before those that could be machine code
-_LONG_FOR_FLOATS = 5000  # straight-line code of floats is faster, but takes long to compile
+_LONG_FOR_FLOATS = 1200  # straight-line code of floats is faster, but takes long to compile
 
 
 class Recording(Tape):

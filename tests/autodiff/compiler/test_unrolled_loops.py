@@ -295,3 +295,19 @@ def test_second_derivatives_of_long_loops(backend: str) -> None:
         np.testing.assert_allclose(compiled(scale * X), expected, rtol=1e-9, atol=1e-12)
     assert compiled.eager_because is None
     assert len(compiled.source.splitlines()) < 200 or backend == "python"
+
+
+def test_cotangents_of_floats_have_one_class_by_source_and_by_machine_code() -> None:
+    """A guard looks at the class: if it were another one, each call would be recorded."""
+    pytest.importorskip("llvmlite")
+
+    def euler(y: float, rate: float) -> float:
+        for _ in range(400):
+            y = y + 0.01 * (rate * y * (1.0 - y))
+        return y
+
+    compiled = compile(lambda y, rate: gradient(euler, y, rate))
+    for y in (0.1, 0.2, 0.3, 0.4):
+        np.testing.assert_allclose(compiled(y, 1.5), gradient(euler, y, 1.5), rtol=1e-13)
+    assert compiled.report().loops[0].state == "machine code"
+    assert compiled.variants == 1

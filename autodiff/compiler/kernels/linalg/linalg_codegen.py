@@ -8,22 +8,19 @@ from autodiff.compiler.kernels.loop_ir import at, strides_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.loop_codegen import NestWriter
-    from autodiff.compiler.kernels.memory_planner import Block
 
 
 class _Stack:
     """Loops over a stack, with the places of what an operation on one matrix reads and writes."""
 
-    def __init__(self, w: NestWriter, block: Block, p: int, core: int) -> None:
+    def __init__(self, w: NestWriter, p: int, core: int) -> None:
         op = w.ops[p]
         self.w = w
         batch = op.shape[: len(op.shape) - core]
         n = len(batch)
-        found = [w.memory(block, p, k) for k in range(len(op.args))]
-        target = w.target(block, p) if op.shape or p in w.kept else ""
+        found = [w.memory(p, k) for k in range(len(op.args))]
+        target = w.target(p) if op.shape else ""
         places = [place for _, place in found] + [target]
-        if batch:
-            places = [x if x.isdigit() else w.temporary(x) for x in places]
         strides = [*[a.strides[:n] for a in op.args], strides_of(op.shape)[:n]]
         terms, variables = w.nest(batch, strides)
         *self.places, self.target = [at(x, t) for x, t in zip(places, terms, strict=True)]
@@ -40,20 +37,20 @@ class _Stack:
         self.w.leave(self._depth)
 
 
-def factors(w: NestWriter, block: Block, p: int) -> None:
+def factors(w: NestWriter, p: int) -> None:
     """Write the factors, the rows that they stand for, and the sign of that exchange."""
     op = w.ops[p]
     row, column = op.args[0].strides[-2:]
-    of = _Stack(w, block, p, 1)
+    of = _Stack(w, p, 1)
     x, place = of.arrays[0], of.places[0]
     of.call(f"factored({x}, {place}, {row}, {column}, {op.extra[0]}, s, {of.target})")
 
 
-def solution(w: NestWriter, block: Block, p: int) -> None:
+def solution(w: NestWriter, p: int) -> None:
     """Write two triangular systems; with the transpose, the rows stay in another order."""
     op = w.ops[p]
     n, core, is_turned = op.extra
-    of = _Stack(w, block, p, core)
+    of = _Stack(w, p, core)
     right = _right(w, p, of, core)
     w.write(f"solved(s, {of.places[0]}, {n}, {is_turned}, {right}, {of.target})")
     of.leave()
@@ -66,21 +63,21 @@ def _right(w: NestWriter, p: int, of: _Stack, core: int) -> str:
     return f"{of.arrays[1]}, {of.places[1]}, {row}, {column}, {m}"
 
 
-def unordered(w: NestWriter, block: Block, p: int) -> None:
+def unordered(w: NestWriter, p: int) -> None:
     """Write rows back into their places."""
     op = w.ops[p]
     n, core = op.extra
-    of = _Stack(w, block, p, core)
+    of = _Stack(w, p, core)
     m = op.shape[-1] if core == 2 else 1
     w.write(f"put_back(s, {of.places[0]}, {n}, {of.places[1]}, {m}, {of.target})")
     of.leave()
 
 
-def cholesky(w: NestWriter, block: Block, p: int) -> None:
+def cholesky(w: NestWriter, p: int) -> None:
     """Write a factor of a matrix that is positive definite."""
     op = w.ops[p]
     n, is_lower, is_checked = op.extra
-    of = _Stack(w, block, p, 2)
+    of = _Stack(w, p, 2)
     x, place = of.arrays[0], of.places[0]
     row, column = op.args[0].strides[-2:]
     strides = f"{row}, {column}" if is_lower else f"{column}, {row}"
@@ -88,11 +85,11 @@ def cholesky(w: NestWriter, block: Block, p: int) -> None:
     of.call(f"cholesky({x}, {place}, {strides}, {n}, {is_checked}, s, {to})")
 
 
-def triangular(w: NestWriter, block: Block, p: int) -> None:
+def triangular(w: NestWriter, p: int) -> None:
     """Write a triangular system."""
     op = w.ops[p]
     n, core, is_lower, is_turned, is_unit, is_checked = op.extra
-    of = _Stack(w, block, p, core)
+    of = _Stack(w, p, core)
     row, column = op.args[0].strides[-2:]
     if is_turned:
         row, column, is_lower = column, row, not is_lower
@@ -101,16 +98,16 @@ def triangular(w: NestWriter, block: Block, p: int) -> None:
     of.call(f"triangle_solved({matrix}, {how}, {_right(w, p, of, core)}, s, {of.target})")
 
 
-def determinant(w: NestWriter, block: Block, p: int) -> None:
+def determinant(w: NestWriter, p: int) -> None:
     """Write the sign or the logarithm of the product of the pivots, or the product."""
     op = w.ops[p]
     n, which = op.extra
-    of = _Stack(w, block, p, 0)
+    of = _Stack(w, p, 0)
     lu = of.places[0]
     sign, log = f"pivots_sign(s, {lu}, {n})", f"pivots_log(s, {lu}, {n})"
     text = {"sign": sign, "log": log, "det": f"{sign} * math.exp({log})"}[which]
     if op.shape:
         w.write(f"put(s, {of.target}, {text})")
     else:
-        w.result(block, p, text)
+        w.result(p, text)
     of.leave()

@@ -244,13 +244,6 @@ def test_kernels_do_what_the_steps_do(f, transform, interpreted):
     assert compiled.eager_because is None
 
 
-@pytest.mark.parametrize("f", [rnn, written_rows, normalised])
-def test_loops_are_found(f, interpreted):
-    compiled = compile(lambda *a: gradient(f, *a), backend="native")
-    compiled(A, B, V)
-    assert "for t in range(" in compiled.source
-
-
 def test_machine_code():
     pytest.importorskip("llvmlite")
     compiled = compile(lambda *a: gradient(rnn, *a))

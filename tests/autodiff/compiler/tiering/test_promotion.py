@@ -95,10 +95,13 @@ def test_the_faster_one_stays(clock, seconds, stays):
     assert variant.run() == ("machine" if stays == "machine code" else "python")
 
 
-def test_a_guard_that_fails_in_a_trial_is_no_turn(clock):
+def test_machine_code_whose_guards_fail_gives_way(clock):
     variant = Stub(clock.taking(1e-3, "python"))
     watch(variant, 10, None, machine(clock, 1e-5, False, 0.1, MISMATCH))
     assert {variant.run() for _ in range(1000 + 4 * TRIALS)} == {"python"}
+    before = clock.now
+    assert variant.run() == "python"
+    assert clock.now - before < 1.005e-3  # nothing else is tried
 
 
 def test_where_there_is_none_nothing_is_counted_any_more(clock):
