@@ -41,10 +41,12 @@ class Import(NamedTuple):
         return self.module.partition(".")[0]
 
 
-def imports(tree: ast.AST, package: str, late: bool = False) -> Iterator[Import]:
+def imports(tree: ast.AST, package: str) -> Iterator[Import]:
     """Every import in `tree`, a module of `package`; relative and dynamic ones included."""
     parents = package.split(".")
-    for node in ast.iter_child_nodes(tree):
+    waiting = [(tree, False)]
+    while waiting:
+        node, late = waiting.pop()
         match node:
             case ast.Import(names):
                 for alias in names:
@@ -59,8 +61,8 @@ def imports(tree: ast.AST, package: str, late: bool = False) -> Iterator[Import]
                 [ast.Constant(str(module)), *_],
             ):
                 yield Import(module, node.lineno, late)
-        function = isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
-        yield from imports(node, package, late or function)
+        late = late or isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda)
+        waiting += [(child, late) for child in ast.iter_child_nodes(node)]
 
 
 _ADDRESSES = ("scipy.linalg.cython_blas", "scipy.special.cython_special")
