@@ -8,6 +8,7 @@ that does not depend on them: the others (factorisations, large products) stay N
 from __future__ import annotations
 
 import importlib.util
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -353,10 +354,21 @@ class Kernel:
 def machine_code(
     source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool
 ) -> Callable:
-    """Return the function of a source: see `machine_code.Module.kernel`."""
+    """Return the function of a source: see `machine_code.Module.kernel`.
+
+    There is one of each: the turns of a loop around a call that is not in kernels are equal.
+    """
     from autodiff.compiler.kernels.machine_code import Module  # it needs llvmlite
 
-    return Module(tables).kernel(source, given, is_long)
+    constants = tuple([(k, x.dtype, x.shape, x.tobytes()) for k, x in sorted(tables.items())])
+    key = source, constants, tuple(given), is_long
+    run = _made.get(key)
+    if run is None:
+        run = _made[key] = Module(tables).kernel(source, given, is_long)
+    return run
+
+
+_made: weakref.WeakValueDictionary[tuple, Callable] = weakref.WeakValueDictionary()
 
 
 def _given(x: Any, reader: Reader) -> Given | None:
