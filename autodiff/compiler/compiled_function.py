@@ -524,7 +524,7 @@ class _Writing:
             candidate = self.by_machine(whole, True)
             if candidate is None:
                 return
-            if candidate.seconds <= self.budget.left:
+            if self.budget.allows(candidate.seconds):
                 take(variant, candidate, variant.run)
                 return
         if self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS:

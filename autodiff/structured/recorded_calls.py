@@ -22,7 +22,7 @@ from autodiff.structured.call_nodes import (
 from autodiff.structured.calls import Programs
 from autodiff.structured.levels import Callee, call_at_levels
 from autodiff.structured.runs import Run
-from autodiff.structured.runtime import Structured
+from autodiff.structured.runtime import Structured, has_llvm
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.tape import CONSTANT, InsideProgram
@@ -30,8 +30,8 @@ from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
 _TOO_LONG = 30_000
-"""Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because no
-step can run its program. They take seconds to compile."""
+"""Steps up to which recordings keep all turns of a loop that would run turn by turn: no step can run
+its program, or it is no machine code. They take seconds to compile."""
 
 _LONG_AT_LEVELS = 2_000
 """Steps from which loops at several levels of differentiation become steps. Programs make three or
@@ -83,7 +83,8 @@ class Unrolled:
             return False
         can_run = _level_of(recording, leaves) is not None
         if not as_one_step:
-            return bool(program.active) and (can_run or n >= _TOO_LONG)
+            is_faster = not can_run or (has_llvm() and not program.hides_decisions)
+            return bool(program.active) and not (is_faster and n < _TOO_LONG)
         if not can_run and n < _LONG_AT_LEVELS:
             return False
         callee = Callee(programs, g, g, form, program)
