@@ -30,8 +30,8 @@ from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
 _TOO_LONG = 30_000
-"""Steps up to which recordings keep all turns of a loop that would run turn by turn: no step can run
-its program, or it is no machine code. They take seconds to compile."""
+"""Steps up to which recordings keep all turns of a loop whose program no step can run, or that is
+no machine code. They take seconds to compile."""
 
 _LONG_AT_LEVELS = 2_000
 """Steps from which loops at several levels of differentiation become steps. Programs make three or
