@@ -12,7 +12,7 @@ import pytest
 
 from autodiff import compile, gradient, hvp, jvp
 from autodiff.compiler.compiled_function import Compiled
-from autodiff.structured import recorded_calls, runtime
+from autodiff.structured import runtime
 from autodiff.structured.settings import Settings
 
 X = np.linspace(0.2, 1.4, 40)
@@ -91,7 +91,7 @@ def test_what_is_long_runs_as_it_is_written(
 ) -> None:
     # No function of Python's: a recording looks at all code that runs in it.
     monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(callable))
-    monkeypatch.setattr(recorded_calls, "has_llvm", dict)  # what would be a long first call without
+    monkeypatch.setattr(runtime, "has_llvm", dict)
     compiled = checked(f, turns)
     is_long = turns > 2
     assert compiled.variants == (not is_long)
