@@ -40,7 +40,7 @@ from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Patience
 from autodiff.compiler.tiering.budget import Budget
-from autodiff.compiler.tiering.promotion import Candidate, contest, settle, take, watch
+from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, settle, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.compiler.tiling.tiling import in_tiles
@@ -500,9 +500,7 @@ class _Writing:
         if faster is None:
             return None
         kernels = [s.f for s in faster.steps if type(s.f) is Kernel]
-        seconds = _SECONDS + sum(
-            t * k.source.count(part) for k in kernels for part, t in _SECONDS_BY_PART.items()
-        )
+        seconds = _SECONDS + sum({k.source: _seconds_of(k) for k in kernels}.values())
         if seconds > _MOST_SECONDS and self.backend != "native":
             return None
         is_asked_for = self.backend == "native" and not self._has_chains
@@ -517,19 +515,20 @@ class _Writing:
         return run, filename, "\n\n".join([*[k.source for k in kernels], source])
 
     def promote(self, variant: Variant) -> None:
-        """Compile a variant to machine code: at once if asked for, else when it pays."""
+        """Compile a variant to machine code: if asked for, at once or soon, else when it pays."""
         whole, program = self._whole, variant.program
         n = len(program.steps)
+        soon = (lambda: self.by_machine(program, False)) if n >= array_kernels.FEWEST else None
         if self.backend == "native":
             candidate = self.by_machine(whole, True)
             if candidate is None:
                 return
-            if candidate.seconds <= self.budget.left:
+            if self.budget.allows(candidate.seconds):
                 take(variant, candidate, variant.run)
                 return
+            n, soon = MANY_STEPS, lambda: candidate._replace(seconds=0.0)
         if self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS:
             # A chain is one of `program`.
-            soon = (lambda: self.by_machine(program, False)) if n >= array_kernels.FEWEST else None
             watch(variant, n, soon, lambda: self.by_machine(whole, True))
 
 
@@ -585,6 +584,12 @@ _SECONDS, _MOST_SECONDS = 0.02, 5.0
 _SECONDS_BY_PART = {"\n": 0.0005, "for ": 0.006, "if ": 0.008}
 _FEWEST_STEPS = 6
 _SMALL = 1024
+
+
+def _seconds_of(k: Kernel) -> float:
+    """Return how long compiling a kernel takes, about."""
+    seconds = sum(t * k.source.count(part) for part, t in _SECONDS_BY_PART.items())
+    return 0.5 * seconds if k.is_brief else seconds
 
 
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:

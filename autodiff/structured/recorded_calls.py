@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured import runtime
 from autodiff.structured.call_nodes import (
     can_run,
     recorded,
@@ -29,9 +30,10 @@ from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
-_TOO_LONG = 30_000
+_TOO_LONG, _LONG_AS_SOURCE = 30_000, 8_000
 """Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because no
-step can run its program. They take seconds to compile."""
+step can run its program, and of one whose program is not all machine code. They take seconds to
+compile."""
 
 _LONG_AT_LEVELS = 2_000
 """Steps from which loops at several levels of differentiation become steps. Programs make three or
@@ -83,7 +85,8 @@ class Unrolled:
             return False
         can_run = _level_of(recording, leaves) is not None
         if not as_one_step:
-            return bool(program.active) and (can_run or n >= _TOO_LONG)
+            as_source = _LONG_AS_SOURCE if runtime.has_llvm() and not program.hides_decisions else 0
+            return bool(program.active) and n >= (as_source if can_run else _TOO_LONG)
         if not can_run and n < _LONG_AT_LEVELS:
             return False
         callee = Callee(programs, g, g, form, program)

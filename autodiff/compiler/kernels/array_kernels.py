@@ -8,6 +8,7 @@ that does not depend on them: the others (factorisations, large products) stay N
 from __future__ import annotations
 
 import importlib.util
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -39,6 +40,7 @@ FEWEST = 60
 _FEWEST_IF_ASKED = 4
 _MOST_NESTS, _MOST_LINES = 500, 5000
 _LONG = 4096
+_MANY_LINES, _FEW_BY_LINE = 300, 6
 
 
 def is_installed() -> bool:
@@ -241,6 +243,8 @@ class Kernel:
         How many nests of loops it has.
     largest : int
         The number of elements of its largest result.
+    is_brief : bool
+        Whether it has many lines, and most of them run a few times only: LLVM takes half the time.
     has_guards : bool
         Whether it may return None: a guard has failed.
     """
@@ -281,6 +285,8 @@ class Kernel:
         parameters = [*given, *[f"p{k}" for k in arrays], "numbers", "s"]
         head = f"def kernel({', '.join(parameters)}):"
         self.source = "\n    ".join([head, *body, "return 1"]) + "\n"
+        lines, elements = self.source.count("\n"), sum(op.size for op in reader.ops)
+        self.is_brief = lines >= _MANY_LINES and elements < _FEW_BY_LINE * lines
         self._size = max(1, writer.size)
         self._given = [_given(x, reader) for x in reader.given]
         self._written = [
@@ -328,7 +334,8 @@ class Kernel:
     def compiled(self) -> Kernel:
         """Make the machine code."""
         given = [*map(_as_floats, self._given), *self._written]
-        run = machine_code(self.source, self._tables, given, self.largest >= _LONG)
+        is_long = self.largest >= _LONG
+        run = machine_code(self.source, self._tables, given, is_long, self.is_brief)
         names: dict[str, Any] = {
             "run": run, "memory": [], "size": self._size, "empty": np.empty,
             "array": np.array, "float64": np.float64, "require": np.require,
@@ -349,12 +356,24 @@ class Kernel:
 
 
 def machine_code(
-    source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool
-) -> Callable:
-    """Return the function of a source: see `machine_code.Module.kernel`."""
+    source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool,
+    is_brief: bool,
+) -> Callable:  # fmt: skip
+    """Return the function of a source: see `machine_code.Module.kernel`.
+
+    There is one of each: the turns of a loop around a call that is not in kernels are equal.
+    """
     from autodiff.compiler.kernels.machine_code import Module  # it needs llvmlite
 
-    return Module(tables).kernel(source, given, is_long)
+    constants = tuple([(k, x.dtype, x.shape, x.tobytes()) for k, x in sorted(tables.items())])
+    key = source, constants, tuple(given), is_long, is_brief
+    run = _made.get(key)
+    if run is None:
+        run = _made[key] = Module(tables).kernel(source, given, is_long, is_brief)
+    return run
+
+
+_made: weakref.WeakValueDictionary[tuple, Callable] = weakref.WeakValueDictionary()
 
 
 def _given(x: Any, reader: Reader) -> Given | None:

@@ -69,14 +69,16 @@ class Module:
         self.tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
         self._functions: dict[str, _Function] = {}
 
-    def kernel(self, source: str, given: list[Given | None], is_long: bool) -> Callable:
+    def kernel(
+        self, source: str, given: list[Given | None], is_long: bool, is_brief: bool = False
+    ) -> Callable:
         """Return the function of a source; it is given arrays, and a float where that is None."""
         (node,) = tree_of(source).body
         letters = ["d" if x is None else "*" if x.dtype == np.float64 else "#" for x in given]
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
         made.function.linkage = "internal"
         python_calls.define(self.module, "call", made.function, given, is_long)
-        return Compiled(self.module, True).builtin("call", self.tables)
+        return Compiled(self.module, True, is_brief).builtin("call", self.tables)
 
     def called(self, name: str) -> _Function | None:
         """Return one of the functions of `linalg_runtime`, written when it is first called."""

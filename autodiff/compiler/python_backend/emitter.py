@@ -357,16 +357,16 @@ class Emitter:
 
     def effect(self, step: Step) -> None:
         """Write what is done for its own sake."""
-        name, *args = step.args
+        f, *args = step.args
         shown = [a.name if type(a) is Given else self.argument(a) for a in args]
         shown += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
-        if name == "print":  # after every guard: it is not to be done twice
-            self.late.append(f"print({', '.join(shown)})")
+        if callable(f):  # after every guard: it is not to be done twice
+            self.late.append(f"{self.names.of(f, f.__name__)}({', '.join(shown)})")
         else:
             generator = shown.pop(0)
             if generator not in self.generators:
                 self.generators.append(generator)
-            self.lines.append(f"v{step.out} = {generator}.{name}({', '.join(shown)})")
+            self.lines.append(f"v{step.out} = {generator}.{f}({', '.join(shown)})")
 
 
 def restored(*generators: tuple[Any, dict]) -> Any:

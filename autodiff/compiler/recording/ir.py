@@ -134,8 +134,8 @@ def guard(value: Any, how: Callable, expected: Any) -> None:
     """A step that stops the program unless ``how(value) == expected``."""
 
 
-def effect(name: str, *args: Any) -> None:
-    """A step that does something: prints, or calls the method `name` of a generator."""
+def effect(f: str | Callable, *args: Any) -> None:
+    """A step that does something: calls a method of a generator, or a function at the end."""
 
 
 class Given:

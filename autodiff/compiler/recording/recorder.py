@@ -525,10 +525,14 @@ class Recording(Tape):
         """
         if kwargs.get("file") is not None or sys.stdout is not self.stdout:
             raise NotRecordedError("it prints into something else than the usual output")
-        lowered = [self.lowered(map_leaves(a, untraced)) for a in args]
+        self.do_late(print, tuple([map_leaves(a, untraced) for a in args]), kwargs)
+
+    def do_late(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
+        """Call a function when the recording, or a run of the program, has worked out."""
+        lowered = [self.lowered(a) for a in args]
         plain = [p for p, _ in lowered]
-        self.late.append(lambda: print(*plain, **kwargs))
-        self.steps.append(Step(effect, ("print", *[r for _, r in lowered]), kwargs or None, -1))
+        self.late.append(lambda: f(*plain, **kwargs))
+        self.steps.append(Step(effect, (f, *[r for _, r in lowered]), kwargs or None, -1))
 
 
 def _without_repetition(args: tuple) -> tuple:

@@ -12,8 +12,8 @@ import time
 
 from autodiff.compiler.compile_errors import TooLongError
 
-SECONDS, TIMES, BYTES = 10.0, 20, 1 << 32
-_RECORDING = 0.6  # the share of a recording; the passes have the rest
+SECONDS, TIMES, BYTES = 5.0, 20, 1 << 32
+_AT_ONCE = 0.6  # the share of a recording, and of all with machine code; the passes have the rest
 
 clock = time.thread_time  # what other processes take is not counted
 
@@ -57,6 +57,10 @@ class Budget:
     def _allowed(self) -> float:
         return max(self._seconds, TIMES * self.inside)
 
+    def allows(self, seconds: float) -> bool:
+        """Whether there is time for a recording, or for machine code, of so many seconds more."""
+        return self.spent + seconds <= _AT_ONCE * self._allowed
+
     def check(self) -> None:
         """Raise if nothing is left."""
         if self.left < 0.0:
@@ -64,8 +68,8 @@ class Budget:
 
     def check_recording(self) -> None:
         """Raise if nothing is left for a recording."""
-        most = _RECORDING * self._allowed
-        if self.spent > most:
+        if not self.allows(0.0):
+            most = _AT_ONCE * self._allowed
             raise TooLongError(f"recording all of its operations takes more than {most:.3g} s")
 
     def take(self, n: int) -> None:

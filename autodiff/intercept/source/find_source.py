@@ -31,8 +31,9 @@ for _name in __future__.all_feature_names:
 _imports: weakref.WeakKeyDictionary[ast.Module, tuple[str, ...]]
 _imports = caches.register("imported names", weakref.WeakKeyDictionary())
 # The definitions in a module by their names, each with its class and the statement around it.
-_definitions: weakref.WeakKeyDictionary[ast.Module, dict[str, list[tuple]]]
+_definitions: weakref.WeakKeyDictionary[ast.Module, dict[bool, dict[str, list[tuple]]]]
 _definitions = caches.register("definitions in modules", weakref.WeakKeyDictionary())
+_LAMBDA = "<lambda>"
 _MOST = 200  # definitions of the same name at other lines that are tried
 
 OUTER = "__autodiff_outer__"
@@ -116,32 +117,34 @@ def _verified(tree: ast.Module, code: types.CodeType, at_its_line: bool) -> Foun
 
 def _candidates(tree: ast.Module, code: types.CodeType) -> Iterator[Found]:
     """Yield the definitions that have the name of some code."""
-    known = _definitions.get(tree)
-    if known is None:
-        known = _definitions[tree] = _definitions_in(tree)
-    for node, class_name, statement in known.get(code.co_name, ()):
+    is_lambda = code.co_name == _LAMBDA
+    known = _definitions.setdefault(tree, {})
+    if is_lambda not in known:
+        known[is_lambda] = _definitions_in(tree, is_lambda)
+    for node, class_name, statement in known[is_lambda].get(code.co_name, ()):
         yield Found(node, class_name, statement, tree)
 
 
-def _definitions_in(tree: ast.Module) -> dict[str, list[tuple]]:
-    """Return the definitions in a module by their names, in the order of the source."""
+def _definitions_in(tree: ast.Module, of_lambdas: bool) -> dict[str, list[tuple]]:
+    """Return the functions or lambdas of a module by their names, in the order of the source."""
+    kinds: Any = ast.Lambda if of_lambdas else (ast.FunctionDef, ast.AsyncFunctionDef)
+    skipped: Any = () if of_lambdas else ast.expr  # they hold no statements
     found: dict[str, list[tuple]] = {}
     for statement in tree.body:
-        for node, class_name in _with_classes(statement, None):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                found.setdefault(node.name, []).append((node, class_name, statement))
-            elif isinstance(node, ast.Lambda):
-                found.setdefault("<lambda>", []).append((node, class_name, statement))
+        waiting: list[tuple[Any, str | None]] = [(statement, None)]
+        while waiting:
+            node, class_name = waiting.pop()
+            if isinstance(node, kinds):
+                name = getattr(node, "name", _LAMBDA)
+                found.setdefault(name, []).append((node, class_name, statement))
+            if isinstance(node, ast.ClassDef):
+                class_name = node.name
+            for field in reversed(node._fields):
+                x = getattr(node, field, None)
+                parts = reversed(x) if type(x) is list else (x,)
+                waiting += [(p, class_name) for p in parts
+                            if isinstance(p, ast.AST) and not isinstance(p, skipped)]  # fmt: skip
     return found
-
-
-def _with_classes(node: ast.AST, class_name: str | None) -> Iterator[tuple[Any, str | None]]:
-    """Yield a node and all in it, each with the class that it stands in."""
-    yield node, class_name
-    if isinstance(node, ast.ClassDef):
-        class_name = node.name
-    for child in ast.iter_child_nodes(node):
-        yield from _with_classes(child, class_name)
 
 
 def _contexts(found: Found) -> Iterator[tuple[str, ...]]:

@@ -138,7 +138,7 @@ _last = _Last()
 
 _HELPER, _USERS, _RULES = range(3)
 _ROOTS = {
-    MADE_HERE: _HELPER,
+    **dict.fromkeys((MADE_HERE, "<compiled "), _HELPER),
     folder_of("autodiff"): _HELPER,
     **dict.fromkeys(map(folder_of, ("chainrules", "chainrules_core", "numpy")), _RULES),
 }
@@ -326,10 +326,6 @@ def _one(node: Any) -> Any:
 
 
 def _warn(f: Callable, what: str, search: Decision) -> None:
-    program = program_tape()
-    if program is not None:  # the function will run as it is written, and warn then
-        program.spoil("a result depends on an argument only through comparisons")
-        return
     message = (
         f"the result of {name_of(f)} depends on {what} only through comparisons, such as those "
         f"{search.where()}: no derivative goes through them, and the one returned is 0. For a "
@@ -338,6 +334,15 @@ def _warn(f: Callable, what: str, search: Decision) -> None:
         "it is piecewise constant, 0 is right: filter autodiff.NoPathWarning, or choose other "
         "arguments with argnums=."
     )
+    program = program_tape()
+    if program is None:
+        warn(message)
+    else:  # it warns each time
+        program.do_late(warn, (message,), {})
+
+
+def warn(message: str) -> None:
+    """Warn of a result that depends on nothing else, at the user's line."""
     warnings.warn(message, NoPathWarning, stacklevel=_level_of_user())
 
 

@@ -71,7 +71,7 @@ def test_machine_code() -> None:
 @pytest.mark.skipif(not report.has_llvm(), reason="there is no llvmlite")
 def test_a_part_that_has_no_form_in_machine_code(monkeypatch: Any) -> None:
     monkeypatch.setattr(Settings, "native", 0.0)
-    found = _compiled(filled, 1200).report()
+    found = _compiled(filled, 3000).report()
     assert _states(filled, found) == [
         (2, report.SOURCE),
         (5, report.MACHINE_CODE),
@@ -84,7 +84,7 @@ def test_a_part_that_has_no_form_in_machine_code(monkeypatch: Any) -> None:
 def test_without_llvmlite(monkeypatch: Any) -> None:
     monkeypatch.setattr("autodiff.structured.runtime.has_llvm", lambda: False)
     monkeypatch.setattr(report, "has_llvm", lambda: False)
-    found = _compiled(filled, 1200).report()
+    found = _compiled(filled, 3000).report()
     assert {state for _, state in _states(filled, found)} == {report.SOURCE}
     assert all('pip install "chainrules-autodiff[native]"' in loop.why for loop in found.loops)
 
@@ -94,7 +94,7 @@ def test_a_program_that_fails(method: str, monkeypatch: Any) -> None:
     """Its calls are traced, which nobody would notice but for the time."""
     f = types.FunctionType(filled.__code__.replace(), globals(), "filled")
     x = np.linspace(0.1, 0.9, 12)
-    compiled = autodiff.compile(lambda x: autodiff.gradient(lambda z: f(z * 1.0, 1200), x))
+    compiled = autodiff.compile(lambda x: autodiff.gradient(lambda z: f(z * 1.0, 3000), x))
     expected = compiled(x)
     assert report.TRACED not in {state for _, state in _states(filled, compiled.report())}
 

@@ -91,6 +91,7 @@ def test_what_is_long_runs_as_it_is_written(
 ) -> None:
     # No function of Python's: a recording looks at all code that runs in it.
     monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(callable))
+    monkeypatch.setattr(runtime, "has_llvm", dict)
     compiled = checked(f, turns)
     is_long = turns > 2
     assert compiled.variants == (not is_long)
@@ -311,3 +312,27 @@ def test_cotangents_of_floats_have_one_class_by_source_and_by_machine_code() -> 
         np.testing.assert_allclose(compiled(y, 1.5), gradient(euler, y, 1.5), rtol=1e-13)
     assert compiled.report().loops[0].state == "machine code"
     assert compiled.variants == 1
+
+
+def by_halves(f: Callable, a: float, b: float, eps: float) -> Any:
+    m = 0.5 * (a + b)
+    coarse, fine = f(m) * (b - a), 0.5 * (f(0.5 * (a + m)) + f(0.5 * (m + b))) * (b - a)
+    if abs(coarse - fine) < eps:
+        return fine
+    return by_halves(f, a, m, 0.5 * eps) + by_halves(f, m, b, 0.5 * eps)
+
+
+def area(x: Any) -> Any:
+    return by_halves(lambda t: x[0] * t * t + x[1] * np.exp(-t), 0.0, 2.0, 1e-4)
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="without llvmlite first calls are kept short")
+def test_a_recursion_without_machine_code_is_recorded_with_all_its_calls() -> None:
+    compiled = compile(lambda x: gradient(area, x))
+    for x in (np.array([0.5, 1.0]), np.array([0.51, 1.01])):
+        found = compiled(x)
+        for k, step in enumerate(1e-6 * np.eye(2)):
+            slope = (area(x + step) - area(x - step)) / 2e-6
+            assert found[k] == pytest.approx(slope, rel=1e-6)
+    assert compiled.eager_because is None
+    assert len(compiled.source.splitlines()) > 500

@@ -25,6 +25,8 @@ class Compiled:
         The functions.
     in_turns : bool, optional
         Whether loops do several turns at once, as it pays where they add up long arrays.
+    is_brief : bool, optional
+        Whether most of it runs a few times only, so that LLVM is to take half the time for it.
 
     Attributes
     ----------
@@ -32,7 +34,7 @@ class Compiled:
         Whether they call functions of `scipy.special`.
     """
 
-    def __init__(self, module: Unit, in_turns: bool = False) -> None:
+    def __init__(self, module: Unit, in_turns: bool = False, is_brief: bool = False) -> None:
         with _lock:
             machine = _machine()
             found = special.addresses(module)
@@ -44,13 +46,13 @@ class Compiled:
             made.triple = machine.triple
             made.data_layout = str(machine.target_data)
             options = llvm.create_pipeline_tuning_options(speed_level=1)
-            options.loop_vectorization = True
+            options.loop_vectorization = not is_brief
             options.slp_vectorization = False
-            options.loop_unrolling = in_turns
-            options.loop_interleaving = in_turns
+            options.loop_unrolling = in_turns and not is_brief
+            options.loop_interleaving = in_turns and not is_brief
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(made, builder)
-            self.engine = llvm.create_mcjit_compiler(made, _new_machine())
+            self.engine = llvm.create_mcjit_compiler(made, _new_machine(0 if is_brief else 1))
             self.engine.finalize_object()
 
     def function(self, name: str, types: list[Any]) -> Any:
@@ -66,12 +68,12 @@ class Compiled:
         return python_calls.builtin(name, self.engine.get_function_address(name), (self, read))
 
 
-def _new_machine() -> Any:
+def _new_machine(opt: int = 1) -> Any:
     target = llvm.Target.from_default_triple()
     return target.create_target_machine(
         cpu=llvm.get_host_cpu_name(),
         features=llvm.get_host_cpu_features().flatten(),
-        opt=1,
+        opt=opt,
         jit=True,
     )
 

@@ -439,3 +439,24 @@ def test_only_who_asks_for_machine_code_waits_for_it(interpreted, monkeypatch, b
     for _ in range(70):
         compiled(*POINTS[0])
     assert bool(interpreted) == (backend == "native")
+
+
+def test_equal_kernels_are_compiled_once(monkeypatch):
+    pytest.importorskip("llvmlite")
+    from autodiff.compiler.kernels.machine_code import Module
+
+    def turned(a):
+        total = 0.0
+        for _ in range(6):
+            q, _ = np.linalg.qr(a)  # no kernel
+            a = np.sin(q) * 2.0 + q * q - a / 3.0
+            total = total + np.sum(a * a)
+        return total
+
+    made = []
+    original = Module.kernel
+    monkeypatch.setattr(Module, "kernel", lambda *a: made.append(a[1]) or original(*a))
+    compiled = compile(turned, backend="native")
+    compare(turned, compiled, [(A,), (0.5 * A,), (A.T,)])
+    assert 0 < len(made) < 5
+    assert len(set(made)) == len(made)

@@ -192,6 +192,20 @@ def test_it_is_said_at_every_call_also_of_a_function_that_is_called_often() -> N
             gradient(bisected, 2.0 + i / 50)
 
 
+def test_a_program_says_it_at_every_call_too() -> None:
+    compiled = autodiff.compile(lambda x: gradient(lambda x: bisected(x) * 1.0, x))
+    for _ in range(3):
+        with pytest.warns(NoPathWarning) as caught:
+            assert compiled(2.0) == 0.0
+        assert [w.filename for w in caught] == [__file__]
+    assert compiled.variants == 1
+    assert compiled.eager_because is None
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(NoPathWarning):
+            compiled(2.0)
+
+
 def test_a_filter_makes_it_an_error_or_nothing() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
