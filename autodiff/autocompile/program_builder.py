@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,9 @@ from autodiff.autocompile.call_records import Call, Record
 from autodiff.autocompile.purity_analysis import Doubt, Proof
 from autodiff.compiler.compile_errors import MISMATCH, TooLongError
 from autodiff.compiler.compiled_function import recorded
-from autodiff.compiler.tiering.budget import Budget
+from autodiff.compiler.tiering.budget import Budget, clock
 from autodiff.trace.pytree import leaves_of, parts_of
+from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
 
@@ -46,15 +46,15 @@ def make(record: Record, expected: Any, call: Call) -> None:
     if not proof.takes_nests and any(type(x) in _NESTS for x in given):
         record.why = "what it writes into may be another's: a nest is given"
         return
-    start, before = time.perf_counter(), mark()
+    start, before = clock(), mark()
     try:
-        with quiet():  # it has been said
+        with quiet(), uncollected:  # it has been said; and a recording is no garbage
             variant = _recorded(record, call, proof.numbers)
             is_right = _gives(variant, given, expected)
         if not is_right:
             record.why = "its values hang on the order of operations"
     except TooLongError:
-        record.wait()
+        pass  # for the next one, calls have to take longer than this has taken
     except Exception as error:  # it has run before: whatever this is, it is not the user's
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
@@ -65,7 +65,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
         arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
         names = list(proof.names.values())
         record.variants = [(variant, arrays, names), *record.variants]
-    record.recorded += time.perf_counter() - start
+    record.recorded += clock() - start
 
 
 def _make_room(f: Any) -> None:
@@ -91,8 +91,8 @@ def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v, _, _ in record.variants)
-    seconds = min(max(call_records.STALL, record.spent), call_records.LONGEST_STALL)
-    budget = Budget(seconds, call_records.MOST_BYTES)
+    seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
+    budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, budget, numbers)[0]
 
 
