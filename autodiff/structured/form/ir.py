@@ -435,15 +435,16 @@ def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
 
 def parts_of(x: tuple | Named | Maybe) -> list:
     """Return the parts of a tuple, list or dict that are known one by one."""
-    if type(x) is Maybe:
+    if isinstance(x, Maybe):
         return [x.has, x.value]
     return list(x.values() if isinstance(x, Named) else x)
 
 
 def formed(x: tuple | Named | Maybe, parts: list) -> Any:
     """Return a tuple, list or dict like this one, of other parts."""
-    if type(x) is Maybe:
-        return Maybe(*parts)
+    if isinstance(x, Maybe):
+        has, value = parts
+        return Maybe(has, value)
     return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
 
 

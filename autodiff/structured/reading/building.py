@@ -201,8 +201,7 @@ class Builder:
         like = self.may_be_none.get((scope.function, name))
         if like is not None and type(value) is Value:
             is_none = known(value) is None
-            part = self.made_like(like) if is_none else value
-            value = Maybe(self.const(not is_none), part)
+            value = Maybe(self.const(not is_none), self.made_like(like) if is_none else value)
         is_at_once = name in scope.at_once
         if self.depth == scope.blocks or is_at_once:  # what it was before is read no more
             scope.functions.pop(name, None)
@@ -226,8 +225,8 @@ class Builder:
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             scope.at_once.update(names if is_at_once else ())
-            for part, x in zip(names, parts_of(value), strict=True):
-                self.bind(part, x)
+            for own, x in zip(names, parts_of(value), strict=True):
+                self.bind(own, x)
         else:
             if self.depth == 0 and name not in scope.lasting:
                 scope.slots.pop(name, None)  # a variable of its own: nobody reads the old one
