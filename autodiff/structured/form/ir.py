@@ -490,17 +490,3 @@ def tests_of(body: list) -> Iterator[Value]:
             yield from tests_of([*node.before, *node.body])
         elif isinstance(node, For):
             yield from tests_of(node.body)
-
-
-def binds(body: list, slot: Slot) -> bool:
-    """Whether statements bind a variable, as the target of a loop too."""
-    for node in body:
-        if isinstance(node, Block) and slot in node.writes:
-            return True
-        if isinstance(node, For) and (node.slot is slot or binds(node.body, slot)):
-            return True
-        if isinstance(node, While) and (binds(node.before, slot) or binds(node.body, slot)):
-            return True
-        if isinstance(node, If) and (binds(node.then, slot) or binds(node.otherwise, slot)):
-            return True
-    return False
