@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import numpy as np
@@ -10,15 +9,19 @@ import numpy as np
 from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import Call, Record
 from autodiff.autocompile.purity_analysis import Doubt, Proof
+from autodiff.autocompile.user_classes import is_plain_class
 from autodiff.compiler.compile_errors import MISMATCH, TooLongError
 from autodiff.compiler.compiled_function import recorded
-from autodiff.compiler.tiering.budget import Budget
+from autodiff.compiler.tiering.budget import Budget, clock
 from autodiff.trace.pytree import leaves_of, parts_of
+from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
+from chainrules_core.tangents.fields import dict_of
 
 _PLAIN = (int, float, complex, str, bool, type(None))
 _NESTS = (tuple, list, dict)
+_MOST_OBJECTS = 64  # in all arguments
 # Of the largest element of an array, and of the largest number in all results: where a gradient
 # nears zero, what is left of its terms is rounding.
 _TOLERANCES = {
@@ -32,29 +35,30 @@ _TOLERANCE = (1e-7, 1e-12)
 def make(record: Record, expected: Any, call: Call) -> None:
     """Make a program of a call if the function is pure, and gives what was `expected`."""
     given = (*call.args, *call.kwargs.values())
-    if not all(map(_is_plain, given)):
+    objects: list = []
+    if not all(_is_plain(x, objects) for x in given):
         record.wait()
         return
     try:
-        proof = Proof(call.f)
+        proof = Proof(call.f, objects)
     except Doubt as doubt:
         record.why = str(doubt)
         return
     except Exception as error:  # code such as nobody has thought of: it stays as it is written
         record.why = f"its code could not be looked at: {error!r}"
         return
-    if not proof.takes_nests and any(type(x) in _NESTS for x in given):
+    if not proof.takes_nests and (objects or any(type(x) in _NESTS for x in given)):
         record.why = "what it writes into may be another's: a nest is given"
         return
-    start, before = time.perf_counter(), mark()
+    start, before = clock(), mark()
     try:
-        with quiet():  # it has been said
+        with quiet(), uncollected:  # it has been said; and a recording is no garbage
             variant = _recorded(record, call, proof.numbers)
             is_right = _gives(variant, given, expected)
         if not is_right:
             record.why = "its values hang on the order of operations"
     except TooLongError:
-        record.wait()
+        pass  # for the next one, calls have to take longer than this has taken
     except Exception as error:  # it has run before: whatever this is, it is not the user's
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
@@ -65,7 +69,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
         arrays = [(x, call_records.bits(x).copy(), x.dtype) for x in proof.arrays]
         names = list(proof.names.values())
         record.variants = [(variant, arrays, names), *record.variants]
-    record.recorded += time.perf_counter() - start
+    record.recorded += clock() - start
 
 
 def _make_room(f: Any) -> None:
@@ -91,8 +95,8 @@ def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -
         return transform(f, args, kwargs, *chosen)
 
     exact = any(v.program.exact for v, _, _ in record.variants)
-    seconds = min(max(call_records.STALL, record.spent), call_records.LONGEST_STALL)
-    budget = Budget(seconds, call_records.MOST_BYTES)
+    seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
+    budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
     return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, budget, numbers)[0]
 
 
@@ -101,10 +105,17 @@ def _gives(variant: Any, given: tuple, expected: Any) -> bool:
     return y is not MISMATCH and agree(y, expected, size_of(expected))
 
 
-def _is_plain(x: Any) -> bool:
-    """Whether an argument can neither do anything nor change by itself."""
+def _is_plain(x: Any, objects: list) -> bool:
+    """Whether an argument can neither do anything nor change by itself; note objects in it.
+
+    What the code of their classes does is proved. None of them comes twice.
+    """
     if type(x) in _NESTS:
-        return all(map(_is_plain, x.values() if type(x) is dict else x))
+        return all(_is_plain(part, objects) for part in (x.values() if type(x) is dict else x))
+    if is_plain_class(type(x)):
+        is_small = len(objects) < _MOST_OBJECTS and not any(x is known for known in objects)
+        objects.append(x)
+        return is_small and all(_is_plain(part, objects) for part in dict_of(x).values())
     if type(x) is np.ndarray:
         return x.dtype.kind in "fciub"
     return type(x) in _PLAIN or pure_functions.is_number(x)

@@ -418,9 +418,12 @@ def recorded(
 def _with_code(x: Any) -> list:
     """Return the functions in a pytree, and one object of each of the user's classes."""
     found: dict[Any, Any] = {}
-    waiting = [x]
+    waiting, seen = [x], {}
     while waiting:
         x = waiting.pop()
+        if id(x) in seen:  # an object may refer to itself
+            continue
+        seen[id(x)] = x
         parts = parts_of(x)
         if parts is None or not isinstance(x, (tuple, list, dict)):
             if parts is not None:

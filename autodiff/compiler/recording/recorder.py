@@ -103,8 +103,8 @@ class Recording(Tape):
 
     __slots__ = (
         "assumes_no_nan", "budget", "by_programs", "generators", "inputs", "is_refused", "late",
-        "loops", "may_copy", "metas", "next_look", "own_generators", "reads", "spoilt", "stdout",
-        "steps", "strict", "writes", "written",
+        "loops", "may_copy", "metas", "next_check", "next_look", "own_generators", "reads",
+        "spoilt", "stdout", "steps", "strict", "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -118,6 +118,7 @@ class Recording(Tape):
         self.budget = budget or Budget()
         self.inputs = 0
         self.loops: dict[Programs, Unrolled] = {}  # functions with loops
+        self.next_check = 0
         self.next_look = _LONG if by_programs else _FIRST_LOOK
         self.by_programs = by_programs
         self.steps: list[Step] = []
@@ -140,7 +141,8 @@ class Recording(Tape):
         if not is_mild():
             self.spoil("a floating-point error raises in it, or calls a function")
         n = len(self.steps)
-        if not n % _OFTEN:
+        if n >= self.next_check:
+            self.next_check = n + _OFTEN
             self.budget.check_recording()
         if n > self.next_look:
             self.next_look = 2 * n
@@ -151,7 +153,9 @@ class Recording(Tape):
             as_steps = not self.by_programs and any(
                 c.should_be_program(self, n, True) for c in loops
             )
-            if as_steps or (n >= _LONG and any(c.should_be_program(self, n, False) for c in loops)):
+            if n < _LONG or self.budget.may_unroll:
+                loops = []
+            if as_steps or any(c.should_be_program(self, n, False) for c in loops):
                 raise UnrolledError("its loops run from their source, which is shorter")
 
     def with_loops(

@@ -27,6 +27,9 @@ class Budget:
         What it may take at the least; without it `SECONDS`.
     memory : int
         How many bytes the arrays of the recording may have: all of them live until it ends.
+    may_unroll : bool
+        Whether a long recording may have all turns of loops that could run from their source: the
+        function as it is written takes turns with the program, and the faster one stays.
 
     Attributes
     ----------
@@ -35,11 +38,14 @@ class Budget:
         so a program may take `TIMES` as long.
     """
 
-    __slots__ = ("_memory", "_seconds", "_start", "inside")
+    __slots__ = ("_memory", "_seconds", "_start", "inside", "may_unroll")
 
-    def __init__(self, seconds: float | None = None, memory: int = BYTES) -> None:
+    def __init__(
+        self, seconds: float | None = None, memory: int = BYTES, may_unroll: bool = False
+    ) -> None:
         self._seconds = SECONDS if seconds is None else seconds
         self._memory = memory
+        self.may_unroll = may_unroll
         self._start = clock()
         self.inside = 0.0
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.indices import parts_of_index
-from autodiff.structured.form.ir import For, Op, Slot, Value, While, binds, known
-from autodiff.structured.form.order import Order
+from autodiff.structured.form.ir import For, Op, Slot, Value, While, known
+from autodiff.structured.form.order import Order, binds
 
 _Sum = dict[Any, int]
 """For each symbol its factor; the number that is added has the symbol ``1``."""

@@ -9,6 +9,7 @@ A block reads the slots it needs by operations `read`, and binds them anew at it
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from autodiff.structured.form.kinds import (
@@ -396,6 +397,19 @@ class Columns(tuple):
     """A list of tuples that may grow: a list for each of their parts."""
 
 
+@dataclass
+class Maybe(OnePerPart):
+    """A value that may be None: whether it is there, and the value, or another one of its kind."""
+
+    has: Any
+    value: Any
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: it is no value of the program."""
+        raise UnsupportedError("a value that may be None")
+
+
 class Named(OnePerPart, dict):
     """A dict whose keys are known texts."""
 
@@ -419,13 +433,18 @@ def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
             yield v
 
 
-def parts_of(x: tuple | Named) -> list:
+def parts_of(x: tuple | Named | Maybe) -> list:
     """Return the parts of a tuple, list or dict that are known one by one."""
+    if isinstance(x, Maybe):
+        return [x.has, x.value]
     return list(x.values() if isinstance(x, Named) else x)
 
 
-def formed(x: tuple | Named, parts: list) -> Any:
+def formed(x: tuple | Named | Maybe, parts: list) -> Any:
     """Return a tuple, list or dict like this one, of other parts."""
+    if isinstance(x, Maybe):
+        has, value = parts
+        return Maybe(has, value)
     return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
 
 
@@ -471,17 +490,3 @@ def tests_of(body: list) -> Iterator[Value]:
             yield from tests_of([*node.before, *node.body])
         elif isinstance(node, For):
             yield from tests_of(node.body)
-
-
-def binds(body: list, slot: Slot) -> bool:
-    """Whether statements bind a variable, as the target of a loop too."""
-    for node in body:
-        if isinstance(node, Block) and slot in node.writes:
-            return True
-        if isinstance(node, For) and (node.slot is slot or binds(node.body, slot)):
-            return True
-        if isinstance(node, While) and (binds(node.before, slot) or binds(node.body, slot)):
-            return True
-        if isinstance(node, If) and (binds(node.then, slot) or binds(node.otherwise, slot)):
-            return True
-    return False

@@ -52,11 +52,14 @@ class ManyKindsError(UnsupportedError):
     ----------
     loop : tuple or None
         The place of the innermost loop around it whose first turn is not read by itself so far.
+    other : tuple or None
+        If it may be None: the variable, its other kind, and the memory of that.
     """
 
     def __init__(self) -> None:
         super().__init__("a variable that is of one kind and then of another")
         self.loop: tuple[int, int] | None = None
+        self.other: tuple[Any, Kind, Any] | None = None
 
 
 class ListInMemoryError(UnsupportedError):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autodiff.structured.form.ir import Block, For, If, Op, While
+from autodiff.structured.form.ir import Block, For, If, Op, Slot, While
 
 
 class Order:
@@ -39,3 +39,17 @@ class Order:
         place, loops = self.places[first]
         other, others = self.places[second]
         return place <= other or bool(loops and others and loops[0] is others[0])
+
+
+def binds(body: list, slot: Slot) -> bool:
+    """Whether statements bind a variable, as the target of a loop too."""
+    for node in body:
+        if isinstance(node, Block) and slot in node.writes:
+            return True
+        if isinstance(node, For) and (node.slot is slot or binds(node.body, slot)):
+            return True
+        if isinstance(node, While) and (binds(node.before, slot) or binds(node.body, slot)):
+            return True
+        if isinstance(node, If) and (binds(node.then, slot) or binds(node.otherwise, slot)):
+            return True
+    return False

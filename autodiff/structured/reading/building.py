@@ -17,6 +17,7 @@ from autodiff.structured.form.ir import (
     If,
     Instance,
     Items,
+    Maybe,
     Memory,
     Named,
     Op,
@@ -25,6 +26,7 @@ from autodiff.structured.form.ir import (
     Value,
     blocks_of,
     formed,
+    known,
     lists_of,
     parts_of,
     without_tuples,
@@ -95,6 +97,9 @@ class Builder:
         self.none_at_first: set[tuple[type, str]] = set()
         self.are_none: set[tuple[type, str]] = set()
         self.are_there: dict[tuple[type, str], Memory] = {}
+        # Variables that may be None, by their functions and names: what then stands in their place.
+        self.may_be_none: dict[tuple[Any, str], Any] = {}
+        self.names: dict[Slot, tuple[Any, str]] = {}
         self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
         self.program = Program()
         self.guards: list[tuple[dict, Any, Any]] = []
@@ -178,6 +183,7 @@ class Builder:
         if slot is None:
             self.count += 1
             slot = self.scope.slots[name] = Slot(f"{name.replace('.', '_')}_{self.count}")
+            self.names[slot] = self.scope.function, name
             self.program.slots.append(slot)
         return slot
 
@@ -192,6 +198,10 @@ class Builder:
             self.bind(name, value)
             self.scope = scope
             return
+        like = self.may_be_none.get((scope.function, name))
+        if like is not None and type(value) is Value:
+            is_none = known(value) is None
+            value = Maybe(self.const(not is_none), self.made_like(like) if is_none else value)
         is_at_once = name in scope.at_once
         if self.depth == scope.blocks or is_at_once:  # what it was before is read no more
             scope.functions.pop(name, None)
@@ -202,8 +212,8 @@ class Builder:
         if type(value) in NO_VALUES:
             scope.functions[name] = value
             is_alike = was is None or is_the_same(was, value)
-        elif type(value) is Named or (isinstance(value, tuple) and not is_plain(value)):
-            names = [f"{name}.{i}" for i in range(len(value))]
+        elif type(value) in (Named, Maybe) or (isinstance(value, tuple) and not is_plain(value)):
+            names = [f"{name}.{i}" for i in range(len(parts_of(value)))]
             form = scope.forms[name] = formed(value, names)
             if type(form) is not tuple:
                 is_users = not name.startswith(_READ_ONCE)
@@ -215,8 +225,8 @@ class Builder:
             is_alike = was is None or (type(was) is type(form) and was == form)
             scope.lasting.update(names if name in scope.lasting else ())
             scope.at_once.update(names if is_at_once else ())
-            for part, x in zip(names, parts_of(value), strict=True):
-                self.bind(part, x)
+            for own, x in zip(names, parts_of(value), strict=True):
+                self.bind(own, x)
         else:
             if self.depth == 0 and name not in scope.lasting:
                 scope.slots.pop(name, None)  # a variable of its own: nobody reads the old one
@@ -233,7 +243,37 @@ class Builder:
             places = places_of(value) | places_of(was)
             if places and _is_list(value) and _is_list(was):
                 raise ListInMemoryError("a list that is one of several", places)
-            raise ManyKindsError
+            error = ManyKindsError()
+            if Maybe in (type(was), type(value)):
+                part = value.value if type(value) is Maybe else scope.slots[was.value]
+                error.other = (scope.function, name), part.kind, part.memory
+            raise error
+
+    def made_like(self, like: Any) -> Value:
+        """Return what stands in the place of a value that is None."""
+        raise NotImplementedError
+
+    def there(self, x: Any) -> Any:
+        """Return what may be None where it must not be: else the program is left."""
+        if type(x) is not Maybe:
+            return x
+        if known(x.has) is False:
+            if self.flags:  # a later statement of the loop may bind it
+                raise NoItemsError("a variable, which is None")
+            return self.const(None)
+        if not x.has.kind.is_known:
+            self.leave_unless(x.has)
+        return x.value
+
+    def joined(self, slot: Slot, a: Kind, b: Kind) -> Kind:
+        """Return the kind of a variable that holds what is of one kind or of the other."""
+        try:
+            return join(a, b)
+        except ManyKindsError as error:
+            others = [kind for kind in (a, b) if not (kind.is_known and kind.value is None)]
+            if len(others) == 1 and slot in self.names:
+                error.other = self.names[slot], others[0], slot.memory
+            raise
 
     def form_of(self, name: str) -> Any:
         """Return the form of what a variable holds; None if it is not bound."""
@@ -656,16 +696,23 @@ class Builder:
             self.kinds = after
         elif not _raises(first):
             self.kinds = {
-                slot: join(kind, self.kinds[slot])
+                slot: self.joined(slot, kind, self.kinds[slot])
                 for slot, kind in after.items()
                 if slot in self.kinds
             }
         self.add_node(If(test, first, second))
         test.uses += 1
 
-    def choose(self, test: Value, then: Callable[[], Any], otherwise: Callable[[], Any]) -> Any:
-        """Read two expressions; return the value of the one that the test chooses."""
-        name = self.hidden("chosen")
+    def choose(
+        self, test: Value, then: Callable[[], Any], otherwise: Callable[[], Any],
+        name: str | None = None,
+    ) -> Any:  # fmt: skip
+        """Read two expressions; return the value of the one that the test chooses.
+
+        It is bound to a variable, which may have a `name`.
+        """
+        name = name or self.hidden("chosen")
+        self.scope.locals |= {name}
         self.branches(test, lambda: self.bind(name, then()), lambda: self.bind(name, otherwise()))
         return self.read(name)
 

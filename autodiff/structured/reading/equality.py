@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import COMPARISONS
-from autodiff.structured.form.ir import Items, Named, Op, Value, known
+from autodiff.structured.form.ir import Items, Maybe, Named, Op, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.reading.calls import Calls
 from autodiff.structured.reading.containers.classes import is_object
@@ -27,14 +27,19 @@ class Equality(Calls):
 
     def on_compare(self, node: ast.Compare) -> Value:
         """Read a comparison, or a chain of them."""
-        if _asks_for_none(node):
-            owner = self.expression(node.left.value)  # type: ignore[attr-defined] # an attribute
-            has = self.has_value(owner, node.left.attr)  # type: ignore[attr-defined]
-            if has is not None:
-                return has if isinstance(node.ops[0], ast.IsNot) else self._negated(has)
-            a = self.attribute_of_any(owner, node.left.attr)  # type: ignore[attr-defined]
-            return self._compared(a, node.ops, node.comparators)
-        return self._compared(self.expression(node.left), node.ops, node.comparators)
+        if not _asks_for_none(node):
+            return self._compared(self.expression(node.left), node.ops, node.comparators)
+        has = None
+        if isinstance(node.left, ast.Attribute):
+            owner = self.expression(node.left.value)
+            has = self.has_value(owner, node.left.attr)
+            a = self.attribute_of_any(owner, node.left.attr) if has is None else None
+        else:
+            a = self.or_none(node.left)
+        has = a.has if type(a) is Maybe else has
+        if has is not None:
+            return has if isinstance(node.ops[0], ast.IsNot) else self._negated(has)
+        return self._compared(a, node.ops, node.comparators)
 
     def _compared(self, a: Any, ops: list[ast.cmpop], others: list[ast.expr]) -> Value:
         if isinstance(others[0], ast.Set) and isinstance(ops[0], (ast.In, ast.NotIn)):
@@ -154,11 +159,11 @@ class Equality(Calls):
 
 
 def _asks_for_none(node: ast.Compare) -> bool:
-    """Whether it is ``x.name is None``, or the opposite."""
+    """Whether it is ``x is None``, or the opposite."""
     is_one = len(node.ops) == 1 and isinstance(node.ops[0], (ast.Is, ast.IsNot))
     other = node.comparators[0]
     is_none = isinstance(other, ast.Constant) and other.value is None
-    return is_one and is_none and isinstance(node.left, ast.Attribute)
+    return is_one and is_none
 
 
 def _may_be_in_a_set(x: Any) -> bool:

@@ -57,6 +57,10 @@ class Expressions(Equality):
 
     def expression(self, node: ast.expr) -> Any:
         """Read an expression: a value, or a tuple of such."""
+        return self.there(self.or_none(node))
+
+    def or_none(self, node: ast.expr) -> Any:
+        """Read an expression whose value may be None."""
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
             raise UnsupportedError(f"{type(node).__name__} in an expression")
@@ -124,15 +128,17 @@ class Expressions(Equality):
 
     def on_namedexpr(self, node: ast.NamedExpr) -> Any:
         """Read an expression that binds a variable."""
-        self.bind(node.target.id, self.expression(node.value))
+        self.bind(node.target.id, self.or_none(node.value))
         return self.read(node.target.id)
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read an expression that a test chooses."""
         return self.choose(
             self.truth(node.test),
-            lambda: self.expression(node.body),
-            lambda: self.expression(node.orelse),
+            lambda: self.or_none(node.body),
+            lambda: self.or_none(node.orelse),
+            # In each reading of the function, it has the same name, by which it may be None.
+            f".chosen_{node.lineno}_{node.col_offset}" if _has_none(node) else None,
         )
 
     def on_boolop(self, node: ast.BoolOp) -> Any:
@@ -405,6 +411,11 @@ class Expressions(Equality):
         returned = flat(self.program.returned)
         if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
             raise UnsupportedError("a view without axes that is returned or changed")
+
+
+def _has_none(node: ast.IfExp) -> bool:
+    """Whether one of two expressions is None, as it is written."""
+    return any(isinstance(x, ast.Constant) and x.value is None for x in (node.body, node.orelse))
 
 
 def _is_plain_tuple(x: Any) -> bool:

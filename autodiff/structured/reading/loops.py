@@ -19,7 +19,7 @@ from autodiff.structured.form.ir import (
     While,
     ops_of,
 )
-from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError, join
+from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.building import form_of_value
 from autodiff.structured.reading.iterators import Iterators, Turns
@@ -255,7 +255,7 @@ class Loops(Iterators):
             items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
             body = turn()
-            joined = {s: join(kind, self.kinds[s]) for s, kind in before.items()}
+            joined = {s: self.joined(s, kind, self.kinds[s]) for s, kind in before.items()}
             same_items = all(memory.root().contents() == kinds for memory, kinds in items)
             left_out = self.left_out
             self.left_out = left_out or others

@@ -43,6 +43,7 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.containers.lists import check_copied
+from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
@@ -73,6 +74,7 @@ if TYPE_CHECKING:
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
+_MOST_NONE = 16  # variables that may be None
 _OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS | ufunc_methods.FUNCTIONS
 
 
@@ -111,6 +113,7 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
     in_memory: set[type] = set()
     missing: dict[tuple[type, str], Any] = {}  # attributes that may be
     none_at_first: set[tuple[type, str]] = set()
+    may_be_none: dict[tuple[Any, str], Any] = {}  # variables
     displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
     returns: Kind | None = None  # if the function calls itself
     leaves = False
@@ -121,6 +124,7 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
         reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
         reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
         reading.may_be_missing, reading.none_at_first = missing, none_at_first
+        reading.may_be_none = may_be_none
         try:
             lowered = read(reading)
         except UnsupportedError as error:
@@ -142,8 +146,8 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
                 recursive[error.node] = {}
             elif isinstance(error, AgainError):
                 pass
-            elif isinstance(error, ManyKindsError) and error.loop is not None:
-                parted.add(error.loop)
+            elif isinstance(error, ManyKindsError) and (error.loop or _is_new(error, may_be_none)):
+                parted = parted | {error.loop} if error.loop else set()
             elif reading.may_leave and not leaves:
                 leaves = True
             else:
@@ -155,6 +159,18 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
         if found == returns:
             return lowered
         returns = found if returns is None else join(returns, found)
+
+
+def _is_new(error: ManyKindsError, may_be_none: dict[tuple[Any, str], Any]) -> bool:
+    """Note a variable that may be None; return whether it is not known so far."""
+    if error.other is None or error.other[0] in may_be_none:
+        return False
+    variable, kind, memory = error.other
+    try:
+        may_be_none[variable] = like(kind, memory)
+    except UnsupportedError:
+        return False
+    return len(may_be_none) <= _MOST_NONE
 
 
 class Lowered:
@@ -200,7 +216,7 @@ class _Lowering(Recursion):
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
-        self.program.returned = self.statements_of(node)
+        self.program.returned = self.there(self.statements_of(node))
         return self.finished()
 
     def finished(self) -> Lowered:
@@ -388,7 +404,7 @@ class _Lowering(Recursion):
         last = body[-1]
         if isinstance(last, ast.Return):
             self.statements(body[:-1])
-            return self.const(None) if last.value is None else self.expression(last.value)
+            return self.const(None) if last.value is None else self.or_none(last.value)
         returns = any(jumps(node, (ast.Return,)) for node in body)
         self.scope.locals |= {RETURNED}
         self.statements(body)
@@ -412,7 +428,7 @@ class _Lowering(Recursion):
 
     def on_return(self, node: ast.Return) -> None:
         """At the end of a branch."""
-        value = self.const(None) if node.value is None else self.expression(node.value)
+        value = self.const(None) if node.value is None else self.or_none(node.value)
         self.bind(RETURNED, value)
 
 

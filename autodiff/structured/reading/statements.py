@@ -140,7 +140,7 @@ class Statements(Writes):
         if is_taken and is_zip and self._made_by(given) is zip:  # type: ignore[arg-type] # a call
             value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
         else:
-            value = self._that_may_grow(self.expression(given), node.targets)
+            value = self._that_may_grow(self.or_none(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
@@ -181,6 +181,7 @@ class Statements(Writes):
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind a variable, or several, or write into an array or list."""
         name = self._variable_of(target)
+        value = value if name is not None else self.there(value)
         if name is not None:
             self.bind(name, value)
         elif isinstance(target, ast.Attribute):

@@ -21,10 +21,10 @@ from autodiff.structured.form.ir import (
     Op,
     Slot,
     While,
-    binds,
     blocks_of,
 )
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.form.order import binds
 
 
 class CheckpointedLoop:

@@ -31,11 +31,11 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
-    binds,
     blocks_of,
     without_tuples,
 )
 from autodiff.structured.form.known_functions import CALLED
+from autodiff.structured.form.order import binds
 from autodiff.structured.writing.activity import is_active, leaves_alone
 from autodiff.structured.writing.forward import ForwardWriter
 from autodiff.structured.writing.sweep.block_sweep import BlockSweep

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from autodiff.structured.form.ir import For, Slot, binds, ops_of
+from autodiff.structured.form.ir import For, Slot, ops_of
+from autodiff.structured.form.order import binds
 
 
 class LoopViews:

@@ -36,12 +36,12 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
-    binds,
     blocks_of,
     flat,
     known,
 )
 from autodiff.structured.form.kinds import Kind
+from autodiff.structured.form.order import binds
 from autodiff.structured.writing.rules.calls_without_rules import is_display
 
 _LOOSE = frozenset([np.float64, np.bool_])  # the classes that a loose number stands for

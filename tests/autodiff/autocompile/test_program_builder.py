@@ -7,6 +7,8 @@ import pytest
 
 from autodiff import gradient
 from autodiff.autocompile import call_records, calls
+from autodiff.compiler.recording import recorder
+from autodiff.structured import runtime
 
 pytestmark = pytest.mark.usefixtures("soon")
 
@@ -44,7 +46,29 @@ def test_a_long_function_waits(monkeypatch):
     record = record_of(f)
     assert not record.variants
     assert not record.why
-    assert record.threshold > record.spent / 4
+    assert record.recorded > 0.0
+    monkeypatch.setattr(call_records, "TIMES", 2.0)
+    record.recorded = record.spent  # the next one waits until calls have taken twice as long
+    assert not record.is_due()
+    record.recorded = record.spent / 3
+    assert record.is_due()
+
+
+def test_loops_that_could_run_from_their_source_are_recorded_turn_by_turn(monkeypatch):
+    """The program takes turns with the function as it is written, and the faster one stays."""
+    monkeypatch.setattr(recorder, "_FIRST_LOOK", 40)
+    monkeypatch.setattr(recorder, "_LONG", 40)
+    monkeypatch.setattr(runtime, "has_llvm", bool)
+
+    def f(x):
+        for _ in range(30):
+            x = x + 0.01 * np.sin(x[::-1])
+        return np.sum(x)
+
+    again(f, np.arange(3.0))
+    record = record_of(f)
+    assert not record.why
+    assert record.variants
 
 
 def test_recordings_that_take_much_memory_are_given_up(monkeypatch):

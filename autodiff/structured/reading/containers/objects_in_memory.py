@@ -68,14 +68,14 @@ class ObjectsInMemory(Lists):
             return
         if key in self.are_there:
             field = self.are_there[key].root()
-            raise MayBeMissingError(key, _like(field.items, field.of_items), True)
+            raise MayBeMissingError(key, like(field.items, field.of_items), True)
         self.are_none.add(key)
 
     def _note_value(self, cls: type, name: str, owner: Value) -> None:
         """Note that an attribute has a value; raise if it is None in another object."""
         key, field = (cls, name), owner.memory.root().fields[name].root()  # type: ignore[union-attr] # an object has one
         if key in self.are_none and key not in self.may_be_missing:
-            raise MayBeMissingError(key, _like(field.items, field.of_items), True)
+            raise MayBeMissingError(key, like(field.items, field.of_items), True)
         self.are_there[key] = field
 
     def _placeholder(self, cls: type, name: str, is_none: bool) -> Value:
@@ -84,9 +84,10 @@ class ObjectsInMemory(Lists):
             raise UnsupportedError("an attribute that is None at first, or is not there")
         if not is_none and self.of_class(cls, name) is not UNKNOWN:
             raise UnsupportedError("an attribute that some objects have, and others do not")
-        return self._made_like(self.may_be_missing[cls, name])
+        return self.made_like(self.may_be_missing[cls, name])
 
-    def _made_like(self, like: _Like) -> Value:
+    def made_like(self, like: Like) -> Value:
+        """Return what stands in the place of a value that is None, or missing."""
         kind = like.kind
         if kind.is_scalar:
             return self.const(min(kind.classes, key=lambda c: c.__name__)(0))
@@ -100,7 +101,7 @@ class ObjectsInMemory(Lists):
             return self.fixed(made) if kind == FIXED else made
         if not kind.is_dict:
             raise UnsupportedError("an attribute of this kind that may be missing")
-        parts = {name: self._made_like(part) for name, part in like.fields}
+        parts = {name: self.made_like(part) for name, part in like.fields}
         return self.dict_from(Named(parts), kind.owner() if kind.owner else None)
 
     def has_value(self, owner: Any, name: str) -> Value | None:
@@ -132,7 +133,7 @@ class ObjectsInMemory(Lists):
             self._note_none(*key)
         elif name not in fields:
             item = self._as_item(x)
-            raise MayBeMissingError(key, _like(item.kind, item.memory), _has(name) in fields)
+            raise MayBeMissingError(key, like(item.kind, item.memory), _has(name) in fields)
         if name not in fields:
             return  # it stays None
         if _has(name) in fields:
@@ -232,21 +233,22 @@ class ObjectsInMemory(Lists):
         return NotImplemented
 
 
-class _Like(NamedTuple):
+class Like(NamedTuple):
     """What stands in the place of an attribute that is missing: its kind, and that of its parts."""
 
     kind: Kind
-    fields: tuple[tuple[str, _Like], ...] = ()
+    fields: tuple[tuple[str, Like], ...] = ()
 
 
-def _like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> _Like:
+def like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> Like:
+    """Return what a value of a kind is like, whose parts are in some memory."""
     if kind is None or depth > _DEEPEST:
         raise UnsupportedError("an attribute of this kind that may be missing")
     if not kind.is_dict or memory is None:
-        return _Like(kind.general())
+        return Like(kind.general())
     parts = [(name, field.root()) for name, field in memory.root().fields.items()]
-    return _Like(
-        kind.general(), tuple([(name, _like(x.items, x.of_items, depth + 1)) for name, x in parts])
+    return Like(
+        kind.general(), tuple([(name, like(x.items, x.of_items, depth + 1)) for name, x in parts])
     )
 
 

@@ -21,6 +21,10 @@ class Sequences(Queues):
         """Read an expression: a value, or a tuple of such."""
         raise NotImplementedError
 
+    def or_none(self, node: ast.expr) -> Any:
+        """Read an expression whose value may be None."""
+        raise NotImplementedError
+
     def value(self, node: ast.expr) -> Value:
         """Read an expression; a tuple becomes one value."""
         raise NotImplementedError
