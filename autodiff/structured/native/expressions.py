@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -325,6 +326,10 @@ class Expressions(SweepCalls):
         options = self._options(node)
         own = Expressions.triangular if solves_triangular(f.x) else _OWN.get(f.x)
         if own is not None:
+            try:
+                inspect.signature(own).bind(self, *args, **options)
+            except TypeError:
+                raise UnsupportedError(f"this call of {name_of(f.x)} in machine code") from None
             return own(self, *args, **options)
         if len(args) == 1 and isinstance(args[0], List):
             return self._of_list(f.x, args[0], options)
