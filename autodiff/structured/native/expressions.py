@@ -326,10 +326,7 @@ class Expressions(SweepCalls):
         options = self._options(node)
         own = Expressions.triangular if solves_triangular(f.x) else _OWN.get(f.x)
         if own is not None:
-            try:
-                inspect.signature(own).bind(self, *args, **options)
-            except TypeError:
-                raise UnsupportedError(f"this call of {name_of(f.x)} in machine code") from None
+            _check_takes(own, f.x, self, *args, **options)
             return own(self, *args, **options)
         if len(args) == 1 and isinstance(args[0], List):
             return self._of_list(f.x, args[0], options)
@@ -457,6 +454,14 @@ class Expressions(SweepCalls):
             if leaf.group is group and not is_same:
                 return self.elementwise.computed(x, memory.SCRATCH)
         return x
+
+
+def _check_takes(own: Callable, f: Any, /, *args: Any, **options: Any) -> None:
+    """Raise if what makes machine code of a function does not take all that it is given."""
+    try:
+        inspect.signature(own).bind(*args, **options)
+    except TypeError:
+        raise UnsupportedError(f"this call of {name_of(f)} in machine code") from None
 
 
 def _is_partial(f: Any) -> bool:
