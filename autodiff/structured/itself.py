@@ -44,9 +44,13 @@ class Itself(OwnRule):
         What the program returns.
     lowered : Lowered, optional
         The program, if it is one that others call.
+    copies_arguments : bool
+        Whether it returns a copy where the function returns an argument: nobody may write into
+        either, or return it further.
     """
 
     lowered: Any = None
+    copies_arguments = False
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.__name__ = name

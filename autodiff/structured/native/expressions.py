@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import collections
 import functools
+import inspect
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -267,10 +268,8 @@ class Expressions(SweepCalls):
                  for x in bounds]  # fmt: skip
         return self.indexing.bounds(slice(*given), self.scalars.number(n).value)
 
-    def on_diagonal(self, x: Any, *others: Any, **options: Any) -> Array:
+    def on_diagonal(self, x: Any) -> Array:
         """``np.diag(x)`` of a matrix: a view."""
-        if others or options:
-            raise UnsupportedError("another diagonal in machine code")
         return self.indexing.diagonal(self.base_of_view(x))
 
     def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
@@ -325,7 +324,7 @@ class Expressions(SweepCalls):
         options = self._options(node)
         own = Expressions.triangular if solves_triangular(f.x) else _OWN.get(f.x)
         if own is not None:
-            return own(self, *args, **options)
+            return _made_by(own, f.x, self, *args, **options)
         if len(args) == 1 and isinstance(args[0], List):
             return self._of_list(f.x, args[0], options)
         found = self.adjoints.get(id(f.x))
@@ -454,6 +453,15 @@ class Expressions(SweepCalls):
         return x
 
 
+def _made_by(own: Callable, f: Any, /, *args: Any, **options: Any) -> Any:
+    """Return what makes machine code of a call; raise if it does not take all that is given."""
+    try:
+        inspect.signature(own).bind(*args, **options)
+    except TypeError:
+        raise UnsupportedError(f"this call of {name_of(f)} in machine code") from None
+    return own(*args, **options)
+
+
 def _is_partial(f: Any) -> bool:
     return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
 
@@ -478,9 +486,8 @@ _OWN: dict[Any, Callable] = {
     interp_back_to_places: Expressions.on_interp_back_to_places,
     interp_back_to_values: Expressions.on_interp_back_to_values,
     interp_back_to_nodes: Expressions.on_interp_back_to_nodes,
-    np.linalg.cholesky: Expressions.cholesky,
+    np.linalg.cholesky: Expressions.cholesky, np.linalg.solve: Expressions.solved,
     norm_back: Expressions.on_norm_back, prod_back: Expressions.on_prod_back,
-    np.linalg.solve: Expressions.solved,
     np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
     np.linalg.slogdet: Expressions.log_of_determinant,
     **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),

@@ -314,10 +314,8 @@ class Makers:
         blas.solve(self.code, letter, a.address, columns.address, n, y.shape[1], pivots)
         return e.computed(e.transposed(columns), self.store_of_new())
 
-    def cholesky(self, a: Any, **options: Any) -> Array:
+    def cholesky(self, a: Any) -> Array:
         """Return the Cholesky factor of a matrix, of which the lower triangle is read."""
-        if options:
-            raise UnsupportedError("this call of cholesky in machine code")
         e = self.elementwise
         if len(a.shape) != 2 or dtype_of(a) != np.float64:
             raise UnsupportedError("a system of another kind in machine code")

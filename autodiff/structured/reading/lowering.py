@@ -42,6 +42,7 @@ from autodiff.structured.form.kinds import (
     join,
 )
 from autodiff.structured.form.order import Order
+from autodiff.structured.itself import Itself
 from autodiff.structured.reading.containers.lists import check_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.generators import ENDED, yielding, yields
@@ -275,6 +276,8 @@ class _Lowering(Recursion):
                 if written is mine or (written is other and order.may_precede(made.op, op)):
                     raise UnsupportedError("a write into what may be a view")
             if mine in returned:
+                if type(made.op.f) is Itself and made.op.f.copies_arguments:
+                    raise UnsupportedError("a result that may be an argument of a recursion")
                 self.program.may_be_views.add(mine)
 
     def _is_slope(self, function: types.FunctionType) -> bool:

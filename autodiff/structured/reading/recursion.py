@@ -94,6 +94,8 @@ class Recursion(Generators):
         given = [s.memory.root() for s in self.program.parameters if s.memory is not None]
         if type(x) is Value and x.kind.is_array and x.memory.root() in given:  # type: ignore[union-attr]
             x = self.call(np.copy, [x])
+            if self.program.itself is not None:
+                self.program.itself.copies_arguments = True
         self.program.returned = x
         return self.finished()
 

@@ -365,7 +365,9 @@ class Writer:
 
     def _of_texts(self, op: Op, texts: list[str | None]) -> str | None:
         """Return an operation on arguments as they are written; None if one of them is."""
-        if None in texts:
+        options = list(op.options.values())
+        if None in texts or any(v.op.code != "const" for v in options):
             return None
-        by_value = dict(zip(op.args, texts, strict=True))
+        texts = [*texts, *[self.const(v.op.data) for v in options]]
+        by_value = dict(zip((*op.args, *options), texts, strict=True))
         return self.operation(op, lambda a: by_value[a])  # type: ignore[arg-type, return-value]

@@ -187,7 +187,38 @@ def seen_through(x: Any) -> Any:
     return np.sum(v)
 
 
-@pytest.mark.parametrize("kernel", [written_through, seen_through])
+def chosen(n: Any, among: Any) -> Any:
+    return among["rows"][0][1:] if n == 0 else chosen(n - 1, among)
+
+
+def written_in_a_dict(x: Any) -> Any:
+    a = x * 1.0
+    v = chosen(2, {"rows": (a, x[0])})
+    v[0] = v[0] * 3.0 * x[0]
+    return np.sum(a * a)
+
+
+def seen_in_a_dict(x: Any) -> Any:
+    a = x * 1.0
+    v = chosen(2, {"rows": (a, x[0])})
+    a[1] = a[0] * 3.0
+    return np.sum(v * v)
+
+
+def captured(x: Any) -> Any:
+    a = x * 1.0
+
+    def go(n: Any, y: Any) -> Any:
+        return a if n == 0 else go(n - 1, y * 2.0)
+
+    v = go(2, x[0])
+    v[0] = 5.0 * x[1]
+    return np.sum(a * a)
+
+
+@pytest.mark.parametrize(
+    "kernel", [written_through, seen_through, written_in_a_dict, seen_in_a_dict, captured]
+)
 @pytest.mark.parametrize("n", [2, 3, 20])
 def test_a_result_that_is_a_view_of_an_argument(kernel: Callable, n: int, traced: Callable) -> None:
     """The inmost call returns a part of what the outermost is given."""

@@ -174,7 +174,8 @@ class Lists(Objects):
 
     def is_empty(self, xs: Value) -> bool:
         """Whether nothing has been put into a list, and no later turn of a loop may do so."""
-        return not self.flags and self._holder(xs, None).items is None
+        holder = self._holder(xs, None)
+        return not (self.flags or holder.has_none) and holder.items is None
 
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""

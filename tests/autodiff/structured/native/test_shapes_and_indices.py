@@ -143,3 +143,24 @@ def test_a_shape_that_does_not_fit(traced: Callable) -> None:
         )
     with pytest.raises(ValueError, match="reshape"):
         gradient(f, x, 5, argnums=0)
+
+
+def test_options_that_machine_code_does_not_take(made: list, traced: Callable) -> None:
+    """One loop stays NumPy source; the other one is machine code all the same."""
+
+    def f(x: Any) -> Any:
+        s = 0.0
+        for i in range(3):
+            s = s + np.sum(np.arange(len(x), dtype=np.float32) * x) * x[i]
+        s = s + np.max(x)
+        t = s
+        for i in range(3):
+            t = t * np.cos(x[i])
+        return t + s
+
+    x = np.cos(np.arange(6.0))
+    for _ in range(2):
+        np.testing.assert_allclose(gradient(f, x), traced(f, x), rtol=1e-12)
+    program = made[0]
+    assert program.failure is None
+    assert program.native is None or "arange" in str(program.native.why)

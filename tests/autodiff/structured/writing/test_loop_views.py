@@ -70,6 +70,14 @@ def of_lists(a, w):
     return np.sum(a * a)
 
 
+def by_name(a, w):
+    s = 0.0
+    for i in range(len(a)):
+        v = np.flip(a, axis=1)[:, 0]
+        s = s + np.sum(v * w) * w[i]
+    return s * s
+
+
 # How many views stand before loops, forward and in the sweep.
 FOUND = {
     shares: (1, 2),
@@ -79,6 +87,7 @@ FOUND = {
     left: (1, 2),
     while_turning: (0, 0),
     of_lists: (0, 0),
+    by_name: (1, 1),
 }
 
 

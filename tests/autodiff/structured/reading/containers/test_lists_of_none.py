@@ -73,7 +73,23 @@ def loss(x: Any) -> Any:
     return sum(v for v in found[:5]) + (found[5] is None)
 
 
-@pytest.mark.parametrize("f", [remembered, kept, loss], ids=lambda f: f.__name__)
+def never(x: Any) -> Any:
+    made, total = [None] * 3, x[0]
+    for k, v in enumerate(made):
+        total = total + (x[k] ** 2 if v is None else v)
+    return total + sum(1 for v in made[1:] if v is None) * x[1]
+
+
+def not_yet(x: Any) -> Any:
+    made, total = [None] * 3, 0.0
+    for k, v in enumerate(made):
+        total = total + (x[k] ** 2 if v is None else v)
+    for k in range(3):
+        made[k] = x[k] * total
+    return total + sum(made)
+
+
+@pytest.mark.parametrize("f", [remembered, kept, loss, never, not_yet], ids=lambda f: f.__name__)
 def test_an_item_that_is_none(f: Callable) -> None:
     np.testing.assert_allclose(gradient(f, X), differences(f, X), rtol=1e-6, atol=1e-9)
 
@@ -86,6 +102,17 @@ def test_an_item_that_was_never_written() -> None:
         for v in made:
             total = total + v
         return total
+
+    with pytest.raises(TypeError):
+        gradient(f, X)
+
+
+def test_a_sum_of_what_was_never_written() -> None:
+    def f(x: Any) -> Any:
+        made, total = [None] * 2, 0.0
+        for v in x:
+            total = total + v * v
+        return total + sum(made)
 
     with pytest.raises(TypeError):
         gradient(f, X)
