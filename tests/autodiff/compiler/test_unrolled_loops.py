@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -92,7 +93,8 @@ def test_what_is_long_runs_as_it_is_written(
     # No function of Python's: a recording looks at all code that runs in it.
     monkeypatch.setattr(runtime.Structured, "is_machine_code", staticmethod(callable))
     monkeypatch.setattr(runtime, "has_llvm", dict)
-    compiled = checked(f, turns)
+    own = types.FunctionType(f.__code__.replace(), globals(), f.__name__)  # with its own program
+    compiled = checked(own, turns)
     is_long = turns > 2
     assert compiled.variants == (not is_long)
     assert (compiled.eager_because is not None) == is_long
