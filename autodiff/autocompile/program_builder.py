@@ -9,7 +9,6 @@ import numpy as np
 from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import Call, Record
 from autodiff.autocompile.purity_analysis import Doubt, Proof
-from autodiff.autocompile.user_classes import is_plain_class
 from autodiff.compiler.compile_errors import MISMATCH, TooLongError
 from autodiff.compiler.compiled_function import recorded
 from autodiff.compiler.tiering.budget import Budget, clock
@@ -17,11 +16,9 @@ from autodiff.trace.pytree import leaves_of, parts_of
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
-from chainrules_core.tangents.fields import dict_of
 
 _PLAIN = (int, float, complex, str, bool, type(None))
 _NESTS = (tuple, list, dict)
-_MOST_OBJECTS = 64  # in all arguments
 # Of the largest element of an array, and of the largest number in all results: where a gradient
 # nears zero, what is left of its terms is rounding.
 _TOLERANCES = {
@@ -35,19 +32,18 @@ _TOLERANCE = (1e-7, 1e-12)
 def make(record: Record, expected: Any, call: Call) -> None:
     """Make a program of a call if the function is pure, and gives what was `expected`."""
     given = (*call.args, *call.kwargs.values())
-    objects: list = []
-    if not all(_is_plain(x, objects) for x in given):
+    if not all(map(_is_plain, given)):
         record.wait()
         return
     try:
-        proof = Proof(call.f, objects)
+        proof = Proof(call.f)
     except Doubt as doubt:
         record.why = str(doubt)
         return
     except Exception as error:  # code such as nobody has thought of: it stays as it is written
         record.why = f"its code could not be looked at: {error!r}"
         return
-    if not proof.takes_nests and (objects or any(type(x) in _NESTS for x in given)):
+    if not proof.takes_nests and any(type(x) in _NESTS for x in given):
         record.why = "what it writes into may be another's: a nest is given"
         return
     start, before = clock(), mark()
@@ -105,17 +101,12 @@ def _gives(variant: Any, given: tuple, expected: Any) -> bool:
     return y is not MISMATCH and agree(y, expected, size_of(expected))
 
 
-def _is_plain(x: Any, objects: list) -> bool:
-    """Whether an argument can neither do anything nor change by itself; note objects in it.
-
-    What the code of their classes does is proved. None of them comes twice.
-    """
+def _is_plain(x: Any) -> bool:
+    """Whether an argument can neither do anything nor change by itself."""
+    if type(x) is dict:
+        return all(map(_is_plain, (*x, *x.values())))
     if type(x) in _NESTS:
-        return all(_is_plain(part, objects) for part in (x.values() if type(x) is dict else x))
-    if is_plain_class(type(x)):
-        is_small = len(objects) < _MOST_OBJECTS and not any(x is known for known in objects)
-        objects.append(x)
-        return is_small and all(_is_plain(part, objects) for part in dict_of(x).values())
+        return all(map(_is_plain, x))
     if type(x) is np.ndarray:
         return x.dtype.kind in "fciub"
     return type(x) in _PLAIN or pure_functions.is_number(x)

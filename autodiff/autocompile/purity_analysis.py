@@ -13,7 +13,6 @@ import builtins
 import functools
 import inspect
 import types
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -42,13 +41,6 @@ _LARGEST = 1 << 22  # bytes of arrays outside that are compared at each call
 class Proof:
     """That a function, with all that it calls, is pure.
 
-    Parameters
-    ----------
-    f : callable
-        The function.
-    objects : sequence
-        Objects of the user's classes among its arguments, which hold numbers, arrays, and nests.
-
     Attributes
     ----------
     arrays : list of ndarray
@@ -67,7 +59,7 @@ class Proof:
         If there is no such proof.
     """
 
-    def __init__(self, f: Any, objects: Sequence = ()) -> None:
+    def __init__(self, f: Any) -> None:
         self.arrays: list[np.ndarray] = []
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.numbers: dict[tuple[str, int], str] = {}
@@ -82,8 +74,6 @@ class Proof:
         elif type(f) is types.MethodType:
             self._first, given = f.__func__, (f.__self__,)
         self.is_recursive = False
-        for x in objects:
-            self.classes.take(x)
         self.value((self._first, *given), name_of(f))
         self._prove_classes()
         if -1.0 < self.least_place < self.most_given:

@@ -99,8 +99,6 @@ class UserClasses:
         Class → whether it is called; others are those of objects.
     given : list
         The objects from outside.
-    taken : list
-        Those that are arguments.
     writing : set of type
         Classes with methods that bind attributes.
     origins : dict
@@ -118,7 +116,6 @@ class UserClasses:
         self.called: set[str] = set()
         self.kinds: dict[type, bool] = {}
         self.given: list[Any] = []
-        self.taken: list[Any] = []
         self.writing: set[type] = set()
         self.origins: dict[str, set[str]] = {}
         self.written: list[tuple[str, set[str], Exception]] = []
@@ -134,13 +131,6 @@ class UserClasses:
         if not any(x is known for known in self.given):
             self.given.append(x)
             self.enter(type(x), False)
-
-    def take(self, x: Any) -> None:
-        """Note an object that is an argument: what it holds is another thing at each call."""
-        self.taken.append(x)
-        self.enter(type(x), False)
-        for name in dict_of(x):
-            self.origins.setdefault(name, set()).add(OTHER)
 
     def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
         """Yield what stands in classes and objects by the names mentioned: all else is not read.
@@ -202,7 +192,7 @@ class UserClasses:
         misleading = _OF_ARRAYS & self.called & self.origins.keys()
         if misleading:
             return Doubt(f"an attribute {min(misleading)!r} may be called like a method of arrays")
-        for x in (*self.given, *self.taken):
+        for x in self.given:
             if not self.writing.isdisjoint(type(x).__mro__):
                 kind = type(x).__name__
                 return Doubt(f"a method binds attributes of an object from outside ({kind})")

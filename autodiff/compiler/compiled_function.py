@@ -625,7 +625,7 @@ def _one_recording(
         raise
     finally:
         written_arguments.end_watch(watched)
-        has_changed = inputs.undo()
+        has_changed = inputs.have_changed()
         tape.close()
     if has_changed:
         raise NotRecordedError("changes an argument that holds neither floats nor arrays")

@@ -25,7 +25,6 @@ from autodiff.mutation.written_arguments import has_parts, known_twice
 from autodiff.trace.pytree import parts_of, rebuilt
 from autodiff.trace.trace_stack import owner_id
 from autodiff.trace.tracer import is_tracer
-from chainrules_core.tangents.fields import dict_of
 
 _BY_VALUE = (int, str, bytes, bool)
 _SIMPLE = (int, float, complex, str, bytes, bool, type(None))
@@ -100,7 +99,6 @@ class Inputs:
         self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._containers: list[tuple[str, Any, list, Any, list]] = []
         self._plain: list[tuple[Any, list]] = []  # copies that hold nothing recorded, their parts
-        self._as_they_are: list[tuple[Any, dict]] = []  # objects that are not copied
         self._places: dict[int, tuple[str, Any]] = {}  # of what is no tuple, and its copy
         self._nests: dict[int, tuple[str, Any, Any, list]] = {}  # by what the function gets of them
         self._indices: dict[int, int] = {}  # of tracers as they were given
@@ -188,7 +186,11 @@ class Inputs:
         return made
 
     def _copied(self, x: Any, name: str, parts: Any, depth: int) -> Any:
-        """Return a copy of a nest with traced parts; itself if it has none."""
+        """Return a copy of a nest with traced parts; a tuple itself if it has none.
+
+        Of an object there is a copy at any rate: by it, comparisons with what is no argument are
+        seen (`identity`).
+        """
         kind = type(x)
         self._unless(f"type({name}) is not {self.names.of(kind, kind.__name__)}")
         if isinstance(x, (tuple, list)):
@@ -209,14 +211,11 @@ class Inputs:
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
         ]
-        made = x
-        if any(n is not part for n, (_, part) in zip(new, parts, strict=True)):
+        made, is_traced = x, any(n is not part for n, (_, part) in zip(new, parts, strict=True))
+        if is_traced or not isinstance(x, tuple):
             made = rebuilt(x, new)
-        elif isinstance(x, (list, dict)):
-            made = rebuilt(x, new)
+        if not (is_traced or isinstance(x, tuple)):
             self._plain.append((made, new))
-        elif not isinstance(x, tuple):
-            self._as_they_are.append((x, dict(dict_of(x))))
         if not isinstance(x, tuple):
             self._containers.append((name, x, [part for _, part in parts], made, new))
         self._nests[id(made)] = name, x, made, new
@@ -238,17 +237,9 @@ class Inputs:
         """Return the lists, dicts and objects among the arguments, as `watch` takes them."""
         return [tuple(entry) for _, *entry in self._containers]
 
-    def undo(self) -> bool:
-        """Give objects the attributes that they had; say whether the function has changed one.
-
-        Of lists, dicts and sets it is given copies, so these have not changed.
-        """
-        changed = [(x, before) for x, before in self._as_they_are if not _is_same(x, before)]
-        for x, before in changed:
-            own = dict_of(x)
-            own.clear()
-            own.update(before)
-        return bool(changed) or not all(has_parts(made, new) for made, new in self._plain)
+    def have_changed(self) -> bool:
+        """Whether the function has changed one of the arguments: it was given copies."""
+        return not all(has_parts(made, new) for made, new in self._plain)
 
     def check_written(self, f: Callable, args: list[tuple[str, Any]]) -> None:
         """Note what is asked of arguments that are written into: the program leaves these alone.
@@ -333,12 +324,6 @@ def share_memory(arrays: list[np.ndarray]) -> bool:
         x.size and y.size and np.may_share_memory(x, y)
         for x, y in itertools.combinations(arrays, 2)
     )
-
-
-def _is_same(x: Any, before: dict) -> bool:
-    """Whether an object has these attributes, the very same objects."""
-    now = dict_of(x)
-    return now.keys() == before.keys() and all(now[n] is before[n] for n in before)
 
 
 def _elements(x: Any) -> tuple[list, list]:

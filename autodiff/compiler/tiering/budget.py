@@ -12,8 +12,9 @@ import time
 
 from autodiff.compiler.compile_errors import TooLongError
 
-SECONDS, TIMES, BYTES = 5.0, 20, 1 << 32
-_AT_ONCE = 0.6  # the share of a recording, and of all with machine code; the passes have the rest
+SECONDS, TIMES, BYTES = 10.0, 20, 1 << 32
+_RECORDING = 0.6  # the share of a recording; the passes have the rest
+_AT_ONCE = 3.0  # seconds up to which the first call makes machine code, if it is asked for
 
 clock = time.thread_time  # what other processes take is not counted
 
@@ -64,8 +65,8 @@ class Budget:
         return max(self._seconds, TIMES * self.inside)
 
     def allows(self, seconds: float) -> bool:
-        """Whether there is time for a recording, or for machine code, of so many seconds more."""
-        return self.spent + seconds <= _AT_ONCE * self._allowed
+        """Whether machine code that takes so many seconds more can be made in the first call."""
+        return self.spent + seconds <= max(_AT_ONCE, TIMES * self.inside)
 
     def check(self) -> None:
         """Raise if nothing is left."""
@@ -74,8 +75,8 @@ class Budget:
 
     def check_recording(self) -> None:
         """Raise if nothing is left for a recording."""
-        if not self.allows(0.0):
-            most = _AT_ONCE * self._allowed
+        most = _RECORDING * self._allowed
+        if self.spent > most:
             raise TooLongError(f"recording all of its operations takes more than {most:.3g} s")
 
     def take(self, n: int) -> None:

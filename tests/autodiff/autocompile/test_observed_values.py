@@ -145,3 +145,23 @@ def test_generated_programs(seed):
             assert found is wanted
         else:
             np.testing.assert_allclose(found, wanted, rtol=1e-9, atol=1e-12)
+
+
+class Asset:
+    def __init__(self, volatility):
+        self.volatility = volatility
+
+
+@pytest.mark.parametrize("key", [lambda asset: asset, lambda asset: ("long", asset)])
+def test_keys_that_are_objects(key):
+    def risk(x, weights):
+        total = 0.0
+        for held, weight in weights.items():
+            asset = held[1] if isinstance(held, tuple) else held
+            total = total + weight * asset.volatility * x * x
+        return total
+
+    asset = Asset(0.5)
+    for turn in range(40):
+        asset.volatility = 0.5 if turn < 30 else 1.0
+        assert gradient(risk, 3.0, {key(asset): 2.0}, argnums=0) == 12.0 * asset.volatility

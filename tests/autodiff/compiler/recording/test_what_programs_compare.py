@@ -396,3 +396,29 @@ def test_one_object_as_two_arguments():
     for _ in range(2):
         assert compiled(held, held) == ([3.0], [3.0])
         assert compiled([3.0], [2.0]) == ([2.0], [3.0])
+
+
+class _Atom:
+    def __init__(self, kind):
+        self.kind = kind
+
+
+_ATOMS = [_Atom("C") for _ in range(3)]
+_CHARGES = {_ATOMS[0]: 1.0, _ATOMS[1]: 2.0}
+
+
+@pytest.mark.parametrize(
+    "charge",
+    [
+        lambda atom: 2.0 if atom is _ATOMS[1] else 3.0,
+        lambda atom: 2.0 if atom == _ATOMS[1] else 3.0,
+        lambda atom: 2.0 if atom in _ATOMS[1:] else 3.0,
+        lambda atom: 2.0 + _ATOMS.index(atom),
+        lambda atom: _CHARGES.get(atom, 5.0),
+        lambda atom: 2.0 if atom.kind == "C" else 3.0,
+    ],
+)
+def test_an_argument_without_numbers_that_is_an_object_from_outside(charge):
+    compiled = compile(lambda x, atom: gradient(lambda x: x * charge(atom), x))
+    for k in (1, 0, 2, 1):
+        assert compiled(0.5, _ATOMS[k]) == charge(_ATOMS[k])
