@@ -14,6 +14,7 @@ from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.ir import Op, Value, blocks_of
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
+from autodiff.structured.writing.rules.calls_without_rules import is_choice
 
 
 class Shapes:
@@ -74,13 +75,16 @@ class Shapes:
     def compared(self, op: Op) -> list[Value]:
         """Return the arrays that must be found to have one shape before an elementwise operation.
 
+        A choice is one, too, if all is compared: its sweep adds cotangents as if it had one shape.
         Cotangents of its arguments get the shape of its result: one that was broadcast would have
         the wrong one. What is known to have one shape is compared once.
         """
         n = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
-        if not n or not is_elementwise(op) or self.is_broadcast(op):
+        is_chosen = self.e.compares_all and is_choice(op)
+        if not n or not (is_elementwise(op) or is_chosen) or self.is_broadcast(op):
             return []
-        arrays = [v for v in op.rule.args if isinstance(v, Value) and v.kind.ndim]
+        args = op.args if is_chosen else op.rule.args
+        arrays = [v for v in args if isinstance(v, Value) and v.kind.ndim]
         alike = [v for v in arrays if v.kind.ndim == n]
         if len(arrays) < 2 or (all(map(self.notices, alike)) and not self.e.compares_all):
             return []

@@ -258,7 +258,18 @@ def _noticed_by_the_sweep(a, b, m):
     return np.sum(y * y)
 
 
-@pytest.mark.parametrize("kernel", [_noticed_by_the_forward_function, _noticed_by_the_sweep])
+def _views_that_are_chosen(a, b, m):
+    s = 0.0
+    for i in range(3):
+        s = s + a[i] * b[i]
+    chosen = np.where(m > 0.0, m, a[:, None])
+    return s + np.sum(chosen * chosen)
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [_noticed_by_the_forward_function, _noticed_by_the_sweep, _views_that_are_chosen],
+)
 def test_only_what_was_broadcast_is_summed(kernel: Callable, traced: Callable) -> None:
     given = arguments(N)
     for found, expected in zip(gradient(kernel, *given), traced(kernel, *given), strict=True):
