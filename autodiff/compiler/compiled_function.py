@@ -529,6 +529,7 @@ class _Writing:
             if self.budget.allows(candidate.seconds):
                 take(variant, candidate, variant.run)
                 return
+            # It is asked for, so it need not pay: it is made after a few calls.
             n, soon = MANY_STEPS, lambda: candidate._replace(seconds=0.0)
         if self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS:
             # A chain is one of `program`.

@@ -130,7 +130,7 @@ class Sweep:
     """The step that runs the reverse sweep of a program.
 
     It is given all arrays that the run holds, so that nobody writes into them before. What it
-    returns is new memory, and floats of Python's, whether source has run or machine code.
+    returns is new memory, and numbers of Python's, whether source has run or machine code.
     """
 
     def __init__(self, program: Structured) -> None:
@@ -158,7 +158,7 @@ class Sweep:
                 others.append(x)
                 if not x.flags.owndata:
                     views.append(x)
-            made.append(float(x) if type(x) is np.float64 else x)
+            made.append(x.item() if type(x) in (np.float64, np.complex128) else x)
         return tuple(made)
 
 

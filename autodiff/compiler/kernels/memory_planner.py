@@ -150,7 +150,7 @@ class Layout:
             ends.setdefault(t, []).append(root)
         for t, item in enumerate(self.items):
             for p in item.positions:
-                if p not in self.kept or self.ops[p].kind == "guard":
+                if p not in self.kept:
                     continue
                 root = self._root(p)
                 if address[root] < 0:

@@ -153,9 +153,8 @@ class Recording(Tape):
             as_steps = not self.by_programs and any(
                 c.should_be_program(self, n, True) for c in loops
             )
-            if n < _LONG or self.budget.may_unroll:
-                loops = []
-            if as_steps or any(c.should_be_program(self, n, False) for c in loops):
+            is_long = n >= _LONG and not self.budget.may_unroll
+            if as_steps or (is_long and any(c.should_be_program(self, n, False) for c in loops)):
                 raise UnrolledError("its loops run from their source, which is shorter")
 
     def with_loops(

@@ -211,12 +211,11 @@ class Inputs:
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
         ]
-        made, is_traced = x, any(n is not part for n, (_, part) in zip(new, parts, strict=True))
-        if is_traced or not isinstance(x, tuple):
-            made = rebuilt(x, new)
-        if not (is_traced or isinstance(x, tuple)):
-            self._plain.append((made, new))
+        is_traced = any(n is not part for n, (_, part) in zip(new, parts, strict=True))
+        made = rebuilt(x, new) if is_traced or not isinstance(x, tuple) else x
         if not isinstance(x, tuple):
+            if not is_traced:
+                self._plain.append((made, new))
             self._containers.append((name, x, [part for _, part in parts], made, new))
         self._nests[id(made)] = name, x, made, new
         return made

@@ -1,12 +1,12 @@
 """When machine code of a program is made, and whether it is kept.
 
 To compile takes tenths of a second, which calls of a microsecond hardly bring back. Programs of
-many steps that repeat gain so much that theirs is made after a few calls, or when they have run for
-a twentieth of the time that it will take; others have to have run for half of it. Where NumPy may
-well be as fast (its exponentials on large arrays, or a program in tiles), both take turns for some
-calls, and the faster one stays. So do a program on large arrays and the function as it is written,
-whose overhead is small there, and a program that has all turns of loops with one that runs them as
-machine code.
+many steps on small arrays gain so much that theirs is made after a few calls, or when they have run
+for a twentieth of the time that it will take; others have to have run for half of it. Where NumPy
+may well be as fast (its exponentials on large arrays, or a program in tiles), both take turns for
+some calls, and the faster one stays. So do a program on large arrays and the function as it is
+written, whose overhead is small there, and a program that has all turns of loops with one that runs
+them as machine code.
 """
 
 from __future__ import annotations
@@ -247,13 +247,12 @@ def _trial(quick: Callable, run: Callable, use: Callable, keep: Callable) -> Cal
         start = clock()
         y = (quick if k else run)(*args)
         seconds = clock() - start
-        is_mismatch = y is MISMATCH
-        if is_mismatch and not k:
-            return y
-        if is_mismatch:
+        if y is not MISMATCH:
+            best[k] = min(best[k], seconds)
+        elif k:
             y = run(*args)
         else:
-            best[k] = min(best[k], seconds)
+            return y
         turn += 1
         if turn == 2 * TRIALS:
             (use if best[1] < best[0] else keep)()

@@ -711,8 +711,10 @@ class Builder:
 
         It is bound to a variable, which may have a `name`.
         """
-        name = name or self.hidden("chosen")
-        self.scope.locals |= {name}
+        if name is None:
+            name = self.hidden("chosen")
+        else:
+            self.scope.locals |= {name}
         self.branches(test, lambda: self.bind(name, then()), lambda: self.bind(name, otherwise()))
         return self.read(name)
 

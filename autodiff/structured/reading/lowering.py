@@ -148,6 +148,7 @@ def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) 
             elif isinstance(error, AgainError):
                 pass
             elif isinstance(error, ManyKindsError) and (error.loop or _is_new(error, may_be_none)):
+                # With a variable that may be None, loops may need no turn of their own any more.
                 parted = parted | {error.loop} if error.loop else set()
             elif reading.may_leave and not leaves:
                 leaves = True

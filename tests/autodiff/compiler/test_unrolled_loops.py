@@ -300,18 +300,20 @@ def test_second_derivatives_of_long_loops(backend: str) -> None:
     assert len(compiled.source.splitlines()) < 200 or backend == "python"
 
 
-def test_cotangents_of_floats_have_one_class_by_source_and_by_machine_code() -> None:
+@pytest.mark.parametrize("unit", [1.0, 1.0 + 0.5j])
+def test_cotangents_of_numbers_have_one_class_by_source_and_by_machine_code(unit: Any) -> None:
     """A guard looks at the class: if it were another one, each call would be recorded."""
     pytest.importorskip("llvmlite")
 
-    def euler(y: float, rate: float) -> float:
+    def euler(y: Any, rate: float) -> Any:
         for _ in range(400):
             y = y + 0.01 * (rate * y * (1.0 - y))
-        return y
+        return y.real
 
     compiled = compile(lambda y, rate: gradient(euler, y, rate))
     for y in (0.1, 0.2, 0.3, 0.4):
-        np.testing.assert_allclose(compiled(y, 1.5), gradient(euler, y, 1.5), rtol=1e-13)
+        expected = gradient(euler, unit * y, 1.5)
+        np.testing.assert_allclose(compiled(unit * y, 1.5), expected, rtol=1e-13)
     assert compiled.report().loops[0].state == "machine code"
     assert compiled.variants == 1
 
