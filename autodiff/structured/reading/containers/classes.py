@@ -30,7 +30,7 @@ from autodiff.structured.reading.scopes import (
 )
 
 
-class Classes(Builder):
+class ClassReader(Builder):
     """Reads attributes of classes."""
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:

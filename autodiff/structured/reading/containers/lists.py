@@ -29,7 +29,7 @@ from autodiff.structured.form.kinds import (
     kind_of,
     samples,
 )
-from autodiff.structured.reading.containers.objects import Objects
+from autodiff.structured.reading.containers.objects import ObjectReader
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 _AT = ("value", 0)
@@ -48,7 +48,7 @@ _OF_ARRAYS = frozenset(
 )
 
 
-class Lists(Objects):
+class ListReader(ObjectReader):
     """Reads lists in memory."""
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:
@@ -144,9 +144,9 @@ class Lists(Objects):
     def _note_item(self, xs: Value, x: Value, at: Value | None = None) -> None:
         """Note that an item is put into a list or dict."""
         self._join_item(xs, x, at)
-        self.note_change(xs)
+        self.note_mutation(xs)
 
-    def note_change(self, xs: Value) -> None:
+    def note_mutation(self, xs: Value) -> None:
         """Note that a list or dict is mutated; raise if it is a tuple."""
         if xs.kind.is_fixed:
             raise UnsupportedError("a tuple that changes")

@@ -36,7 +36,7 @@ from autodiff.structured.reading.containers.classes import (
     is_object,
     is_slot_descriptor,
 )
-from autodiff.structured.reading.containers.special_methods import SpecialMethods
+from autodiff.structured.reading.containers.special_methods import SpecialMethodReader
 from autodiff.structured.reading.scopes import (
     Above,
     Attributes,
@@ -53,7 +53,7 @@ from autodiff.structured.reading.scopes import (
 from autodiff.structured.whole_lists import whole_list
 
 
-class Objects(SpecialMethods):
+class ObjectReader(SpecialMethodReader):
     """Reads objects and their attributes."""
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:

@@ -27,14 +27,14 @@ from autodiff.structured.form.kinds import (
     UnsupportedError,
 )
 from autodiff.structured.reading.containers.classes import class_of, is_data_descriptor, is_object
-from autodiff.structured.reading.containers.lists import Lists, memory_of
+from autodiff.structured.reading.containers.lists import ListReader, memory_of
 from autodiff.structured.reading.containers.objects import own_attributes
 from autodiff.structured.reading.scopes import LocalObject, record_class
 
 _BOOL = Kind(frozenset([bool]))
 
 
-class ObjectsInMemory(Lists):
+class MemoryObjectReader(ListReader):
     """Reads objects in memory."""
 
     def moved(self, x: LocalObject) -> Value:
@@ -118,7 +118,7 @@ class ObjectsInMemory(Lists):
         return self.item(owner, self.const(_flag(name)))
 
     def check_there(self, owner: Value, name: str) -> None:
-        """Leave the program if an attribute is missing."""
+        """Exit the program if an attribute is missing."""
         fields = memory_of(owner).fields
         if _flag(name) in fields:
             if name not in fields:

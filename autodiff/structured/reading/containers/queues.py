@@ -16,13 +16,13 @@ from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
 from autodiff.structured.reading.containers.lists import memory_of
-from autodiff.structured.reading.containers.tables import Tables
+from autodiff.structured.reading.containers.tables import TableReader
 
 _INT = Kind(frozenset([int]))
 _AT = ("value", 0)
 
 
-class Queues(Tables):
+class QueueReader(TableReader):
     """Reads methods of lists and deques, and the construction of deques."""
 
     def taken(self, node: ast.expr) -> ast.expr:
@@ -64,7 +64,7 @@ class Queues(Tables):
             self._item_memory(xs, at)
         elif not xs.kind.is_list or not at.kind.is_integral:
             raise UnsupportedError("del of what is no single item of a list")
-        self.note_change(xs)
+        self.note_mutation(xs)
         self.done(Op("drop", [xs, at], data=_AT))
 
     def queue_of(self, args: list[Any], options: dict[str, Any]) -> Value:
@@ -156,7 +156,7 @@ class Queues(Tables):
             if steps == 1:
                 self.insert(xs, first, self._pop_at(xs, last))
             else:
-                super(Queues, self).append(xs, self._pop_at(xs, first))
+                super(QueueReader, self).append(xs, self._pop_at(xs, first))
 
         self.branches(self.length(xs), rotate, lambda: None)
 
@@ -165,20 +165,20 @@ class Queues(Tables):
 
 
 _OF_QUEUES: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "append": (Queues._append, (1,)),
-    "appendleft": (Queues._append_left, (1,)),
-    "pop": (Queues._pop, (0,)),
-    "popleft": (Queues._pop_left, (0,)),
-    "extend": (Queues._extend_list, (1,)),
-    "clear": (Queues._clear, (0,)),
-    "rotate": (Queues._rotate, (0, 1)),
+    "append": (QueueReader._append, (1,)),
+    "appendleft": (QueueReader._append_left, (1,)),
+    "pop": (QueueReader._pop, (0,)),
+    "popleft": (QueueReader._pop_left, (0,)),
+    "extend": (QueueReader._extend_list, (1,)),
+    "clear": (QueueReader._clear, (0,)),
+    "rotate": (QueueReader._rotate, (0, 1)),
 }
 _OF_LISTS: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "append": (Queues._append, (1,)),
-    "insert": (Queues._insert, (2,)),
-    "pop": (Queues._pop, (0, 1)),
-    "extend": (Queues._extend_list, (1,)),
-    "clear": (Queues._clear, (0,)),
-    "copy": (Queues._copy, (0,)),
+    "append": (QueueReader._append, (1,)),
+    "insert": (QueueReader._insert, (2,)),
+    "pop": (QueueReader._pop, (0, 1)),
+    "extend": (QueueReader._extend_list, (1,)),
+    "clear": (QueueReader._clear, (0,)),
+    "copy": (QueueReader._copy, (0,)),
 }
 """The methods that are read, and how many arguments they may have."""

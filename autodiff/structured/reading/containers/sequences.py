@@ -10,11 +10,11 @@ from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Rec
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list, is_key
-from autodiff.structured.reading.containers.queues import Queues
+from autodiff.structured.reading.containers.queues import QueueReader
 from autodiff.structured.reading.scopes import GivenRows
 
 
-class Sequences(Queues):
+class Sequences(QueueReader):
     """Reads displays of tuples, lists and dicts, and their items."""
 
     def or_none(self, node: ast.expr) -> Any:

@@ -13,12 +13,12 @@ import numpy as np
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.containers.classes import Classes, class_of, is_object
+from autodiff.structured.reading.containers.classes import ClassReader, class_of, is_object
 from autodiff.structured.reading.scopes import ClassOf, OutsideObject
 from chainrules_core import rrule
 
 
-class SpecialMethods(Classes):
+class SpecialMethodReader(ClassReader):
     """Reads calls of special methods."""
 
     def truth_of(self, x: Any) -> Any:

@@ -14,13 +14,13 @@ from typing import Any
 from autodiff.structured.form.ir import Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import LIST, TABLE, Kind, UnsupportedError, join
 from autodiff.structured.reading.containers.lists import memory_of
-from autodiff.structured.reading.containers.objects_in_memory import ObjectsInMemory
+from autodiff.structured.reading.containers.objects_in_memory import MemoryObjectReader
 
 _BOOL = Kind(frozenset([bool]))
 _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None}
 
 
-class Tables(ObjectsInMemory):
+class TableReader(MemoryObjectReader):
     """Reads tables."""
 
     def expression(self, node: ast.expr) -> Any:

@@ -26,7 +26,7 @@ def is_float(v: Any) -> bool:
 
 
 def is_narrow(v: Value) -> bool:
-    """Whether a number or array may be of a dtype other than float64 and int64."""
+    """Whether the dtype may be another than float64 and int64; Python's real numbers have none."""
     dtype = v.kind.dtype
     if dtype is None:
         return not v.kind.classes <= {bool, int, float, np.float64, np.int64}
@@ -45,7 +45,7 @@ def known_option(given: dict[str, Any], name: str, otherwise: Any = None) -> Any
 
 
 def is_first(v: Value, axis: Any) -> bool | None:
-    """Return True for the first axis, False for the last one, None for any other value."""
+    """Whether an axis is the first one; None if it is neither the first nor the last."""
     ndim = v.kind.ndim
     if type(axis) is not int or axis % ndim not in (0, ndim - 1) or not -ndim <= axis < ndim:
         return None

@@ -9,7 +9,7 @@ import numpy as np
 
 
 def in_order(xs: Any, keys: Any) -> Any:
-    """Sort a list by keys, stably; NaNs among the keys leave the program."""
+    """Sort a list by keys, stably; exit the program if a key is NaN."""
     measured = np.array(keys)
     if np.any(np.isnan(measured)):
         raise ValueError  # their order depends on how Python sorts
