@@ -32,8 +32,10 @@ from autodiff.structured.form.kinds import (
 from autodiff.structured.reading.containers.objects import ObjectReader
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
-_AT = ("value", 0)
 _ARRAY = (np.array, np.asarray)
+AT = ("value", 0)
+"""The template of an index that is one value."""
+
 _JOINS = frozenset({np.stack, np.vstack, np.hstack, np.concatenate, *_ARRAY})
 _SUMS = (sum, math.fsum)
 _STACK, _CONCATENATE, _SUM = "stack", "concatenate", "sum"
@@ -168,7 +170,7 @@ class ListReader(ObjectReader):
         """Read ``xs[at] = x``."""
         x = self._as_item(x)
         self._note_item(xs, x, at)
-        self.done(Op("set", [xs, x, at], data=_AT))
+        self.done(Op("set", [xs, x, at], data=AT))
 
     def _items_of(self, xs: Value, at: Value | None = None) -> Kind:
         """Return the kind of the items of a list, or of the value under a key."""
@@ -186,7 +188,7 @@ class ListReader(ObjectReader):
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
         is_value = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
-        made = self.made(Op("load" if is_value else "item", [xs, at], data=_AT), kind)
+        made = self.made(Op("load" if is_value else "item", [xs, at], data=AT), kind)
         if not is_value:
             made.memory.share(self._item_memory(xs, at).of_items)  # type: ignore[union-attr, arg-type]
         if xs.kind.is_list:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import dataclasses
+import inspect
 import types
 import weakref
 from collections.abc import Callable
@@ -93,10 +94,11 @@ class ObjectReader(SpecialMethodReader):
             return named
         if record is not None:
             return record(parts.values())
-        made = Items(parts.values()) if cls is list else tuple(parts.values())
-        if type(made) is Items:
-            made.has_name = made.is_given = True
-        return made
+        if cls is tuple:
+            return tuple(parts.values())
+        items = Items(parts.values())
+        items.has_name = items.is_given = True
+        return items
 
     def _part_from_outside(self, contents: Contents, key: Any) -> Any:
         found = contents.get(key)
@@ -309,22 +311,13 @@ def _bound_arguments(
     function: Any, args: list, named: dict[str, Any], const: Callable[[Any], Any]
 ) -> dict[str, Any]:  # fmt: skip
     """Bind the arguments of a call to the parameters of a function, without the first one."""
-    code, defaults = function.__code__, function.__defaults__ or ()
-    by_place = code.co_varnames[1 : code.co_argcount]
-    names = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
-    if len(args) > len(by_place):
-        raise UnsupportedError("a call that fails")
-    given = dict(zip(by_place, args, strict=False))
-    if named.keys() & given.keys() or not named.keys() <= set(names):
-        raise UnsupportedError("a call that fails")
-    given |= named
-    last = by_place[len(by_place) - len(defaults) :]
-    for name, x in (*zip(last, defaults, strict=True), *(function.__kwdefaults__ or {}).items()):
-        if name not in given:
-            given[name] = const(x)
-    if given.keys() != set(names):
-        raise UnsupportedError("a call that fails")
-    return {name: given[name] for name in names}
+    signature = inspect.signature(function, follow_wrapped=False)
+    try:
+        given = signature.bind(None, *args, **named).arguments
+    except TypeError as error:
+        raise UnsupportedError("a call that fails") from error
+    _, *parameters = signature.parameters.values()
+    return {p.name: given[p.name] if p.name in given else const(p.default) for p in parameters}
 
 
 def _has_own(scope: Scope, name: str) -> bool:

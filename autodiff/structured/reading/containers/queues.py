@@ -15,11 +15,10 @@ from typing import Any
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.containers.lists import memory_of
+from autodiff.structured.reading.containers.lists import AT, memory_of
 from autodiff.structured.reading.containers.tables import TableReader
 
 _INT = Kind(frozenset([int]))
-_AT = ("value", 0)
 
 
 class QueueReader(TableReader):
@@ -56,7 +55,7 @@ class QueueReader(TableReader):
         """Read ``xs.insert(at, x)``."""
         x = self._as_item(x)
         self._note_item(xs, x)
-        self.done(Op("insert", [xs, x, at], data=_AT))
+        self.done(Op("insert", [xs, x, at], data=AT))
 
     def drop_item(self, xs: Value, at: Value) -> None:
         """Read ``del xs[at]``."""
@@ -65,7 +64,7 @@ class QueueReader(TableReader):
         elif not xs.kind.is_list or not at.kind.is_integral:
             raise UnsupportedError("del of what is no single item of a list")
         self.note_mutation(xs)
-        self.done(Op("drop", [xs, at], data=_AT))
+        self.done(Op("drop", [xs, at], data=AT))
 
     def queue_of(self, args: list[Any], options: dict[str, Any]) -> Value:
         """Read ``deque(items, maxlen)``."""
