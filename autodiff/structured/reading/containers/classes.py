@@ -31,7 +31,7 @@ from autodiff.structured.reading.scopes import (
 
 
 class ClassReader(Builder):
-    """Reads attributes of classes."""
+    """Layer of the reader: attributes of classes."""
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Inline a call of a function."""
@@ -68,13 +68,13 @@ class ClassReader(Builder):
             raise UnsupportedError("super() with arguments, or by another name")
         code = self.scope.function.__code__
         if self.scope.parent is not None or _has_super_inside(self.calling[-1]):
-            raise UnsupportedError("super() in a function inside")
+            raise UnsupportedError("super() in an inner function")
         if "__class__" not in code.co_freevars or not code.co_argcount:
             raise UnsupportedError("super() outside of a class")
         cls, owner = self.outside("__class__"), self.read_in(self.scope, code.co_varnames[0])
         bases = class_of(owner).__mro__ if is_object(owner) else ()
         if cls not in bases:
-            raise UnsupportedError("super() of what is no object of this class")
+            raise UnsupportedError("super() without an object of this class")
         if type(owner) is OutsideObject:
             self.guard_lookup(ClassOf, owner.x, "", owner.cls)
         self.guard_lookup(BasesOf, class_of(owner), "", bases)
@@ -110,7 +110,7 @@ class ClassReader(Builder):
         if type(found) is property:
             return self.inline(found.fget, [owner], {})
         if is_data_descriptor(found):
-            raise UnsupportedError(f"attribute {name}, which its class decides about")
+            raise UnsupportedError(f"attribute {name}, which its class controls")
         x = own()
         return self._bound_attribute(owner, found, name) if x is UNKNOWN else x
 
@@ -123,7 +123,7 @@ class ClassReader(Builder):
     def first_attribute(self, classes: tuple[type, ...], name: str) -> Any:
         """Look up a name in classes, in order; `UNKNOWN` if none has it. Guard each lookup."""
         if name.startswith("__") and not name.endswith("__"):
-            raise UnsupportedError("an attribute whose name depends on the class")
+            raise UnsupportedError("an attribute with a private name (two underscores)")
         for base in classes:
             found = vars(base).get(name, UNKNOWN)
             self.guard_lookup(OwnAttributes, base, name, found)
@@ -176,7 +176,7 @@ def class_of(x: Any) -> type:
 def check_not_moved(x: LocalObject) -> None:
     """Raise if ``__init__`` let out a reference to an object that is in memory by now."""
     if x.scope.has_moved:
-        raise UnsupportedError("an object that somebody has before it is complete")
+        raise UnsupportedError("an object that __init__ passes on before it returns")
 
 
 def is_slot_descriptor(x: Any, cls: type, name: str) -> bool:

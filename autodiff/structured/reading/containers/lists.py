@@ -51,7 +51,7 @@ _OF_ARRAYS = frozenset(
 
 
 class ListReader(ObjectReader):
-    """Reads lists in memory."""
+    """Layer of the reader: lists in memory."""
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:
         """Read a list display, perhaps repeated."""
@@ -62,7 +62,7 @@ class ListReader(ObjectReader):
                 memory_of(made).has_none = True
                 continue
             if times is not None and not x.kind.is_scalar:
-                raise UnsupportedError("a list that repeats what is no number")
+                raise UnsupportedError("a list that repeats items other than numbers")
             self._join_item(made, x)
         return made
 
@@ -126,9 +126,9 @@ class ListReader(ObjectReader):
         """Join the kind and memory of an item with those of the other items."""
         is_constant = (x.kind.is_text or x.kind.is_member) and xs.kind.is_object
         if not (x.kind.is_scalar or x.kind.has_memory or is_constant):
-            raise UnsupportedError("a list of what is no number, array, list or dict")
+            raise UnsupportedError("a list of items other than numbers, arrays, lists and dicts")
         if x.memory is not None and x.memory.root() is memory_of(xs):
-            raise UnsupportedError("a list in itself")
+            raise UnsupportedError("a list that contains itself")
         self._item_memory(xs, at).takes(x.kind, x.memory)
 
     def _item_memory(self, xs: Value, at: Value | None) -> Memory:
@@ -136,11 +136,11 @@ class ListReader(ObjectReader):
         memory = memory_of(xs)
         if not xs.kind.is_dict:
             if at is not None and not at.kind.is_integral:
-                raise UnsupportedError("an index of a list that is no integer")
+                raise UnsupportedError("an index of a list that is not an integer")
             return memory
         key = UNKNOWN if at is None else known(at)
         if not is_key(key) or key not in memory.fields:
-            raise UnsupportedError("a key that is not known")
+            raise UnsupportedError("a key that the dict may not have")
         return memory.fields[key].root()
 
     def _note_item(self, xs: Value, x: Value, at: Value | None = None) -> None:
@@ -176,7 +176,7 @@ class ListReader(ObjectReader):
         """Return the kind of the items of a list, or of the value under a key."""
         kind = self._item_memory(xs, at).items
         if kind is None:
-            raise NoItemsError("an item of a list that has none")
+            raise NoItemsError("an item of an empty list")
         return kind
 
     def is_empty(self, xs: Value) -> bool:
@@ -255,7 +255,7 @@ class ListReader(ObjectReader):
             return self.const(0)
         kind = self._items_of(xs)
         if kind.has_items or (f is not sum and (kind.is_complex or not kind.is_scalar)):
-            raise UnsupportedError("a sum of lists, or no sum of numbers")
+            raise UnsupportedError("a sum of items other than numbers and arrays")
         if f is not sum:
             made = Kind(frozenset([float]))
         elif kind.is_array:
@@ -273,10 +273,10 @@ class ListReader(ObjectReader):
         """Read a function that joins or stacks the items of a list."""
         sample = self._sample(self._items_of(xs), memory_of(xs))
         if not all(v.kind.is_known for v in options.values()):
-            raise UnsupportedError("an option that is not known")
+            raise UnsupportedError("an option that is not a constant")
         named = {name: known(v) for name, v in options.items()}
         if named.keys() - ({"dtype"} if f in _ARRAY else {"axis"}):
-            raise UnsupportedError("this option")
+            raise UnsupportedError("an array of a list, with this option")
         try:
             kind = kind_of(f([sample, sample], **named))
         except (TypeError, ValueError) as error:
@@ -287,7 +287,7 @@ class ListReader(ObjectReader):
         if f in (np.vstack, np.hstack):
             axis = int(f is np.hstack and ndim > 1)
         if type(axis) is not int or (not stacks and not ndim):
-            raise UnsupportedError("this option")
+            raise UnsupportedError("an array of a list, with this option")
         data = (_STACK if stacks else _CONCATENATE, axis)
         return self.made(Op("join", [xs], f=f, options=options, data=data), kind)
 
@@ -372,7 +372,7 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
 
 
 def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a function stores under constant text keys, not only in dicts of its own."""
+    """Whether a function stores under constant string keys, not only in dicts of its own."""
     stores = [
         part.value
         for part in ast.walk(node)

@@ -55,7 +55,7 @@ from autodiff.structured.whole_lists import whole_list
 
 
 class ObjectReader(SpecialMethodReader):
-    """Reads objects and their attributes."""
+    """Layer of the reader: objects and their attributes."""
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:
         """Read a list display."""
@@ -188,7 +188,7 @@ class ObjectReader(SpecialMethodReader):
             # If the branch or loop does not run, the object still has the class attribute.
             was_read = target.attr in owner.of_class
             if was_read or type(value) is not Value:
-                raise UnsupportedError("an attribute that hides the one of the class at times")
+                raise UnsupportedError("an attribute that hides one of the class on some paths")
         if owner.is_given and (owner, target.attr) not in self.bound_attributes:
             self.bound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
@@ -203,14 +203,14 @@ class ObjectReader(SpecialMethodReader):
         if isinstance(owner, Instance) and cls not in self.in_memory:
             raise InMemoryError(cls)
         if type(owner) not in (LocalObject, Value) or cls is None:
-            raise BindsAttributeError("assignment to an attribute of what is from outside")
+            raise BindsAttributeError("assignment to an attribute of something from outside")
         if type(owner) is LocalObject:
             check_not_moved(owner)
         found = self.of_class(cls, name)
         if not cls.__dictoffset__ and not is_slot_descriptor(getattr(cls, name, None), cls, name):
             raise UnsupportedError(f"attribute {name}, which its objects cannot have")
         if is_frozen(cls) or is_data_descriptor(found):
-            raise UnsupportedError(f"attribute {name}, which its class decides about")
+            raise UnsupportedError(f"attribute {name}, which its class controls")
         return found
 
     def _bind_attribute(self, owner: LocalObject, name: str, value: Any) -> None:
@@ -241,7 +241,7 @@ class ObjectReader(SpecialMethodReader):
         elif type(init) is types.FunctionType:
             made = self.inline(init, [owner, *args], named)
             if type(made) is not Value or made.kind.value is not None:
-                raise UnsupportedError("__init__ that returns something")
+                raise UnsupportedError("an __init__ that returns a value")
         elif init is not UNKNOWN or args or named:
             raise UnsupportedError(f"a new {cls.__name__}")
         if cls in self.in_memory:

@@ -35,7 +35,7 @@ _BOOL = Kind(frozenset([bool]))
 
 
 class MemoryObjectReader(ListReader):
-    """Reads objects in memory."""
+    """Layer of the reader: objects in memory."""
 
     def moved(self, x: LocalObject) -> Value:
         """Move the attributes of a new object into memory; return the object."""
@@ -81,9 +81,9 @@ class MemoryObjectReader(ListReader):
     def _placeholder(self, cls: type, name: str, is_none: bool) -> Value:
         """Return a placeholder for a missing attribute."""
         if is_none != ((cls, name) in self.none_at_first):
-            raise UnsupportedError("an attribute that is None at first, or is not there")
+            raise UnsupportedError("an attribute that some objects lack, and others set to None")
         if not is_none and self.of_class(cls, name) is not UNKNOWN:
-            raise UnsupportedError("an attribute that some objects have, and others do not")
+            raise UnsupportedError("an attribute that some objects lack")
         return self.made_like(self.may_be_missing[cls, name])
 
     def made_like(self, like: Placeholder) -> Value:
@@ -100,7 +100,7 @@ class MemoryObjectReader(ListReader):
             made = self.list_of([])
             return self.fixed(made) if kind == FIXED else made
         if not kind.is_dict:
-            raise UnsupportedError("an attribute of this kind that may be missing")
+            raise UnsupportedError("an attribute of this kind that some objects lack")
         parts = {name: self.made_like(part) for name, part in like.fields}
         return self.dict_from(Named(parts), kind.owner() if kind.owner else None)
 
@@ -114,7 +114,7 @@ class MemoryObjectReader(ListReader):
         if name not in fields:
             return self.const(False)
         if (cls, name) not in self.none_at_first:
-            raise UnsupportedError("a question for an attribute that may not be there")
+            raise UnsupportedError("a comparison of an attribute that some objects lack with None")
         return self.item(owner, self.const(_flag(name)))
 
     def check_there(self, owner: Value, name: str) -> None:
@@ -153,7 +153,7 @@ class MemoryObjectReader(ListReader):
         if type(x) is LocalObject or isinstance(x, Instance):
             if class_of(x) not in self.in_memory:
                 raise InMemoryError(class_of(x))
-            raise UnsupportedError("an object that is an argument, in a list")
+            raise UnsupportedError("an object that is an argument, in a list or another object")
         if isinstance(x, Record):
             cls: Any = x.user_class()
             if cls in self.in_memory:
@@ -197,11 +197,11 @@ class MemoryObjectReader(ListReader):
         cls: Any = class_of(x)
         init = cls.__init__
         if not dataclasses.is_dataclass(cls) or type(init) is not types.FunctionType:
-            raise UnsupportedError("a copy of an object that is no dataclass")
+            raise UnsupportedError("dataclasses.replace of an object that is not a dataclass")
         code = init.__code__
         own = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         if {f.name for f in dataclasses.fields(cls) if f.init} != set(own):
-            raise UnsupportedError("a copy of a dataclass with other parameters")
+            raise UnsupportedError("dataclasses.replace of a dataclass with an __init__ of its own")
         given = {name: self.attribute_of_any(x, name) for name in own if name not in fields}
         return self.instance(class_of(x), [], given | fields)
 
@@ -212,7 +212,7 @@ class MemoryObjectReader(ListReader):
     def check_attributes_of_classes(self) -> None:
         """Raise if an attribute was read from a class that an object may shadow."""
         if any(name in memory.root().fields for memory, name in self.from_classes):
-            raise UnsupportedError("an attribute that some objects have, and others do not")
+            raise UnsupportedError("an attribute that some objects lack")
 
     def check_records(self, xs: Memory | None) -> None:
         """Raise if a list may be a named tuple, and its attributes are read, or it is returned."""
@@ -242,7 +242,7 @@ class Placeholder(NamedTuple):
 def like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> Placeholder:
     """Describe a placeholder for a value of this kind; `memory` describes its attributes."""
     if kind is None or depth > _DEEPEST:
-        raise UnsupportedError("an attribute of this kind that may be missing")
+        raise UnsupportedError("an attribute of this kind that some objects lack")
     if not kind.is_dict or memory is None:
         return Placeholder(kind.general())
     fields = [(name, field.root()) for name, field in memory.root().fields.items()]

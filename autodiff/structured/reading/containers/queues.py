@@ -22,7 +22,7 @@ _INT = Kind(frozenset([int]))
 
 
 class QueueReader(TableReader):
-    """Reads methods of lists and deques, and the construction of deques."""
+    """Layer of the reader: methods of lists and deques, and the construction of deques."""
 
     def taken(self, node: ast.expr) -> ast.expr:
         """Rewrite an iterator to a list comprehension; return other nodes unchanged."""
@@ -62,7 +62,7 @@ class QueueReader(TableReader):
         if xs.kind.is_table:
             self._item_memory(xs, at)
         elif not xs.kind.is_list or not at.kind.is_integral:
-            raise UnsupportedError("del of what is no single item of a list")
+            raise UnsupportedError("del of something other than one item of a list")
         self.note_mutation(xs)
         self.done(Op("drop", [xs, at], data=AT))
 
@@ -74,7 +74,7 @@ class QueueReader(TableReader):
         maxlen = self.one(given.get("maxlen", self.const(None)))
         is_bounded = known(maxlen) is not None
         if is_bounded and not maxlen.kind.is_integral:
-            raise UnsupportedError("a maxlen that is no integer")
+            raise UnsupportedError("a maxlen that is not an integer")
         limit = {"maxlen": maxlen} if is_bounded else {}
         op = Op("list", [], f=collections.deque, options=limit, data=False)
         made = self.new_container(op, BOUNDED if is_bounded else DEQUE)
@@ -121,7 +121,7 @@ class QueueReader(TableReader):
     def _insert(self, xs: Value, at: ast.expr, x: ast.expr) -> None:
         place, item = self.one(self.expression(at)), self.expression(x)
         if not place.kind.is_integral:
-            raise UnsupportedError("an index of a list that is no integer")
+            raise UnsupportedError("an index of a list that is not an integer")
         self.insert(xs, place, item)
 
     def _pop(self, xs: Value, at: ast.expr | None = None) -> Any:

@@ -15,7 +15,7 @@ from autodiff.structured.reading.scopes import GivenRows
 
 
 class Sequences(QueueReader):
-    """Reads displays of tuples, lists and dicts, and their items."""
+    """Layer of the reader: displays of tuples, lists and dicts, and their items."""
 
     def or_none(self, node: ast.expr) -> Any:
         """Read an expression whose value may be None."""
@@ -53,10 +53,10 @@ class Sequences(QueueReader):
         return Items(parts) if made is None else self.extended(made, Items(parts))
 
     def on_dict(self, node: ast.Dict) -> Any:
-        """Read a dict whose keys are texts or integers."""
+        """Read a dict whose keys are strings or integers."""
         keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
         if not all(map(is_key, keys)):
-            raise UnsupportedError("a dict with keys that are no texts or integers")
+            raise UnsupportedError("a dict with keys other than strings and integers")
         made = Named(zip(keys, map(self.expression, node.values), strict=True))
         return self.displayed(node, made)
 
@@ -87,11 +87,11 @@ class Sequences(QueueReader):
         if isinstance(x, tuple):
             return list(x)
         if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
-            raise UnsupportedError("the parts of what is no tuple")
+            raise UnsupportedError("the items of something whose length is not known")
         return [self._part(x, self.const(i)) for i in range(len(x.kind.parts))]
 
     def of_known_text(self, text: Value, f: Callable, node: ast.Call) -> Any:
-        """Read a method call on a constant text; evaluate it if all arguments are constants."""
+        """Read a method call on a constant string; evaluate it if all arguments are constants."""
         args, named = self._displayed(list(map(as_list, node.args))), self._named(node)
         given = list(map(_constant_of, args))
         options = {name: _constant_of(x) for name, x in named.items()}
@@ -114,7 +114,7 @@ class Sequences(QueueReader):
         if kind is _plain_class(b) is not Value:
             return kind([*a, *b])
         if tuple in map(_plain_class, (a, b)):
-            raise UnsupportedError("a list and a tuple put together")
+            raise UnsupportedError("a sum of a list and a tuple")
         made = self.list_of([])
         for xs in (a, b):
             made = self.extended(made, xs)
@@ -131,11 +131,11 @@ class Sequences(QueueReader):
         i = known(at)
         if type(i) is not int:
             if not isinstance(base, tuple) or not at.kind.is_integral:
-                raise UnsupportedError("an index of a tuple")
+                raise UnsupportedError("this index of a tuple")
             return self.item(self.list_from(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
-            raise UnsupportedError("an index of a tuple")
+            raise UnsupportedError("this index of a tuple")
         if isinstance(base, tuple):
             return base[i]
         if parts[i].is_known:
@@ -149,7 +149,7 @@ class Sequences(QueueReader):
         parts = (node.lower, node.upper, node.step)
         bounds = [None if part is None else known(self.value(part)) for part in parts]
         if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
-            raise UnsupportedError("a slice of a list that is not known")
+            raise UnsupportedError("a slice with bounds that are not constants")
         return _plain_class(base)(base[slice(*bounds)])
 
     def _item_of_columns(self, xs: Columns, at: Value) -> tuple:
@@ -207,7 +207,7 @@ class Sequences(QueueReader):
         if name == "get" and 1 <= len(node.args) <= 2 and not node.keywords:
             key, *others = map(self.expression, node.args)
             if not is_key(known(self.one(key))):
-                raise UnsupportedError("a key that is not known")
+                raise UnsupportedError("a key that the dict may not have")
             return x.get(known(key), others[0] if others else self.const(None))
         if node.args or node.keywords or name not in ("keys", "values", "items"):
             raise UnsupportedError(f"method {name} of a dict")

@@ -19,7 +19,7 @@ from chainrules_core import rrule
 
 
 class SpecialMethodReader(ClassReader):
-    """Reads calls of special methods."""
+    """Layer of the reader: implicit calls of special methods."""
 
     def truth_of(self, x: Any) -> Any:
         """Convert a list or object to a value of the same truth; return anything else unchanged."""
@@ -65,12 +65,12 @@ class SpecialMethodReader(ClassReader):
         if is_number and not a.kind.classes <= _PYTHON_NUMBERS:
             cls = class_of(both[0])
             if any(self.of_class(cls, part) is not UNKNOWN for part in _ARRAY_PROTOCOL):
-                raise UnsupportedError("an operator of a number of NumPy and what is like an array")
+                raise UnsupportedError("an operator of a NumPy number and an array-like object")
         candidates = [(a, b, f"__{name}__"), (b, a, _REFLECTED.get(name, f"__r{name}__"))]
         if len(both) == 2:
             left, right = map(class_of, both)
             if left is not right and issubclass(right, left):
-                raise UnsupportedError("an operator of an object and one of a derived class")
+                raise UnsupportedError("an operator of an object and one of a subclass")
             if left is right and name not in _REFLECTED:
                 candidates.pop()
         for owner, other, method in candidates:
@@ -87,7 +87,7 @@ class SpecialMethodReader(ClassReader):
         if made is not NotImplemented:
             return made
         if name not in ("eq", "ne"):
-            raise UnsupportedError("a comparison that an object does not have")
+            raise UnsupportedError("a comparison that the class of an object does not define")
         made = self.operator_of("eq", a, b) if name == "ne" else NotImplemented
         if made is not NotImplemented:
             return self.called(operator.not_, [self.truth_of(made)], {})
@@ -108,7 +108,7 @@ class SpecialMethodReader(ClassReader):
         """Read ``len(x)``."""
         n = self.must_have("__len__", x)
         if type(n) is not Value or not n.kind.is_integral or np.bool_ in n.kind.classes:
-            raise UnsupportedError("a length that is no integer")
+            raise UnsupportedError("a length that is not an integer")
         self.leave_unless(self.call(operator.ge, [n, self.const(0)]))
         return n if n.kind == _INT or type(known(n)) is int else self.call(int, [n])
 
@@ -117,7 +117,7 @@ class SpecialMethodReader(ClassReader):
         if self.special_method(x, "__bool__") is not None:
             answer = self.must_have("__bool__", x)
             if type(answer) is not Value or answer.kind.classes != {bool}:
-                raise UnsupportedError("a truth that is no bool of Python's")
+                raise UnsupportedError("a __bool__ that does not return a bool of Python's")
             return answer
         if self.special_method(x, "__len__") is None:
             return self.const(True)
@@ -133,14 +133,14 @@ class SpecialMethodReader(ClassReader):
         """Read ``x in owner``."""
         found = self.truth_of(self.must_have("__contains__", owner, x))
         if type(found) is not Value or not found.kind.is_scalar:
-            raise UnsupportedError("the truth of what is no number")
+            raise UnsupportedError("the truth of something other than a number")
         return self.called(bool, [found], {})
 
     def parts_of_object(self, x: Any) -> list[Any]:
         """Return the items that an object yields, if their number is known."""
         function = self.special_method(x, "__iter__")
         if function is None:
-            raise UnsupportedError("the parts of an object without __iter__")
+            raise UnsupportedError("the items of an object without __iter__")
         return self.parts_yielded(function, [x])
 
     def items_of_object(self, x: Any) -> Any:

@@ -1,7 +1,7 @@
 """Reading tables: dicts to which keys are added at run time.
 
 In the generated code a table is a dict, and its shadow is one whose values start at zero. All keys
-are integers, texts, or tuples of these; all values are of one kind.
+are integers, strings, or tuples of these; all values are of one kind.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None}
 
 
 class TableReader(MemoryObjectReader):
-    """Reads tables."""
+    """Layer of the reader: tables."""
 
     def expression(self, node: ast.expr) -> Any:
         """Read an expression."""
@@ -39,7 +39,7 @@ class TableReader(MemoryObjectReader):
         """Read ``defaultdict(factory)``."""
         factory = known(self.one(args[0])) if len(args) == 1 else None
         if factory not in _FACTORIES:
-            raise UnsupportedError("a defaultdict of this form")
+            raise UnsupportedError("a defaultdict with this factory")
         return self.table_from(Named(), factory)
 
     def _item_memory(self, xs: Value, at: Value | None) -> Memory:
@@ -48,7 +48,7 @@ class TableReader(MemoryObjectReader):
         memory = memory_of(xs)
         if at is not None:
             if not _may_be_key(at.kind):
-                raise UnsupportedError("a key that is no integer or text")
+                raise UnsupportedError("a key that is not an integer or string")
             key = at.kind.general()
             memory.keys = key if memory.keys is None else join(memory.keys, key)
         return memory
@@ -116,7 +116,7 @@ class TableReader(MemoryObjectReader):
     def _update(self, xs: Value, others: Any) -> None:
         """Read ``xs.update(others)`` for a dict of known items."""
         if type(others) is not Named:
-            raise UnsupportedError("method update of a dict, with what is no dict of known keys")
+            raise UnsupportedError("update of a dict with something other than known items")
         for key, x in others.items():
             self.set_item(xs, self.const(key), x)
 

@@ -96,7 +96,7 @@ def bisect_right(xs: Any, x: Any) -> Any:
 
 
 def is_among(xs: Any, x: Any) -> Any:
-    """Return whether an item of a list equals an integer or text."""
+    """Return whether an item of a list equals an integer or string."""
     return any(item == x for item in xs)
 
 
