@@ -1,12 +1,13 @@
-"""Reading what the user's classes have: methods, properties and constants, and ``super()``.
+"""Reading attributes of the user's classes: methods, properties, constants and ``super()``.
 
-What is looked up in a class is compared at each call.
+Each lookup in a class becomes a guard, which is checked at each call.
 """
 
 from __future__ import annotations
 
 import ast
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -29,21 +30,21 @@ from autodiff.structured.reading.scopes import (
 )
 
 
-class Classes(Builder):
-    """Reads what classes have."""
+class ClassReader(Builder):
+    """Layer of the reader: attributes of classes."""
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
-        """Read a function in the place of its call."""
+        """Inline a call of a function."""
         raise NotImplementedError
 
-    def bound_to(self, owner: Any, found: Any, name: str) -> Any:
-        """Return what an object gets of its class: a method belongs to it."""
+    def _bound_attribute(self, owner: Any, found: Any, name: str) -> Any:
+        """Bind an attribute of the class of an object to the object, as Python does."""
         if type(found) is types.FunctionType:
             return Method(found, owner)
-        return self._without_owner(class_of(owner), found, name)
+        return self._unbound_attribute(class_of(owner), found, name)
 
-    def _without_owner(self, cls: type, found: Any, name: str) -> Any:
-        """Return what was found in a class, if no object is needed for it."""
+    def _unbound_attribute(self, cls: type, found: Any, name: str) -> Any:
+        """Return a class attribute that does not depend on the object."""
         if type(found) is staticmethod:
             return self.const(found.__func__)
         if type(found) is classmethod and type(found.__func__) is types.FunctionType:
@@ -54,112 +55,138 @@ class Classes(Builder):
 
     def of_class_itself(self, cls: type, name: str) -> Any:
         """Read an attribute of one of the user's classes."""
-        if decides_alone(vars(type).get(name)):
+        if is_data_descriptor(vars(type).get(name)):
             raise UnsupportedError(f"attribute {name}")
         found = self.of_class(cls, name)
         if type(found) is types.FunctionType:
             return self.const(found)
-        return self._without_owner(cls, found, name)
+        return self._unbound_attribute(cls, found, name)
 
     def above(self, node: ast.Call) -> Above:
-        """Read ``super()``, in a method of an object."""
+        """Read ``super()`` in a method."""
         if node.args or node.keywords or not _is_super(node.func):
             raise UnsupportedError("super() with arguments, or by another name")
         code = self.scope.function.__code__
         if self.scope.parent is not None or _has_super_inside(self.calling[-1]):
-            raise UnsupportedError("super() in a function inside")
+            raise UnsupportedError("super() in an inner function")
         if "__class__" not in code.co_freevars or not code.co_argcount:
             raise UnsupportedError("super() outside of a class")
         cls, owner = self.outside("__class__"), self.read_in(self.scope, code.co_varnames[0])
         bases = class_of(owner).__mro__ if is_object(owner) else ()
         if cls not in bases:
-            raise UnsupportedError("super() of what is no object of this class")
+            raise UnsupportedError("super() without an object of this class")
         if type(owner) is OutsideObject:
-            self.watch(ClassOf, owner.x, "", owner.cls)
-        self.watch(BasesOf, class_of(owner), "", bases)
+            self.guard_lookup(ClassOf, owner.x, "", owner.cls)
+        self.guard_lookup(BasesOf, class_of(owner), "", bases)
         return Above(owner, bases[bases.index(cls) + 1 : -1])
 
-    def attribute_above(self, owner: Above, name: str) -> Any:
+    def super_attribute(self, owner: Above, name: str) -> Any:
         """Read an attribute of ``super()``."""
         if type(owner.owner) is LocalObject:
-            check_place(owner.owner)
-        found = self.of_first(owner.classes, name)
+            check_not_moved(owner.owner)
+        found = self.first_attribute(owner.classes, name)
+
+        def own() -> Any:
+            if name == "__init__" and found is UNKNOWN:
+                return Method(init_of_object, owner.owner)  # type: ignore[arg-type] # it is a function
+            return UNKNOWN
+
+        return self.resolved(owner.owner, found, name, own)
+
+    def resolved(self, owner: Any, found: Any, name: str, own: Callable[[], Any]) -> Any:
+        """Read an attribute in Python's order: property, own attribute, class attribute.
+
+        Parameters
+        ----------
+        owner : Any
+            The object.
+        found : Any
+            The attribute of its class, or `UNKNOWN`.
+        name : str
+            The name.
+        own : callable
+            Reads the attribute of the object itself; returns `UNKNOWN` if it has none.
+        """
         if type(found) is property:
-            return self.inline(found.fget, [owner.owner], {})
-        if decides_alone(found):
-            raise UnsupportedError(f"attribute {name}, which its class decides about")
-        if name == "__init__" and found is UNKNOWN:
-            return Method(init_of_object, owner.owner)  # type: ignore[arg-type] # it is a function
-        return self.bound_to(owner.owner, found, name)
+            return self.inline(found.fget, [owner], {})
+        if is_data_descriptor(found):
+            raise UnsupportedError(f"attribute {name}, which its class controls")
+        x = own()
+        return self._bound_attribute(owner, found, name) if x is UNKNOWN else x
 
     def of_class(self, cls: type, name: str) -> Any:
-        """Return what a class has under a name, or `UNKNOWN`; it is compared at each call."""
-        self.watch(BasesOf, cls, "", cls.__mro__)
-        found = self.of_first(cls.__mro__[:-1], name)
-        return UNKNOWN if is_slot(found, cls, name) else found
+        """Look up a class attribute, or `UNKNOWN` if there is none, and guard the lookup."""
+        self.guard_lookup(BasesOf, cls, "", cls.__mro__)
+        found = self.first_attribute(cls.__mro__[:-1], name)
+        return UNKNOWN if is_slot_descriptor(found, cls, name) else found
 
-    def of_first(self, classes: tuple[type, ...], name: str) -> Any:
-        """Return what the first of some classes that has it has under a name, or `UNKNOWN`."""
+    def first_attribute(self, classes: tuple[type, ...], name: str) -> Any:
+        """Look up a name in classes, in order; `UNKNOWN` if none has it. Guard each lookup."""
         if name.startswith("__") and not name.endswith("__"):
-            raise UnsupportedError("an attribute whose name depends on the class")
+            raise UnsupportedError("an attribute with a private name (two underscores)")
         for base in classes:
             found = vars(base).get(name, UNKNOWN)
-            self.watch(OwnAttributes, base, name, found)
+            self.guard_lookup(OwnAttributes, base, name, found)
             if found is not UNKNOWN:
                 return found
         return UNKNOWN
 
-    def watch(self, kind: type[Watched], owner: Any, name: str, found: Any) -> None:
-        """Note once what was looked up of an object or class: it is compared at each call."""
-        key = kind, id(owner), name  # both are alive while the function is read
+    def guard_lookup(self, kind: type[Watched], owner: Any, name: str, found: Any) -> None:
+        """Guard what was looked up in an object or class, once."""
+        key = kind, id(owner), name  # both outlive the reading, so the id is unique
         if type(found) is np.ndarray or key not in self.watched:
             self.watched.add(key)
             self.guards.append((kind(owner), name, found))
 
-    def setter_of(self, owner: Any, name: str) -> types.FunctionType | None:
-        """Return what a property calls when it is bound, if an attribute is one."""
+    def property_setter(self, owner: Any, name: str) -> types.FunctionType | None:
+        """Return the setter of an attribute if that is a property, else None."""
         if type(owner) not in (LocalObject, Value) or not is_object(owner):
             return None
-        params = getattr(class_of(owner), "__dataclass_params__", None)
         found = self.of_class(class_of(owner), name)
-        if type(found) is not property or (params is not None and params.frozen):
+        if type(found) is not property or is_frozen(class_of(owner)):
             return None
         return found.fset if type(found.fset) is types.FunctionType else None
 
 
 def is_object(x: Any) -> bool:
-    """Whether it is an object of one of the user's classes."""
+    """Whether this is an object of one of the user's classes."""
     if type(x) is Value:
         return x.kind.is_object and not issubclass(class_of(x), tuple)
     return type(x) in OBJECTS or isinstance(x, Instance)
 
 
 def is_class(x: Any) -> bool:
-    """Whether it is one of the user's classes, which decides nothing about attributes by itself."""
+    """Whether this is one of the user's classes, with ordinary attribute access."""
     return isinstance(x, type) and may_be_made(x)
+
+
+def is_frozen(cls: type) -> bool:
+    """Whether a class is a frozen dataclass."""
+    params = getattr(cls, "__dataclass_params__", None)
+    return params is not None and params.frozen
 
 
 def class_of(x: Any) -> type:
     """Return the class of an object."""
     if type(x) is Value:
-        return x.kind.owner()  # type: ignore[misc, return-value] # the function that is read has it
+        return x.kind.owner()  # type: ignore[misc, return-value] # the function refers to it
     return x.user_class() if isinstance(x, Record) else x.cls
 
 
-def check_place(x: LocalObject) -> None:
-    """Raise if an object is used by what had it before its attributes were in memory."""
+def check_not_moved(x: LocalObject) -> None:
+    """Raise if ``__init__`` let out a reference to an object that is in memory by now."""
     if x.scope.has_moved:
-        raise UnsupportedError("an object that somebody has before it is complete")
+        raise UnsupportedError("an object that __init__ passes on before it returns")
 
 
-def is_slot(x: Any, cls: type, name: str) -> bool:
-    """Whether what a class has under a name is the place of that attribute in its objects."""
-    is_one = type(x) is types.MemberDescriptorType and x.__name__ == name
-    return is_one and x.__objclass__ in cls.__mro__
+def is_slot_descriptor(x: Any, cls: type, name: str) -> bool:
+    """Whether a class attribute is the descriptor of a slot of this name."""
+    is_named = type(x) is types.MemberDescriptorType and x.__name__ == name
+    return is_named and x.__objclass__ in cls.__mro__
 
 
 def _has_super_inside(function: ast.AST) -> bool:
-    """Whether ``super()`` is in a comprehension, whose first variable is another."""
+    """Whether ``super()`` occurs in a comprehension, which has no ``self`` of its own."""
     comprehensions = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
     inside = (p for c in ast.walk(function) if isinstance(c, comprehensions) for p in ast.walk(c))
     return any(map(_is_super, inside))
@@ -169,6 +196,6 @@ def _is_super(node: ast.AST) -> bool:
     return isinstance(node, ast.Name) and node.id == "super"
 
 
-def decides_alone(x: Any) -> bool:
-    """Whether what a class has under a name goes before what its objects have."""
+def is_data_descriptor(x: Any) -> bool:
+    """Whether a class attribute takes precedence over those of its objects."""
     return hasattr(type(x), "__set__") or hasattr(type(x), "__delete__")

@@ -1,9 +1,8 @@
-"""Reading lists that may grow.
+"""Reading lists in memory.
 
-A list whose items are known one by one, and which nobody changes, has a variable for each item
-(`Items`). Any other list is a list in the generated code as well. All its items are of one kind:
-numbers, arrays, lists or dicts. A dict in such a list is a dict in the generated code, whose keys
-are known; what it has under each of them is of one kind.
+A list of known items that is never mutated has a variable for each item (`Items`). Any other list
+is a list in the generated code, too. All its items are of one kind: numbers, arrays, lists or
+dicts. Such a dict has known keys, and the values under each key are of one kind.
 """
 
 from __future__ import annotations
@@ -30,16 +29,18 @@ from autodiff.structured.form.kinds import (
     kind_of,
     samples,
 )
-from autodiff.structured.reading.containers.objects import Objects
+from autodiff.structured.reading.containers.objects import ObjectReader
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
-_AT = ("value", 0)
 _ARRAY = (np.array, np.asarray)
+AT = ("value", 0)
+"""The template of an index that is one value."""
+
 _JOINS = frozenset({np.stack, np.vstack, np.hstack, np.concatenate, *_ARRAY})
 _SUMS = (sum, math.fsum)
 _STACK, _CONCATENATE, _SUM = "stack", "concatenate", "sum"
 
-# Functions that first make an array of a list.
+# Functions that convert a list to an array.
 _OF_ARRAYS = frozenset(
     {np.sum, np.mean, np.prod, np.max, np.min, np.amax, np.amin, np.std, np.var, np.dot, np.cumsum}
     | {np.diff, np.linalg.norm, np.argmax, np.argmin, np.median, np.average, np.ptp, np.cumprod}
@@ -49,54 +50,57 @@ _OF_ARRAYS = frozenset(
 )
 
 
-class Lists(Objects):
-    """Reads lists that may grow."""
+class ListReader(ObjectReader):
+    """Layer of the reader: lists in memory."""
 
     def list_of(self, items: list[Value], times: Value | None = None) -> Value:
-        """Read a list that is displayed, and perhaps repeated."""
+        """Read a list display, perhaps repeated."""
         op = Op("list", items if times is None else [*items, times], data=times is not None)
-        made = self.made(op, LIST)
+        made = self.new_container(op, LIST)
+        for x in items:
+            if times is not None and known(x) is None:
+                memory_of(made).has_none = True
+                continue
+            if times is not None and not x.kind.is_scalar:
+                raise UnsupportedError("a list that repeats items other than numbers")
+            self._join_item(made, x)
+        return made
+
+    def new_container(self, op: Op, kind: Kind) -> Value:
+        """Emit an operation that creates a list or dict."""
+        made = self.made(op, kind)
         memory: Any = made.memory
         memory.is_indexed = True  # it has a shadow
         self.lists.append(memory)
-        for x in items:
-            if times is not None and known(x) is None:
-                memory.has_none = True
-                continue
-            if times is not None and not x.kind.is_scalar:
-                raise UnsupportedError("a list that repeats what is no number")
-            self._takes(made, x)
         return made
 
     def dict_from(self, items: Named, cls: type | None = None) -> Value:
-        """Make a dict in memory of one whose items are known; a copy, if that has a name.
+        """Create a dict in memory from known items; with a class, it is an object.
 
-        It may be an object of a class.
+        If the dict has a name, the new one is a copy: it may be read, but not mutated.
         """
         parts = list(map(self._as_item, items.values()))
         kind = DICT if cls is None else DICT._replace(owner=weakref.ref(cls))
-        made = self.made(Op("dict", parts, data=tuple(items)), kind)
-        memory: Any = made.memory
-        memory.is_indexed = True  # it has a shadow
+        made = self.new_container(Op("dict", parts, data=tuple(items)), kind)
+        memory = memory_of(made)
         memory.copies |= items.own_places
-        self.lists.append(memory)
         for key, x in zip(items, parts, strict=True):
             memory.fields[key] = Memory()
-            self._takes(made, x, self.const(key))
+            self._join_item(made, x, self.const(key))
         return made
 
     def list_from(self, items: Items) -> Value:
-        """Make a list that may grow of one whose items are known.
+        """Create a list in memory from known items.
 
-        If that has a name, this is a copy, which may be read, but not be changed.
+        If the list has a name, the new one is a copy: it may be read, but not mutated.
         """
         parts = list(map(self._as_item, items))
         made = self.list_of(parts)
-        made.memory.root().copies |= items.own_places  # type: ignore[union-attr] # a list has one
+        memory_of(made).copies |= items.own_places
         return made
 
     def _as_item(self, x: Any) -> Value:
-        """Return what is put into a list; a tuple is a list there that nobody changes."""
+        """Convert a value to an item of a list; a tuple becomes an immutable list."""
         if type(x) is Named:
             return self.dict_from(x)
         if isinstance(x, tuple) and type(x) is not Items:
@@ -104,13 +108,13 @@ class Lists(Objects):
         return self.list_from(x) if type(x) is Items else self.one(x)
 
     def check_copies(self) -> None:
-        """Raise if a list is changed that may be a copy of one with another name."""
+        """Raise if a list is mutated that may be a copy of one with another name."""
         roots = [memory.root() for memory in self.lists]
         check_copied([root for root in roots if root.is_changed], "a list that changes")
 
     def displayed(self, node: ast.expr, made: Items | Named) -> Any:
-        """Return a list or dict that is displayed; in memory, if those of this place are so."""
-        if not hasattr(node, "lineno"):  # the reader made it
+        """Return a displayed list or dict, in memory if its place in the source requires that."""
+        if not hasattr(node, "lineno"):  # not in the source
             return made
         place = node.lineno, node.col_offset
         if place in self.displayed_in_memory:
@@ -118,76 +122,78 @@ class Lists(Objects):
         made.places = frozenset([place])
         return made
 
-    def _takes(self, xs: Value, x: Value, at: Value | None = None) -> None:
+    def _join_item(self, xs: Value, x: Value, at: Value | None = None) -> None:
+        """Join the kind and memory of an item with those of the other items."""
         is_constant = (x.kind.is_text or x.kind.is_member) and xs.kind.is_object
         if not (x.kind.is_scalar or x.kind.has_memory or is_constant):
-            raise UnsupportedError("a list of what is no number, array, list or dict")
-        if x.memory is not None and x.memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
-            raise UnsupportedError("a list in itself")
-        self._holder(xs, at).takes(x.kind, x.memory)
+            raise UnsupportedError("a list of items other than numbers, arrays, lists and dicts")
+        if x.memory is not None and x.memory.root() is memory_of(xs):
+            raise UnsupportedError("a list that contains itself")
+        self._item_memory(xs, at).takes(x.kind, x.memory)
 
-    def _holder(self, xs: Value, at: Value | None) -> Memory:
-        """Return what has the kind of the items of a list, or of a dict under a key."""
-        memory: Any = xs.memory
+    def _item_memory(self, xs: Value, at: Value | None) -> Memory:
+        """Return the memory whose `items` is the kind of ``xs[at]``."""
+        memory = memory_of(xs)
         if not xs.kind.is_dict:
             if at is not None and not at.kind.is_integral:
-                raise UnsupportedError("an index of a list that is no integer")
-            return memory.root()
+                raise UnsupportedError("an index of a list that is not an integer")
+            return memory
         key = UNKNOWN if at is None else known(at)
-        if not is_key(key) or key not in memory.root().fields:
-            raise UnsupportedError("a key that is not known")
-        return memory.root().fields[key].root()
+        if not is_key(key) or key not in memory.fields:
+            raise UnsupportedError("a key that the dict may not have")
+        return memory.fields[key].root()
 
-    def _changes(self, xs: Value, x: Value, at: Value | None = None) -> None:
-        self._takes(xs, x, at)
-        self.note_change(xs)
+    def _note_item(self, xs: Value, x: Value, at: Value | None = None) -> None:
+        """Note that an item is put into a list or dict."""
+        self._join_item(xs, x, at)
+        self.note_mutation(xs)
 
-    def note_change(self, xs: Value) -> None:
-        """Note that a list or dict is changed; raise if it is a tuple."""
+    def note_mutation(self, xs: Value) -> None:
+        """Note that a list or dict is mutated; raise if it is a tuple."""
         if xs.kind.is_fixed:
             raise UnsupportedError("a tuple that changes")
-        xs.memory.root().is_changed = True  # type: ignore[union-attr] # a list has one
+        memory_of(xs).is_changed = True
 
     def fixed(self, xs: Value) -> Value:
-        """Return a list that nobody else has as a tuple."""
+        """Make a tuple of a list to which there is no other reference."""
         xs.kind = FIXED
         return xs
 
     def append(self, xs: Value, x: Any) -> Value:
         """Read ``xs.append(x)``."""
         x = self._as_item(x)
-        self._changes(xs, x)
+        self._note_item(xs, x)
         self.done(Op("append", [xs, x]))
         return self.const(None)
 
     def set_item(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs[at] = x``."""
         x = self._as_item(x)
-        self._changes(xs, x, at)
-        self.done(Op("set", [xs, x, at], data=_AT))
+        self._note_item(xs, x, at)
+        self.done(Op("set", [xs, x, at], data=AT))
 
     def _items_of(self, xs: Value, at: Value | None = None) -> Kind:
-        kind = self._holder(xs, at).items
+        """Return the kind of the items of a list, or of the value under a key."""
+        kind = self._item_memory(xs, at).items
         if kind is None:
-            raise NoItemsError("an item of a list that has none")
+            raise NoItemsError("an item of an empty list")
         return kind
 
     def is_empty(self, xs: Value) -> bool:
-        """Whether nothing has been put into a list, and no later turn of a loop may do so."""
-        holder = self._holder(xs, None)
+        """Whether a list is empty, and no later iteration of a loop can append to it."""
+        holder = self._item_memory(xs, None)
         return not (self.flags or holder.has_none) and holder.items is None
 
     def item(self, xs: Value, at: Value) -> Value:
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
-        is_one = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
-        made = self.made(Op("load" if is_one else "item", [xs, at], data=_AT), kind)
-        if not is_one:
-            made.memory.share(self._holder(xs, at).of_items)  # type: ignore[union-attr, arg-type]
+        is_value = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
+        made = self.made(Op("load" if is_value else "item", [xs, at], data=AT), kind)
+        if not is_value:
+            made.memory.share(self._item_memory(xs, at).of_items)  # type: ignore[union-attr, arg-type]
         if xs.kind.is_list:
-            memory: Any = xs.memory
-            if not memory.root().has_none:
-                self.read_as_they_are.append(memory)
+            if not memory_of(xs).has_none:
+                self.read_as_they_are.append(xs.memory)  # type: ignore[arg-type] # a list has one
                 return made
             self.leave_unless(
                 self.made(Op("length", [made, self.const(None)], f=operator.is_not), _BOOL)
@@ -195,7 +201,7 @@ class Lists(Objects):
         return made
 
     def check_none(self) -> None:
-        """Raise if a list may hold None where an item was read as something else."""
+        """Raise if an item that was read without a check may be None."""
         if any(memory.root().has_none for memory in self.read_as_they_are):
             raise UnsupportedError("an item of a list that may be None")
 
@@ -206,7 +212,7 @@ class Lists(Objects):
     # -- functions of lists ------------------------------------------------------------------------
 
     def of_list(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
-        """Read a call with a list that may grow; NotImplemented if it is any other function's."""
+        """Read a call with a list in memory; NotImplemented for other functions."""
         if f is len and len(args) == 1 and not options:
             return self.length(args[0])
         if f in _SUMS and len(args) == 1 and not options:
@@ -216,7 +222,7 @@ class Lists(Objects):
         return NotImplemented
 
     def joined_parts(self, parts: tuple) -> tuple:
-        """Return what is joined: lists of numbers beside vectors of floats are vectors of such."""
+        """Convert lists of numbers that are joined with vectors of floats to vectors."""
         is_vector = [type(p) is Value and p.kind.dtype == np.float64 for p in parts]
         if not any(is_vector):
             return parts
@@ -224,7 +230,7 @@ class Lists(Objects):
                       for p, is_one in zip(parts, is_vector, strict=True)])  # fmt: skip
 
     def vector_of(self, p: Any, of_integers: bool = False) -> Any:
-        """Return the vector of floats that a list of numbers becomes; anything else as it is."""
+        """Convert a list of numbers to a vector of floats; return anything else unchanged."""
         if not isinstance(p, tuple) or not all(type(x) is Value and x.kind.is_scalar for x in p):
             return p
         if not p or not (of_integers or any(x.kind.is_inexact for x in p)):
@@ -236,7 +242,7 @@ class Lists(Objects):
         return self.call(np.array, [self.one(tuple(floats), given=True)])
 
     def as_array(self, f: Callable, x: Any) -> Any:
-        """Return the array that a function first makes of a list."""
+        """Convert a list in memory to an array, if the function does that."""
         if type(x) is not Value or not x.kind.is_list:
             return x
         if not isinstance(f, np.ufunc) and f not in _OF_ARRAYS:
@@ -244,11 +250,12 @@ class Lists(Objects):
         return self._joined(np.asarray, x, {})
 
     def _sum_of(self, f: Callable, xs: Value) -> Value:
+        """Read ``sum(xs)`` or ``math.fsum(xs)``."""
         if f is sum and self.is_empty(xs):
             return self.const(0)
         kind = self._items_of(xs)
         if kind.has_items or (f is not sum and (kind.is_complex or not kind.is_scalar)):
-            raise UnsupportedError("a sum of lists, or no sum of numbers")
+            raise UnsupportedError("a sum of items other than numbers and arrays")
         if f is not sum:
             made = Kind(frozenset([float]))
         elif kind.is_array:
@@ -263,13 +270,13 @@ class Lists(Objects):
         return self.made(Op("join", [xs], f=f, data=(_SUM, 0)), made)
 
     def _joined(self, f: Callable, xs: Value, options: dict[str, Value]) -> Value:
-        """Read a function that makes an array of the items of a list."""
-        sample = self._sample(self._items_of(xs), xs.memory.root())  # type: ignore[union-attr]
+        """Read a function that joins or stacks the items of a list."""
+        sample = self._sample(self._items_of(xs), memory_of(xs))
         if not all(v.kind.is_known for v in options.values()):
-            raise UnsupportedError("an option that is not known")
+            raise UnsupportedError("an option that is not a constant")
         named = {name: known(v) for name, v in options.items()}
         if named.keys() - ({"dtype"} if f in _ARRAY else {"axis"}):
-            raise UnsupportedError("this option")
+            raise UnsupportedError("an array of a list, with this option")
         try:
             kind = kind_of(f([sample, sample], **named))
         except (TypeError, ValueError) as error:
@@ -280,12 +287,12 @@ class Lists(Objects):
         if f in (np.vstack, np.hstack):
             axis = int(f is np.hstack and ndim > 1)
         if type(axis) is not int or (not stacks and not ndim):
-            raise UnsupportedError("this option")
+            raise UnsupportedError("an array of a list, with this option")
         data = (_STACK if stacks else _CONCATENATE, axis)
         return self.made(Op("join", [xs], f=f, options=options, data=data), kind)
 
     def _sample(self, kind: Kind, memory: Memory) -> Any:
-        """Return an item of a list; for numbers of several classes the one that has a fraction."""
+        """Return a sample item of a list: a float if the items may be floats or integers."""
         if not kind.is_list:  # a dict has no samples
             return next((x for x in samples(kind) if not isinstance(x, int)), samples(kind)[0])
         inner: Any = memory.of_items and memory.of_items.root()
@@ -294,25 +301,29 @@ class Lists(Objects):
         return [self._sample(inner.items, inner)] * 2
 
 
+def memory_of(xs: Value) -> Memory:
+    """Return the memory of a list, dict or object, the same for all that may be aliases."""
+    return xs.memory.root()  # type: ignore[union-attr] # it has one
+
+
 def check_copied(memories: Iterable[Memory], what: str) -> None:
-    """Raise if a list or dict in some memory may be a copy of one that has a name."""
+    """Raise if a list or dict in this memory may be a copy of one that has a name."""
     copies = {place for memory in memories for place in memory.root().copies}
     if copies:
         raise ListInMemoryError(f"{what}, and has another name", filter(None, copies))
 
 
 VIEWS = frozenset({"keys", "values", "items"})
-"""Methods of dicts that give views."""
+"""Methods of dicts that return views."""
 CHANGES = frozenset({"append", "insert", "pop", "extend", "clear"})
-"""Methods that change a list."""
+"""Methods that mutate a list."""
 
 
 def has_no_other_name(name: str, function: ast.AST) -> bool:
-    """Whether a function makes a dict that is only its own: nobody else sees it change.
+    """Whether a dict of this name is local to the function and has no alias.
 
-    It is displayed, or a comprehension, bound to this name alone, and then only its items are read
-    and written, its keys gone over, or its values handed to a function: views of a dict change with
-    it.
+    It is displayed, or a comprehension, bound to this name alone. It is used only to read and write
+    items, to iterate over keys, and to pass views to a function: a view changes with the dict.
     """
     uses = {id(part.value) for part in ast.walk(function) if isinstance(part, ast.Subscript)}
     uses |= {id(part.iter) for part in ast.walk(function) if isinstance(part, ast.For)}
@@ -337,12 +348,12 @@ def has_no_other_name(name: str, function: ast.AST) -> bool:
 
 
 def is_key(x: Any) -> bool:
-    """Whether it may be the key of a dict."""
+    """Whether this may be the key of a dict."""
     return type(x) in (str, int)
 
 
 def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
-    """Return the names of lists, or arrays, that a function changes: by item or by ``append``."""
+    """Return the names whose lists or arrays a function mutates, by item or by method."""
     found: set[str] = set()
     for part in ast.walk(node):
         if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
@@ -361,7 +372,7 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
 
 
 def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
-    """Whether a function writes under keys that are texts: not only into dicts of its own."""
+    """Whether a function stores under constant string keys, not only in dicts of its own."""
     stores = [
         part.value
         for part in ast.walk(node)
@@ -376,37 +387,29 @@ def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
 def comprehended(
     node: ast.ListComp | ast.DictComp, name: str, fresh: Callable[[str], str]
 ) -> ast.For:
-    """Return a comprehension as a loop that appends to a list of this name, or fills a dict.
+    """Rewrite a comprehension to a loop that appends to a list, or fills a dict, of this name.
 
-    The variables of the comprehension get names of their own.
+    The variables of the comprehension are renamed.
     """
-    first = node.generators[0].iter
     renaming = own_names(node, fresh)
     owner = ast.Name(name, ast.Load())
-    made: Any
+    made: ast.stmt
     if isinstance(node, ast.DictComp):
         place = ast.Subscript(owner, renaming.visit(node.key), ast.Store())
         made = ast.Assign([place], renaming.visit(node.value))
     else:
         target = ast.Attribute(owner, "append", ast.Load())
         made = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))
-    for generator in reversed(node.generators):
-        if generator.is_async:
-            raise UnsupportedError("async")
-        for test in reversed(generator.ifs):
-            made = ast.If(renaming.visit(test), [made], [])
-        over = generator.iter if generator.iter is first else renaming.visit(generator.iter)
-        made = ast.For(renaming.visit(generator.target), over, [made], [])
-    return ast.fix_missing_locations(ast.copy_location(made, node))
+    return _loops_of(node, [made], renaming, lambda generator: [])
 
 
 def decided_by(
     node: ast.GeneratorExp, decides: bool, found: str, fresh: Callable[[str], str], ends: bool
 ) -> ast.For:
-    """Return a generator as a loop that looks for the first item that is true, or false.
+    """Rewrite a generator to a loop that searches for the first true, or false, item.
 
-    Where it is, a variable of the name `found` becomes that; the inner loops end there, and the
-    outermost one if it `ends`.
+    The loop binds the variable `found` when it has found it, and breaks out of the inner loops; out
+    of the outermost loop, too, if it `ends`.
     """
     first = node.generators[0]
     renaming = own_names(node, fresh)
@@ -416,21 +419,33 @@ def decided_by(
 
     name = ast.Name(found, ast.Store())
     bound = ast.Assign([name], ast.Constant(decides))
-    made: Any = [ast.If(test(renaming.visit(node.elt)), [bound], [])]
+
+    def after(generator: ast.comprehension) -> list[ast.stmt]:
+        if generator is first and not ends:
+            return []
+        return [ast.If(test(ast.Name(found, ast.Load())), [ast.Break()], [])]
+
+    return _loops_of(node, [ast.If(test(renaming.visit(node.elt)), [bound], [])], renaming, after)
+
+
+def _loops_of(
+    node: ast.ListComp | ast.DictComp | ast.GeneratorExp, body: list[ast.stmt],
+    renaming: _Renaming, after: Callable[[ast.comprehension], list[ast.stmt]],
+) -> ast.For:  # fmt: skip
+    """Return the loops and branches of a comprehension; `after` says what ends each loop body."""
     for generator in reversed(node.generators):
         if generator.is_async:
             raise UnsupportedError("async")
-        for given in reversed(generator.ifs):
-            made = [ast.If(renaming.visit(given), made, [])]
-        over = generator.iter if generator is first else renaming.visit(generator.iter)
-        if ends or generator is not first:
-            made = [*made, ast.If(test(ast.Name(found, ast.Load())), [ast.Break()], [])]
-        made = [ast.For(renaming.visit(generator.target), over, made, [])]
-    return ast.fix_missing_locations(ast.copy_location(made[0], node))
+        for test in reversed(generator.ifs):
+            body = [ast.If(renaming.visit(test), body, [])]
+        is_first = generator is node.generators[0]
+        over = generator.iter if is_first else renaming.visit(generator.iter)
+        body = [ast.For(renaming.visit(generator.target), over, [*body, *after(generator)], [])]
+    return ast.fix_missing_locations(ast.copy_location(body[0], node))  # type: ignore[return-value]
 
 
 def as_list(node: ast.expr) -> ast.expr:
-    """Return the list of what a generator makes; other expressions as they are."""
+    """Rewrite a generator expression to a list comprehension; return other nodes unchanged."""
     if not isinstance(node, ast.GeneratorExp):
         return node
     return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
@@ -439,28 +454,28 @@ def as_list(node: ast.expr) -> ast.expr:
 def own_names(
     node: ast.ListComp | ast.GeneratorExp | ast.DictComp, fresh: Callable[[str], str]
 ) -> _Renaming:
-    """Return what gives the variables of a comprehension names of their own.
+    """Return a transformer that renames the variables of a comprehension.
 
-    Functions that it calls, and comprehensions in it, may have variables of the same names.
+    Nested comprehensions and inner functions may have variables of the same names.
     """
     targets = [part for generator in node.generators for part in ast.walk(generator.target)]
     return _Renaming({t.id: fresh(t.id) for t in targets if isinstance(t, ast.Name)})
 
 
 def written(text: str, **names: str) -> list[ast.stmt]:
-    """Return statements, in which variables have the names that are given for those written."""
+    """Parse statements, and rename the variables in them."""
     renaming = _Renaming(names)
     return [ast.fix_missing_locations(renaming.visit(node)) for node in ast.parse(text).body]
 
 
 class _Renaming(ast.NodeTransformer):
-    """Copies expressions with other names in them."""
+    """Copies a syntax tree, and renames variables in it."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self.names = names
 
     def generic_visit(self, node: ast.AST) -> ast.AST:
-        """Return a copy."""
+        """Copy a node."""
         fields = {
             name: [self.visit(x) if isinstance(x, ast.AST) else x for x in value]
             if isinstance(value, list)
@@ -472,9 +487,9 @@ class _Renaming(ast.NodeTransformer):
         return ast.copy_location(type(node)(**fields), node)
 
     def visit_arg(self, node: ast.arg) -> ast.arg:
-        """Return a parameter, which hides a variable of its name."""
+        """Copy a parameter, which may be a renamed variable."""
         return ast.copy_location(ast.arg(self.names.get(node.arg, node.arg)), node)
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        """Return a name, or the other name for it."""
+        """Copy a name, perhaps renamed."""
         return ast.copy_location(ast.Name(self.names.get(node.id, node.id), node.ctx), node)

@@ -1,7 +1,7 @@
-"""Objects in memory: those that change, and that lists or other objects hold.
+"""Reading objects in memory: those that change, or that lists or other objects hold.
 
-In the generated code such an object is a dict of its attributes. All names for it, and all lists
-that hold it, have the same dict, so what is written through one is read through the others.
+In the generated code such an object is a dict of its attributes. All references to it share that
+dict, so aliases need no analysis.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ from autodiff.structured.form.kinds import (
     NoItemsError,
     UnsupportedError,
 )
-from autodiff.structured.reading.containers.classes import class_of, decides_alone, is_object
-from autodiff.structured.reading.containers.lists import Lists
+from autodiff.structured.reading.containers.classes import class_of, is_data_descriptor, is_object
+from autodiff.structured.reading.containers.lists import ListReader, memory_of
 from autodiff.structured.reading.containers.objects import own_attributes
 from autodiff.structured.reading.scopes import LocalObject, record_class
 
 _BOOL = Kind(frozenset([bool]))
 
 
-class ObjectsInMemory(Lists):
-    """Reads objects in memory."""
+class MemoryObjectReader(ListReader):
+    """Layer of the reader: objects in memory."""
 
     def moved(self, x: LocalObject) -> Value:
-        """Return an object whose attributes are in memory, in the place of one that was made."""
+        """Move the attributes of a new object into memory; return the object."""
         made = {name: self.read_in(x.scope, name) for name in own_attributes(x.scope)}
         x.scope.has_moved = True
         parts = {name: part for name, part in made.items() if not _is_none(part)}
@@ -46,11 +46,11 @@ class ObjectsInMemory(Lists):
             self._note_none(x.cls, name)
         for cls, name in self.may_be_missing:
             if cls is x.cls:
-                parts[_has(name)] = self.const(name in parts)
+                parts[_flag(name)] = self.const(name in parts)
                 if name not in parts:
                     parts[name] = self._placeholder(x.cls, name, name in made)
-        for name in made.keys() - parts.keys():  # so far it is None in all objects
-            parts[_has(name)] = self.const(False)
+        for name in made.keys() - parts.keys():  # None in all objects so far
+            parts[_flag(name)] = self.const(False)
         moved = self.dict_from(Named(sorted(parts.items())), x.cls)
         for name in parts:
             self._note_value(x.cls, name, moved)
@@ -58,8 +58,8 @@ class ObjectsInMemory(Lists):
 
     # -- attributes that may be missing ------------------------------------------------------------
     #
-    # Beside such an attribute, an object has one that says whether it is there. If it is not,
-    # another value of its kind stands in its place, which nobody reads.
+    # An object has a flag for such an attribute (`_flag`). If that is false, the attribute itself
+    # is a placeholder, which nobody reads.
 
     def _note_none(self, cls: type, name: str) -> None:
         """Note that an attribute is None; raise if it has a value in another object."""
@@ -73,21 +73,21 @@ class ObjectsInMemory(Lists):
 
     def _note_value(self, cls: type, name: str, owner: Value) -> None:
         """Note that an attribute has a value; raise if it is None in another object."""
-        key, field = (cls, name), owner.memory.root().fields[name].root()  # type: ignore[union-attr] # an object has one
+        key, field = (cls, name), memory_of(owner).fields[name].root()
         if key in self.are_none and key not in self.may_be_missing:
             raise MayBeMissingError(key, like(field.items, field.of_items), True)
         self.are_there[key] = field
 
     def _placeholder(self, cls: type, name: str, is_none: bool) -> Value:
-        """Return what stands in the place of an attribute that is missing."""
+        """Return a placeholder for a missing attribute."""
         if is_none != ((cls, name) in self.none_at_first):
-            raise UnsupportedError("an attribute that is None at first, or is not there")
+            raise UnsupportedError("an attribute that some objects lack, and others set to None")
         if not is_none and self.of_class(cls, name) is not UNKNOWN:
-            raise UnsupportedError("an attribute that some objects have, and others do not")
+            raise UnsupportedError("an attribute that some objects lack")
         return self.made_like(self.may_be_missing[cls, name])
 
-    def made_like(self, like: Like) -> Value:
-        """Return what stands in the place of a value that is None, or missing."""
+    def made_like(self, like: Placeholder) -> Value:
+        """Return a placeholder for a value that is None or missing."""
         kind = like.kind
         if kind.is_scalar:
             return self.const(min(kind.classes, key=lambda c: c.__name__)(0))
@@ -100,74 +100,74 @@ class ObjectsInMemory(Lists):
             made = self.list_of([])
             return self.fixed(made) if kind == FIXED else made
         if not kind.is_dict:
-            raise UnsupportedError("an attribute of this kind that may be missing")
+            raise UnsupportedError("an attribute of this kind that some objects lack")
         parts = {name: self.made_like(part) for name, part in like.fields}
         return self.dict_from(Named(parts), kind.owner() if kind.owner else None)
 
     def has_value(self, owner: Any, name: str) -> Value | None:
-        """Return whether an attribute is not None; None if it is not one that may be missing."""
+        """Return whether an attribute is not None; None if it cannot be missing."""
         if type(owner) is not Value or not owner.kind.is_object:
             return None
-        cls, fields = class_of(owner), owner.memory.root().fields  # type: ignore[union-attr] # it has one
-        if _has(name) not in fields or decides_alone(self.of_class(cls, name)):
+        cls, fields = class_of(owner), memory_of(owner).fields
+        if _flag(name) not in fields or is_data_descriptor(self.of_class(cls, name)):
             return None
         if name not in fields:
             return self.const(False)
         if (cls, name) not in self.none_at_first:
-            raise UnsupportedError("a question for an attribute that may not be there")
-        return self.item(owner, self.const(_has(name)))
+            raise UnsupportedError("a comparison of an attribute that some objects lack with None")
+        return self.item(owner, self.const(_flag(name)))
 
     def check_there(self, owner: Value, name: str) -> None:
-        """Leave the program if an attribute is missing."""
-        fields = owner.memory.root().fields  # type: ignore[union-attr] # an object has one
-        if _has(name) in fields:
+        """Exit the program if an attribute is missing."""
+        fields = memory_of(owner).fields
+        if _flag(name) in fields:
             if name not in fields:
                 raise UnsupportedError("an operator on None")
-            self.leave_unless(self.item(owner, self.const(_has(name))))
+            self.leave_unless(self.item(owner, self.const(_flag(name))))
 
     def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
         """Bind an attribute of an object in memory."""
-        key, fields = (class_of(owner), name), owner.memory.root().fields  # type: ignore[union-attr] # it has one
+        key, fields = (class_of(owner), name), memory_of(owner).fields
         is_there = not _is_none(x)
         if not is_there:
             self._note_none(*key)
         elif name not in fields:
             item = self._as_item(x)
-            raise MayBeMissingError(key, like(item.kind, item.memory), _has(name) in fields)
+            raise MayBeMissingError(key, like(item.kind, item.memory), _flag(name) in fields)
         if name not in fields:
             return  # it stays None
-        if _has(name) in fields:
-            self.set_item(owner, self.const(_has(name)), self.const(is_there))
+        if _flag(name) in fields:
+            self.set_item(owner, self.const(_flag(name)), self.const(is_there))
         if is_there:
             self.set_item(owner, self.const(name), x)
 
     def is_moving(self, target: ast.expr) -> bool:
-        """Whether a target is an attribute of an object that is going to be in memory."""
+        """Whether a target is an attribute of a new object that will be moved into memory."""
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
             return False
         owner = self.scope.functions.get(target.value.id)
         return type(owner) is LocalObject and owner.cls in self.in_memory and not owner.is_given
 
     def _as_item(self, x: Any) -> Value:
-        """Return what is put into a list, a dict or an object."""
+        """Convert a value to an item of a list, dict or object."""
         if type(x) is LocalObject or isinstance(x, Instance):
             if class_of(x) not in self.in_memory:
                 raise InMemoryError(class_of(x))
-            raise UnsupportedError("an object that is an argument, in a list")
+            raise UnsupportedError("an object that is an argument, in a list or another object")
         if isinstance(x, Record):
             cls: Any = x.user_class()
             if cls in self.in_memory:
                 return self.dict_from(Named(zip(cls._fields, x, strict=True)), cls)
             try:
                 made = super()._as_item(x)
-            except ManyKindsError as error:  # its fields
+            except ManyKindsError as error:  # fields of different kinds
                 raise InMemoryError(cls) from error
             self.of_records.append((made.memory, cls))  # type: ignore[arg-type] # a list has one
             return made
         return super()._as_item(x)
 
     def item(self, xs: Value, at: Value) -> Any:
-        """Read ``xs[at]``; of a named tuple all fields are read, since nobody changes them."""
+        """Read ``xs[at]``. All fields of a named tuple are read, since it is immutable."""
         made = super().item(xs, at)
         record = record_class(class_of(made)) if made.kind.is_object else None
         if record is None:
@@ -177,52 +177,51 @@ class ObjectsInMemory(Lists):
 
     def attribute_in_memory(self, owner: Value, name: str) -> Any:
         """Read an attribute of an object."""
-        found = self.of_class(class_of(owner), name)
-        if type(found) is property:
-            return self.inline(found.fget, [owner], {})
-        if decides_alone(found):
-            raise UnsupportedError(f"attribute {name}, which its class decides about")
-        fields = owner.memory.root().fields  # type: ignore[union-attr] # an object has one
-        if _has(name) in fields and name not in fields:
+        fields = memory_of(owner).fields
+
+        def own() -> Any:
+            if name in fields:
+                self.check_there(owner, name)
+                return self.item(owner, self.const(name))
+            if _flag(name) not in fields:
+                self.from_classes.append((owner.memory, name))  # type: ignore[arg-type]
+                return UNKNOWN
             if self.flags:  # a later statement of the loop may bind it
                 raise NoItemsError(f"attribute {name}, which is None")
             return self.const(None)
-        if name in fields:
-            self.check_there(owner, name)
-            return self.item(owner, self.const(name))
-        self.from_classes.append((owner.memory, name))  # type: ignore[arg-type]
-        return self.bound_to(owner, found, name)
+
+        return self.resolved(owner, self.of_class(class_of(owner), name), name, own)
 
     def with_fields(self, x: Any, fields: dict[str, Any]) -> Any:
         """Read ``dataclasses.replace(x, name=value)``."""
         cls: Any = class_of(x)
         init = cls.__init__
         if not dataclasses.is_dataclass(cls) or type(init) is not types.FunctionType:
-            raise UnsupportedError("a copy of an object that is no dataclass")
+            raise UnsupportedError("dataclasses.replace of an object that is not a dataclass")
         code = init.__code__
         own = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         if {f.name for f in dataclasses.fields(cls) if f.init} != set(own):
-            raise UnsupportedError("a copy of a dataclass with other parameters")
+            raise UnsupportedError("dataclasses.replace of a dataclass with an __init__ of its own")
         given = {name: self.attribute_of_any(x, name) for name in own if name not in fields}
         return self.instance(class_of(x), [], given | fields)
 
     def attribute_of_any(self, owner: Any, name: str) -> Any:
-        """Read an attribute of what has been read."""
+        """Read an attribute of any value."""
         raise NotImplementedError
 
     def check_attributes_of_classes(self) -> None:
-        """Raise if an attribute was read of a class that an object may have itself."""
+        """Raise if an attribute was read from a class that an object may shadow."""
         if any(name in memory.root().fields for memory, name in self.from_classes):
-            raise UnsupportedError("an attribute that some objects have, and others do not")
+            raise UnsupportedError("an attribute that some objects lack")
 
     def check_records(self, xs: Memory | None) -> None:
-        """Raise if a list that is asked for an attribute, or seen outside, may be a named tuple."""
+        """Raise if a list may be a named tuple, and its attributes are read, or it is returned."""
         for memory, cls in self.of_records:
             if xs is not None and memory.root() is xs.root():
                 raise InMemoryError(cls)
 
     def same_object(self, a: Any, b: Any) -> Any:
-        """Read ``a is b`` of objects; NotImplemented of others."""
+        """Read ``a is b`` for objects; NotImplemented for anything else."""
         if not (is_object(a) and is_object(b)):
             return NotImplemented
         if type(a) is Value is type(b):
@@ -233,30 +232,30 @@ class ObjectsInMemory(Lists):
         return NotImplemented
 
 
-class Like(NamedTuple):
-    """What stands in the place of an attribute that is missing: its kind, and that of its parts."""
+class Placeholder(NamedTuple):
+    """The kind of a placeholder, and those of its attributes if it is an object or dict."""
 
     kind: Kind
-    fields: tuple[tuple[str, Like], ...] = ()
+    fields: tuple[tuple[str, Placeholder], ...] = ()
 
 
-def like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> Like:
-    """Return what a value of a kind is like, whose parts are in some memory."""
+def like(kind: Kind | None, memory: Memory | None, depth: int = 0) -> Placeholder:
+    """Describe a placeholder for a value of this kind; `memory` describes its attributes."""
     if kind is None or depth > _DEEPEST:
-        raise UnsupportedError("an attribute of this kind that may be missing")
+        raise UnsupportedError("an attribute of this kind that some objects lack")
     if not kind.is_dict or memory is None:
-        return Like(kind.general())
-    parts = [(name, field.root()) for name, field in memory.root().fields.items()]
-    return Like(
-        kind.general(), tuple([(name, like(x.items, x.of_items, depth + 1)) for name, x in parts])
+        return Placeholder(kind.general())
+    fields = [(name, field.root()) for name, field in memory.root().fields.items()]
+    return Placeholder(
+        kind.general(), tuple([(name, like(x.items, x.of_items, depth + 1)) for name, x in fields])
     )
 
 
-_DEEPEST = 8  # an object may have itself as an attribute
+_DEEPEST = 8  # an object may contain itself
 
 
-def _has(name: str) -> str:
-    """Return the name of what says whether an object has an attribute."""
+def _flag(name: str) -> str:
+    """Return the name of the flag that says whether an object has an attribute."""
     return f".has {name}"
 
 

@@ -1,7 +1,7 @@
-"""Reading queues and stacks: lists whose items are taken out and put in anywhere, and deques.
+"""Reading methods of lists and deques.
 
-A deque is one in the generated code, too; its shadow is a list. One with `maxlen` loses an item at
-the other end before an item is put into it, as in Python.
+A deque is a deque in the generated code, too; its shadow is a list. As in Python, one with `maxlen`
+drops an item at the other end before it takes a new one.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from typing import Any
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
-from autodiff.structured.reading.containers.tables import Tables
+from autodiff.structured.reading.containers.lists import AT, memory_of
+from autodiff.structured.reading.containers.tables import TableReader
 
 _INT = Kind(frozenset([int]))
-_AT = ("value", 0)
 
 
-class Queues(Tables):
-    """Reads methods of lists and deques, and what makes a deque."""
+class QueueReader(TableReader):
+    """Layer of the reader: methods of lists and deques, and the construction of deques."""
 
     def taken(self, node: ast.expr) -> ast.expr:
-        """Return what makes a list of all items of an iterator; other expressions as they are."""
+        """Rewrite an iterator to a list comprehension; return other nodes unchanged."""
         raise NotImplementedError
 
     def extended(self, made: Value, xs: Any) -> Value:
-        """Append all items of a list to another one, which is returned as it is read then."""
+        """Append all items of a list to another; return that as this block reads it."""
         raise NotImplementedError
 
     def _named(self, node: ast.Call) -> dict[str, Any]:
-        """Read the arguments by name."""
+        """Read the keyword arguments."""
         raise NotImplementedError
 
     def sort(self, xs: Value, options: dict[str, Any]) -> None:
@@ -54,40 +54,37 @@ class Queues(Tables):
     def insert(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs.insert(at, x)``."""
         x = self._as_item(x)
-        self._changes(xs, x)
-        self.done(Op("insert", [xs, x, at], data=_AT))
+        self._note_item(xs, x)
+        self.done(Op("insert", [xs, x, at], data=AT))
 
     def drop_item(self, xs: Value, at: Value) -> None:
         """Read ``del xs[at]``."""
         if xs.kind.is_table:
-            self._holder(xs, at)
+            self._item_memory(xs, at)
         elif not xs.kind.is_list or not at.kind.is_integral:
-            raise UnsupportedError("del of what is no single item of a list")
-        self.note_change(xs)
-        self.done(Op("drop", [xs, at], data=_AT))
+            raise UnsupportedError("del of something other than one item of a list")
+        self.note_mutation(xs)
+        self.done(Op("drop", [xs, at], data=AT))
 
     def queue_of(self, args: list[Any], options: dict[str, Any]) -> Value:
         """Read ``deque(items, maxlen)``."""
         given = dict(zip(("iterable", "maxlen"), args, strict=False)) | options
         if len(args) > 2 or given.keys() - {"iterable", "maxlen"} or len(args) + len(options) > 2:
             raise UnsupportedError("a call that fails")
-        most = self.one(given.get("maxlen", self.const(None)))
-        is_bounded = known(most) is not None
-        if is_bounded and not most.kind.is_integral:
-            raise UnsupportedError("a maxlen that is no integer")
-        limit = {"maxlen": most} if is_bounded else {}
+        maxlen = self.one(given.get("maxlen", self.const(None)))
+        is_bounded = known(maxlen) is not None
+        if is_bounded and not maxlen.kind.is_integral:
+            raise UnsupportedError("a maxlen that is not an integer")
+        limit = {"maxlen": maxlen} if is_bounded else {}
         op = Op("list", [], f=collections.deque, options=limit, data=False)
-        made = self.made(op, BOUNDED if is_bounded else DEQUE)
-        memory: Any = made.memory
-        memory.is_indexed = True  # it has a shadow
-        self.lists.append(memory)
+        made = self.new_container(op, BOUNDED if is_bounded else DEQUE)
         return self.extended(made, given["iterable"]) if "iterable" in given else made
 
     def attribute_of_queue(self, xs: Value, name: str) -> Value:
         """Read ``xs.maxlen``."""
         if name != "maxlen":
             raise UnsupportedError(f"attribute {name} of a deque")
-        return self._most_of(xs) if xs.kind == BOUNDED else self.const(None)
+        return self._maxlen_of(xs) if xs.kind == BOUNDED else self.const(None)
 
     def of_list_method(self, xs: Value, node: ast.Call) -> Any:
         """Read a call of a method of a list or deque."""
@@ -104,12 +101,12 @@ class Queues(Tables):
         made = method[0](self, xs, *node.args)
         return self.const(None) if made is None else made
 
-    def _most_of(self, xs: Value) -> Value:
+    def _maxlen_of(self, xs: Value) -> Value:
         return self.made(Op("length", [xs], f=most_items), _INT)
 
     def _make_room(self, xs: Value, at: int) -> None:
-        """Drop an item of a deque that is full."""
-        is_full = self.call(operator.eq, [self.length(xs), self._most_of(xs)])
+        """Drop the item at an index if a deque is full."""
+        is_full = self.call(operator.eq, [self.length(xs), self._maxlen_of(xs)])
         self.branches(is_full, lambda: self.drop_item(xs, self.const(at)), lambda: None)
 
     def _append(self, xs: Value, x: ast.expr) -> None:
@@ -124,7 +121,7 @@ class Queues(Tables):
     def _insert(self, xs: Value, at: ast.expr, x: ast.expr) -> None:
         place, item = self.one(self.expression(at)), self.expression(x)
         if not place.kind.is_integral:
-            raise UnsupportedError("an index of a list that is no integer")
+            raise UnsupportedError("an index of a list that is not an integer")
         self.insert(xs, place, item)
 
     def _pop(self, xs: Value, at: ast.expr | None = None) -> Any:
@@ -138,10 +135,10 @@ class Queues(Tables):
         self.drop_item(xs, at)
         return made
 
-    def _extend_by(self, xs: Value, items: ast.expr) -> None:
+    def _extend_list(self, xs: Value, items: ast.expr) -> None:
         found = self.expression(self.taken(items))
-        memory: Any = found.memory if type(found) is Value else None
-        if memory is not None and memory.root() is xs.memory.root():  # type: ignore[union-attr] # a list has one
+        memory = found.memory if type(found) is Value else None
+        if memory is not None and memory.root() is memory_of(xs):
             raise UnsupportedError("a list extended by itself")
         self.extended(xs, found)
 
@@ -158,7 +155,7 @@ class Queues(Tables):
             if steps == 1:
                 self.insert(xs, first, self._pop_at(xs, last))
             else:
-                super(Queues, self).append(xs, self._pop_at(xs, first))
+                super(QueueReader, self).append(xs, self._pop_at(xs, first))
 
         self.branches(self.length(xs), rotate, lambda: None)
 
@@ -167,20 +164,20 @@ class Queues(Tables):
 
 
 _OF_QUEUES: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "append": (Queues._append, (1,)),
-    "appendleft": (Queues._append_left, (1,)),
-    "pop": (Queues._pop, (0,)),
-    "popleft": (Queues._pop_left, (0,)),
-    "extend": (Queues._extend_by, (1,)),
-    "clear": (Queues._clear, (0,)),
-    "rotate": (Queues._rotate, (0, 1)),
+    "append": (QueueReader._append, (1,)),
+    "appendleft": (QueueReader._append_left, (1,)),
+    "pop": (QueueReader._pop, (0,)),
+    "popleft": (QueueReader._pop_left, (0,)),
+    "extend": (QueueReader._extend_list, (1,)),
+    "clear": (QueueReader._clear, (0,)),
+    "rotate": (QueueReader._rotate, (0, 1)),
 }
 _OF_LISTS: dict[str, tuple[Callable, tuple[int, ...]]] = {
-    "append": (Queues._append, (1,)),
-    "insert": (Queues._insert, (2,)),
-    "pop": (Queues._pop, (0, 1)),
-    "extend": (Queues._extend_by, (1,)),
-    "clear": (Queues._clear, (0,)),
-    "copy": (Queues._copy, (0,)),
+    "append": (QueueReader._append, (1,)),
+    "insert": (QueueReader._insert, (2,)),
+    "pop": (QueueReader._pop, (0, 1)),
+    "extend": (QueueReader._extend_list, (1,)),
+    "clear": (QueueReader._clear, (0,)),
+    "copy": (QueueReader._copy, (0,)),
 }
-"""Methods, and how many arguments they take."""
+"""The methods that are read, and how many arguments they may have."""

@@ -1,4 +1,4 @@
-"""Reading tuples, lists and dicts whose parts are known one by one."""
+"""Reading tuples, lists and dicts of known items."""
 
 from __future__ import annotations
 
@@ -10,16 +10,12 @@ from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Rec
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list, is_key
-from autodiff.structured.reading.containers.queues import Queues
+from autodiff.structured.reading.containers.queues import QueueReader
 from autodiff.structured.reading.scopes import GivenRows
 
 
-class Sequences(Queues):
-    """Reads what is displayed in tuples, lists and dicts, and their parts."""
-
-    def expression(self, node: ast.expr) -> Any:
-        """Read an expression: a value, or a tuple of such."""
-        raise NotImplementedError
+class Sequences(QueueReader):
+    """Layer of the reader: displays of tuples, lists and dicts, and their items."""
 
     def or_none(self, node: ast.expr) -> Any:
         """Read an expression whose value may be None."""
@@ -35,11 +31,12 @@ class Sequences(Queues):
         return tuple(made) if type(made) is Items else self.fixed(made)
 
     def on_list(self, node: ast.List) -> Any:
-        """Read a list; one with all items of an array or of a list that may grow may grow, too."""
+        """Read a list display."""
         made = self._with_stars(node.elts)
         return self.displayed(node, made) if type(made) is Items else made
 
     def _with_stars(self, nodes: list[ast.expr]) -> Any:
+        """Read the items of a display: `Items`, or a list in memory if their number is unknown."""
         parts: list = []
         made: Value | None = None
         for part in nodes:
@@ -47,7 +44,7 @@ class Sequences(Queues):
                 parts.append(self.expression(part))
                 continue
             x = self.expression(as_list(part.value))
-            if _is_open(x):
+            if _has_unknown_length(x):
                 made = self.list_of([]) if made is None else made
                 made = self.extended(self.extended(made, Items(parts)), x)
                 parts = []
@@ -56,90 +53,89 @@ class Sequences(Queues):
         return Items(parts) if made is None else self.extended(made, Items(parts))
 
     def on_dict(self, node: ast.Dict) -> Any:
-        """Read a dict whose keys are texts or integers."""
+        """Read a dict whose keys are strings or integers."""
         keys = [UNKNOWN if k is None else known(self.value(k)) for k in node.keys]
         if not all(map(is_key, keys)):
-            raise UnsupportedError("a dict with keys that are no texts or integers")
+            raise UnsupportedError("a dict with keys other than strings and integers")
         made = Named(zip(keys, map(self.expression, node.values), strict=True))
         return self.displayed(node, made)
 
-    def _displayed(self, nodes: list[ast.expr], wanted: int | None = None) -> list:
-        """Read expressions one after the other; it may be known how many parts are wanted."""
+    def _displayed(self, nodes: list[ast.expr], total: int | None = None) -> list:
+        """Read expressions from left to right; the total number of items may be known."""
         parts: list = []
-        is_one = sum(isinstance(node, ast.Starred) for node in nodes) == 1
+        others = len(nodes) - 1
+        has_one_star = sum(isinstance(node, ast.Starred) for node in nodes) == 1
         for node in nodes:
             if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
                 continue
             x = self.expression(as_list(node.value))
-            if _is_open(x) and is_one and wanted is not None and len(nodes) - 1 <= wanted:
-                parts += self._unpacked(x, wanted - (len(nodes) - 1))
+            if has_one_star and total is not None and others <= total and _has_unknown_length(x):
+                parts += self._unpacked(x, total - others)
             else:
                 parts += self._parts_of(x)
         return parts
 
     def _unpacked(self, value: Any, n: int) -> list:
-        """Return the parts of a tuple, or those of an array or list that has so many."""
+        """Return the items of a tuple, or those of an array or list of this length."""
         raise NotImplementedError
 
     def _parts_of(self, x: Any) -> list:
-        """Return the parts of what is known to have so many."""
+        """Return the items of an object, tuple or list, whose number is known."""
         if is_object(x):
             return self.parts_of_object(x)
         if isinstance(x, tuple):
             return list(x)
         if not x.kind.parts and not (x.kind.is_known and x.kind.value == ()):
-            raise UnsupportedError("the parts of what is no tuple")
+            raise UnsupportedError("the items of something whose length is not known")
         return [self._part(x, self.const(i)) for i in range(len(x.kind.parts))]
 
     def of_known_text(self, text: Value, f: Callable, node: ast.Call) -> Any:
-        """Read a method of a text that is known: what it returns is known, if all arguments are."""
+        """Read a method call on a constant string; evaluate it if all arguments are constants."""
         args, named = self._displayed(list(map(as_list, node.args))), self._named(node)
-        given = [known_all(x) for x in args], {name: known_all(x) for name, x in named.items()}
-        if any(x is UNKNOWN for x in (*given[0], *given[1].values())):
+        given = list(map(_constant_of, args))
+        options = {name: _constant_of(x) for name, x in named.items()}
+        if any(x is UNKNOWN for x in (*given, *options.values())):
             return self.called(f, [text, *args], named)
         try:
-            return self.displayed_constant(f(known(text), *given[0], **given[1]))
+            return self._from_constant(f(known(text), *given, **options))
         except (TypeError, ValueError) as error:
             raise UnsupportedError("a call that fails") from error
 
-    def displayed_constant(self, x: Any) -> Any:
-        """Return what a list or tuple of constants displays, or a constant."""
+    def _from_constant(self, x: Any) -> Any:
+        """Convert a constant, or a list or tuple of constants, to values."""
         if type(x) in (list, tuple):
-            return (Items if type(x) is list else tuple)(map(self.displayed_constant, x))
+            return (Items if type(x) is list else tuple)(map(self._from_constant, x))
         return self.const(x)
 
     def _together(self, a: Any, b: Any) -> Any:
-        """Read the sum of two lists, or of two tuples."""
-        kind = _without_names(a)
-        if kind is _without_names(b) is not Value:
+        """Read the concatenation of two lists, or of two tuples."""
+        kind = _plain_class(a)
+        if kind is _plain_class(b) is not Value:
             return kind([*a, *b])
-        if tuple in map(_without_names, (a, b)):
-            raise UnsupportedError("a list and a tuple put together")
+        if tuple in map(_plain_class, (a, b)):
+            raise UnsupportedError("a sum of a list and a tuple")
         made = self.list_of([])
         for xs in (a, b):
             made = self.extended(made, xs)
         return made
 
-    def extended(self, made: Value, xs: Any) -> Value:
-        """Append all items of a list to another one, which is returned as it is read then."""
-        raise NotImplementedError
-
     def sliced(self, xs: Value, bounds: list[Value]) -> Value:
-        """Read a slice of a list that may grow."""
+        """Read a slice of a list in memory."""
         raise NotImplementedError
 
     def _part(self, base: Any, at: Value) -> Any:
+        """Read an item of a tuple, or of a list of known items."""
         if isinstance(base, Instance):
             raise UnsupportedError("an item of an object")
         i = known(at)
         if type(i) is not int:
             if not isinstance(base, tuple) or not at.kind.is_integral:
-                raise UnsupportedError("an index of a tuple")
+                raise UnsupportedError("this index of a tuple")
             return self.item(self.list_from(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
-            raise UnsupportedError("an index of a tuple")
+            raise UnsupportedError("this index of a tuple")
         if isinstance(base, tuple):
             return base[i]
         if parts[i].is_known:
@@ -147,20 +143,21 @@ class Sequences(Queues):
         return self.made(Op("part", [base], data=i), parts[i])
 
     def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
+        """Read a slice of a tuple, or of a list of known items."""
         if isinstance(base, Instance):
             raise UnsupportedError("a slice of an object")
         parts = (node.lower, node.upper, node.step)
         bounds = [None if part is None else known(self.value(part)) for part in parts]
         if not all(b is None or type(b) is int for b in bounds) or bounds[2] == 0:
-            raise UnsupportedError("a slice of a list that is not known")
-        return _without_names(base)(base[slice(*bounds)])
+            raise UnsupportedError("a slice with bounds that are not constants")
+        return _plain_class(base)(base[slice(*bounds)])
 
     def _item_of_columns(self, xs: Columns, at: Value) -> tuple:
         """Read an item of a list of tuples."""
         return tuple([self.item(column, at) for column in xs])
 
     def item_of_rows(self, xs: GivenRows, at: Value) -> Any:
-        """Read an item of a list of tuples that is given, or of lists of such."""
+        """Read an item of an argument that is a list of tuples, or of lists of tuples."""
         columns = [self.read_in(xs.scope, name) for name in xs.columns]
         parts = tuple([self.item(column, at) for column in columns])
         if xs.depth == 1:
@@ -168,11 +165,13 @@ class Sequences(Queues):
         return GivenRows(self.scope, tuple(map(self.held, parts)), xs.depth - 1)
 
     def _append_to_columns(self, xs: Columns, x: Any) -> Value:
+        """Append a tuple to a list of tuples."""
         for column, part in zip(xs, x, strict=True):
             self.append(column, part)
         return self.const(None)
 
     def _length_of(self, x: Any) -> Any:
+        """Read ``len(x)``; NotImplemented for a list in memory."""
         if is_object(x):
             return self.length_of_object(x)
         if type(x) is Columns:
@@ -203,11 +202,12 @@ class Sequences(Queues):
         return self.fixed(made) if f is tuple else made
 
     def _of_dict(self, x: Named, node: ast.Call) -> Any:
+        """Read a call of a method of a dict of known items."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         if name == "get" and 1 <= len(node.args) <= 2 and not node.keywords:
             key, *others = map(self.expression, node.args)
             if not is_key(known(self.one(key))):
-                raise UnsupportedError("a key that is not known")
+                raise UnsupportedError("a key that the dict may not have")
             return x.get(known(key), others[0] if others else self.const(None))
         if node.args or node.keywords or name not in ("keys", "values", "items"):
             raise UnsupportedError(f"method {name} of a dict")
@@ -217,35 +217,35 @@ class Sequences(Queues):
         return tuple(x.values() if name == "values" else zip(keys, x.values(), strict=True))
 
 
-def known_all(x: Any) -> Any:
-    """Return a constant, or the list or tuple that displays constants, or `UNKNOWN`."""
+def _constant_of(x: Any) -> Any:
+    """Return a constant, or a list or tuple of constants; `UNKNOWN` if one is not known."""
     if type(x) in (Items, tuple):
-        parts = list(map(known_all, x))
+        parts = list(map(_constant_of, x))
         if any(part is UNKNOWN for part in parts):
             return UNKNOWN
         return parts if type(x) is Items else tuple(parts)
     return known(x) if type(x) is Value else UNKNOWN
 
 
-def _is_open(x: Any) -> bool:
-    """Whether it is an array or a list that may grow: nobody knows how many items it has."""
+def _has_unknown_length(x: Any) -> bool:
+    """Whether this is an array or a list in memory, whose length is not known."""
     return type(x) is Value and (x.kind.is_array or x.kind.is_list)
 
 
-def _without_names(x: Any) -> type:
-    """Return the class of what parts of this are put together to; of a named tuple a tuple."""
+def _plain_class(x: Any) -> type:
+    """Return the class of a slice or sum of these; for a named tuple `tuple`."""
     return tuple if isinstance(x, Record) else type(x)
 
 
 def parts_appended(name: str, function: ast.AST) -> int:
-    """Return of how many parts the tuples are that a function appends to a list, made empty.
+    """Return the length of the tuples that a function appends to an initially empty list.
 
-    It is 0 unless nothing else is done with the list but to go over it, and to read its items and
-    its length.
+    Return 0 unless all have one length and the function otherwise only iterates over the list, and
+    reads its items and length.
     """
     names = [part for part in ast.walk(function) if isinstance(part, ast.Name) and part.id == name]
     lengths: set[int] = set()
-    known: set[int] = set()
+    allowed: set[int] = set()
     for part in ast.walk(function):
         used: list[ast.expr] = []
         if isinstance(part, ast.Assign) and isinstance(part.value, ast.List):
@@ -261,27 +261,27 @@ def parts_appended(name: str, function: ast.AST) -> int:
                 lengths.add(len(given.elts))  # type: ignore[union-attr] # it is a tuple
                 used = [part.func.value]
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
-            used = part.args if part.func.id in _GOING_OVER else []
+            used = part.args if part.func.id in _ITERATING else []
             if part.func.id == "zip" and is_of_columns(part):
                 used = [part.args[0].value]  # type: ignore[attr-defined] # it is starred
-        known.update(map(id, used))
+        allowed.update(map(id, used))
     starred = [part.value for part in ast.walk(function) if isinstance(part, ast.Starred)]
-    has_starred = any(id(part) not in known for part in starred)
-    is_own = all(id(part) in known for part in names) and not has_starred
+    has_starred = any(id(part) not in allowed for part in starred)
+    is_own = all(id(part) in allowed for part in names) and not has_starred
     return lengths.pop() if is_own and len(lengths) == 1 else 0
 
 
-_GOING_OVER = frozenset({"len", "enumerate", "zip", "reversed"})
+_ITERATING = frozenset({"len", "enumerate", "zip", "reversed"})
 
 
 def is_of_columns(node: ast.Call) -> bool:
-    """Whether a call has the form ``zip(*rows)``, perhaps with the option ``strict``."""
+    """Whether a call has the form ``zip(*rows)``, perhaps with ``strict``."""
     is_one = len(node.args) == 1 and isinstance(node.args[0], ast.Starred)
     return is_one and all(k.arg == "strict" for k in node.keywords)
 
 
 def is_sequence(x: Any) -> bool:
-    """Whether it is a list, or a tuple that is known part by part."""
+    """Whether this is a list, or a tuple of known items."""
     if type(x) is Value:
         return x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed)
     return isinstance(x, tuple) and not isinstance(x, Instance)

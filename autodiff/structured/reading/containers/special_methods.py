@@ -1,4 +1,4 @@
-"""Reading what Python itself asks the class of an object for: operators, items, iteration."""
+"""Reading implicit calls of special methods: operators, comparisons, items, truth and iteration."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ import numpy as np
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
-from autodiff.structured.reading.containers.classes import Classes, class_of, is_object
+from autodiff.structured.reading.containers.classes import ClassReader, class_of, is_object
 from autodiff.structured.reading.scopes import ClassOf, OutsideObject
 from chainrules_core import rrule
 
 
-class SpecialMethods(Classes):
-    """Reads calls of special methods."""
+class SpecialMethodReader(ClassReader):
+    """Layer of the reader: implicit calls of special methods."""
 
     def truth_of(self, x: Any) -> Any:
-        """Return what is true if a list or object is; anything else as it is."""
+        """Convert a list or object to a value of the same truth; return anything else unchanged."""
         raise NotImplementedError
 
     def parts_yielded(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
-        """Return what a generator without loops and branches yields."""
+        """Return all items of a generator without loops and branches."""
         raise NotImplementedError
 
     def definition_of(self, function: types.FunctionType) -> Any:
-        """Return the definition of a function."""
+        """Return the syntax tree of a function."""
         raise NotImplementedError
 
     def special_method(self, owner: Any, name: str) -> types.FunctionType | None:
-        """Return a method that Python itself calls, of the class alone; None if there is none."""
+        """Return a special method, looked up in the class alone; None if it has none."""
         if type(owner) is OutsideObject:
-            self.watch(ClassOf, owner.x, "", owner.cls)
+            self.guard_lookup(ClassOf, owner.x, "", owner.cls)
         found = self.of_class(class_of(owner), name)
         if found is UNKNOWN:
             return None
@@ -45,49 +45,49 @@ class SpecialMethods(Classes):
         return found
 
     def by_method(self, name: str, owner: Any, *args: Any) -> Any:
-        """Read a call of a special method; NotImplemented if the class has none."""
+        """Read a call of a special method; NotImplemented if the class does not have it."""
         found = self.special_method(owner, name)
         return NotImplemented if found is None else self.inline(found, [owner, *args], {})
 
     def must_have(self, name: str, owner: Any, *args: Any) -> Any:
-        """Read a call of a special method, without which Python raises an error."""
+        """Read a call of a special method that the class must have."""
         made = self.by_method(name, owner, *args)
         if made is NotImplemented:
             raise UnsupportedError(f"an object without {name}")
         return made
 
     def operator_of(self, name: str, a: Any, b: Any) -> Any:
-        """Read an operator that the class of an operand has as a method; else NotImplemented."""
+        """Read an operator as a special method of an operand; NotImplemented if neither has one."""
         both = [x for x in (a, b) if is_object(x)]
         if type(a) is Value and a.kind.is_array:
             raise UnsupportedError("an operator of an array and an object")
         is_number = type(a) is Value and not a.kind.is_object
-        if is_number and not a.kind.classes <= _PYTHONS_NUMBERS:
+        if is_number and not a.kind.classes <= _PYTHON_NUMBERS:
             cls = class_of(both[0])
-            if any(self.of_class(cls, part) is not UNKNOWN for part in _LIKE_ARRAYS):
-                raise UnsupportedError("an operator of a number of NumPy and what is like an array")
-        ways = [(a, b, f"__{name}__"), (b, a, _REFLECTED.get(name, f"__r{name}__"))]
+            if any(self.of_class(cls, part) is not UNKNOWN for part in _ARRAY_PROTOCOL):
+                raise UnsupportedError("an operator of a NumPy number and an array-like object")
+        candidates = [(a, b, f"__{name}__"), (b, a, _REFLECTED.get(name, f"__r{name}__"))]
         if len(both) == 2:
             left, right = map(class_of, both)
             if left is not right and issubclass(right, left):
-                raise UnsupportedError("an operator of an object and one of a derived class")
+                raise UnsupportedError("an operator of an object and one of a subclass")
             if left is right and name not in _REFLECTED:
-                ways.pop()
-        for owner, other, method in ways:
-            if any(owner is x for x in both):
+                candidates.pop()
+        for owner, other, method in candidates:
+            if is_object(owner):
                 made = self.by_method(method, owner, *([] if other is None else [other]))
                 if made is not NotImplemented:
                     return made
         return NotImplemented
 
     def compared_objects(self, op: type[ast.cmpop], a: Any, b: Any) -> Any:
-        """Read a comparison of objects; ``!=`` is that of its class, or the opposite of ``==``."""
+        """Read a comparison of objects; ``!=`` falls back on the negation of ``==``."""
         name = COMPARISONS[op].name
         made = self.operator_of(name, a, b)
         if made is not NotImplemented:
             return made
         if name not in ("eq", "ne"):
-            raise UnsupportedError("a comparison that an object does not have")
+            raise UnsupportedError("a comparison that the class of an object does not define")
         made = self.operator_of("eq", a, b) if name == "ne" else NotImplemented
         if made is not NotImplemented:
             return self.called(operator.not_, [self.truth_of(made)], {})
@@ -101,32 +101,30 @@ class SpecialMethods(Classes):
         raise NotImplementedError
 
     def same_object(self, a: Any, b: Any) -> Any:
-        """Read ``a is b`` of objects; NotImplemented of others."""
+        """Read ``a is b`` for objects; NotImplemented for anything else."""
         raise NotImplementedError
 
     def length_of_object(self, x: Any) -> Value:
         """Read ``len(x)``."""
         n = self.must_have("__len__", x)
         if type(n) is not Value or not n.kind.is_integral or np.bool_ in n.kind.classes:
-            raise UnsupportedError("a length that is no integer")
+            raise UnsupportedError("a length that is not an integer")
         self.leave_unless(self.call(operator.ge, [n, self.const(0)]))
         return n if n.kind == _INT or type(known(n)) is int else self.call(int, [n])
 
     def truth_of_object(self, x: Any) -> Any:
-        """Return what is true if an object is."""
+        """Convert an object to a value of the same truth."""
         if self.special_method(x, "__bool__") is not None:
             answer = self.must_have("__bool__", x)
             if type(answer) is not Value or answer.kind.classes != {bool}:
-                raise UnsupportedError("a truth that is no bool of Python's")
+                raise UnsupportedError("a __bool__ that does not return a bool of Python's")
             return answer
-        return (
-            self.const(True)
-            if self.special_method(x, "__len__") is None
-            else self.length_of_object(x)
-        )
+        if self.special_method(x, "__len__") is None:
+            return self.const(True)
+        return self.length_of_object(x)
 
     def asked_of_object(self, f: Callable, x: Any) -> Any:
-        """Read ``abs(x)`` or ``bool(x)`` of an object."""
+        """Read ``abs(x)`` or ``bool(x)``."""
         if f is abs:
             return self.must_have("__abs__", x)
         return self.called(bool, [self.one(self.truth_of(x))], {})
@@ -135,32 +133,32 @@ class SpecialMethods(Classes):
         """Read ``x in owner``."""
         found = self.truth_of(self.must_have("__contains__", owner, x))
         if type(found) is not Value or not found.kind.is_scalar:
-            raise UnsupportedError("the truth of what is no number")
+            raise UnsupportedError("the truth of something other than a number")
         return self.called(bool, [found], {})
 
     def parts_of_object(self, x: Any) -> list[Any]:
-        """Return what an object gives one after the other, if that is known."""
+        """Return the items that an object yields, if their number is known."""
         function = self.special_method(x, "__iter__")
         if function is None:
-            raise UnsupportedError("the parts of an object without __iter__")
+            raise UnsupportedError("the items of an object without __iter__")
         return self.parts_yielded(function, [x])
 
     def items_of_object(self, x: Any) -> Any:
-        """Return what ``__iter__`` goes over, where it returns the iterator of something."""
+        """Return what ``__iter__`` iterates over, if it only returns ``iter(...)``."""
         function = self.special_method(x, "__iter__")
         if function is None:
             raise UnsupportedError("a loop over an object without __iter__")
         *before, last = self.definition_of(function).body
-        is_one = all(isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in before)
-        if not (is_one and isinstance(last, ast.Return) and isinstance(last.value, ast.Call)):
+        is_doc = all(isinstance(n, ast.Expr) and isinstance(n.value, ast.Constant) for n in before)
+        if not (is_doc and isinstance(last, ast.Return) and isinstance(last.value, ast.Call)):
             raise UnsupportedError("a loop over an object with this __iter__")
         self.iterators.add(last.value)
         return self.inline(function, [x], {})
 
 
 _INT = Kind(frozenset([int]))
-_PYTHONS_NUMBERS = frozenset({bool, int, float, complex})
-_LIKE_ARRAYS = (  # numbers of NumPy make an array of an object that has one of these
+_PYTHON_NUMBERS = frozenset({bool, int, float, complex})
+_ARRAY_PROTOCOL = (  # NumPy scalars convert an object with one of these to an array
     "__array__", "__array_interface__", "__array_struct__", "__buffer__", "__getitem__",
 )  # fmt: skip
 _REFLECTED = {

@@ -1,7 +1,7 @@
-"""Reading dicts that grow: tables, whose keys are found while the program runs.
+"""Reading tables: dicts to which keys are added at run time.
 
-In the generated code a table is a dict, and its shadow one of zeros. All its keys are integers,
-texts, or tuples of such; all its values are of one kind.
+In the generated code a table is a dict, and its shadow is one whose values start at zero. All keys
+are integers, strings, or tuples of these; all values are of one kind.
 """
 
 from __future__ import annotations
@@ -13,49 +13,48 @@ from typing import Any
 
 from autodiff.structured.form.ir import Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import LIST, TABLE, Kind, UnsupportedError, join
-from autodiff.structured.reading.containers.objects_in_memory import ObjectsInMemory
+from autodiff.structured.reading.containers.lists import memory_of
+from autodiff.structured.reading.containers.objects_in_memory import MemoryObjectReader
 
 _BOOL = Kind(frozenset([bool]))
 _FACTORIES: dict[type, Any] = {float: 0.0, int: 0, list: None}
 
 
-class Tables(ObjectsInMemory):
-    """Reads tables."""
+class TableReader(MemoryObjectReader):
+    """Layer of the reader: tables."""
 
     def expression(self, node: ast.expr) -> Any:
         """Read an expression."""
         raise NotImplementedError
 
     def table_from(self, items: Named, factory: type | None = None) -> Value:
-        """Make a table of a dict whose items are known; it may be a `defaultdict`."""
+        """Create a table from known items; with a factory, it is a `defaultdict`."""
         kind = TABLE if factory is None else TABLE._replace(owner=weakref.ref(factory))
-        made = self.made(Op("dict", [], data=()), kind)
-        memory: Any = made.memory
-        memory.is_indexed = True  # it has a shadow
-        self.lists.append(memory)
+        made = self.new_container(Op("dict", [], data=()), kind)
         for key, x in items.items():
             self.set_item(made, self.const(key), x)
         return made
 
     def default_table(self, args: list[Any]) -> Value:
-        """Read ``defaultdict(float)``."""
+        """Read ``defaultdict(factory)``."""
         factory = known(self.one(args[0])) if len(args) == 1 else None
         if factory not in _FACTORIES:
-            raise UnsupportedError("a defaultdict of this form")
+            raise UnsupportedError("a defaultdict with this factory")
         return self.table_from(Named(), factory)
 
-    def _holder(self, xs: Value, at: Value | None) -> Memory:
+    def _item_memory(self, xs: Value, at: Value | None) -> Memory:
         if not xs.kind.is_table:
-            return super()._holder(xs, at)
-        memory: Memory = xs.memory.root()  # type: ignore[union-attr] # a table has one
+            return super()._item_memory(xs, at)
+        memory = memory_of(xs)
         if at is not None:
             if not _may_be_key(at.kind):
-                raise UnsupportedError("a key that is no integer or text")
-            memory.keys = _joined_key(memory.keys, at.kind.general())
+                raise UnsupportedError("a key that is not an integer or string")
+            key = at.kind.general()
+            memory.keys = key if memory.keys is None else join(memory.keys, key)
         return memory
 
     def item(self, xs: Value, at: Value) -> Any:
-        """Read ``xs[at]``; a `defaultdict` gets what is missing."""
+        """Read ``xs[at]``; a `defaultdict` inserts a missing item."""
         factory = xs.kind.owner() if xs.kind.is_table and xs.kind.owner else None
         if factory is not None:
             value = self.list_of([]) if factory is list else self.const(_FACTORIES[factory])
@@ -63,32 +62,31 @@ class Tables(ObjectsInMemory):
         return super().item(xs, at)
 
     def stored(self, xs: Value, at: Value) -> Any:
-        """Read what is under a key."""
+        """Read ``xs[at]`` for a key that the table has."""
         return super().item(xs, at)
 
     def has_key(self, xs: Value, at: Value) -> Value:
         """Read ``at in xs``."""
-        self._holder(xs, at)
+        self._item_memory(xs, at)
         return self.made(Op("length", [xs, at], f=operator.contains), _BOOL)
 
     def keys_of(self, xs: Value) -> Value:
-        """Return a list of the keys as they are now."""
-        memory: Memory = xs.memory.root()  # type: ignore[union-attr] # a table has one
+        """Return a new list of the keys."""
         made = self.made(Op("length", [xs], f=list), LIST)
         self.lists.append(made.memory)  # type: ignore[arg-type] # a list has one
-        made.memory.root().items = memory.keys  # type: ignore[union-attr]
+        memory_of(made).items = memory_of(xs).keys
         return made
 
     def of_table_method(self, xs: Value, node: ast.Call) -> Any:
         """Read a call of a method of a table."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and not node.keywords
-        if not is_plain or len(node.args) not in _NUMBERS.get(name, ()):
+        if not is_plain or len(node.args) not in _ARITIES.get(name, ()):
             raise UnsupportedError(f"method {name} of a dict")
         if name == "pop":
-            return self._popped(xs, *map(self.expression, node.args))
+            return self._pop_key(xs, *map(self.expression, node.args))
         if name == "update":
-            self._updated(xs, self.expression(node.args[0]))
+            self._update(xs, self.expression(node.args[0]))
             return self.const(None)
         at, otherwise = self.one(self.expression(node.args[0])), self.expression(node.args[1])
         if name == "setdefault":
@@ -97,28 +95,28 @@ class Tables(ObjectsInMemory):
                 self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, otherwise)
             )
             return self.stored(xs, at)
-        if self._holder(xs, at).items is None:  # in this round of a loop
+        if self._item_memory(xs, at).items is None:  # none so far in this reading of a loop
             return otherwise
         return self.choose(self.has_key(xs, at), lambda: self.stored(xs, at), lambda: otherwise)
 
-    def _popped(self, xs: Value, key: Any, *otherwise: Any) -> Any:
-        """Read ``xs.pop(key)``, perhaps with what is returned if there is none."""
-        at, held = self.one(key), self.held(xs)
-        self._holder(xs, at)
+    def _pop_key(self, xs: Value, key: Any, *otherwise: Any) -> Any:
+        """Read ``xs.pop(key)``, perhaps with a default."""
+        at, table = self.one(key), self.held(xs)
+        self._item_memory(xs, at)
 
-        def taken() -> Any:
-            item = self.held(self.stored(self.read(held), at))
-            self.drop_item(self.read(held), at)
+        def pop() -> Any:
+            item = self.held(self.stored(self.read(table), at))
+            self.drop_item(self.read(table), at)
             return self.read(item)
 
         if not otherwise:
-            return taken()
-        return self.choose(self.has_key(xs, at), taken, lambda: otherwise[0])
+            return pop()
+        return self.choose(self.has_key(xs, at), pop, lambda: otherwise[0])
 
-    def _updated(self, xs: Value, others: Any) -> None:
-        """Read ``xs.update(others)`` of a dict whose keys are known."""
+    def _update(self, xs: Value, others: Any) -> None:
+        """Read ``xs.update(others)`` for a dict of known items."""
         if type(others) is not Named:
-            raise UnsupportedError("method update of a dict, with what is no dict of known keys")
+            raise UnsupportedError("update of a dict with something other than known items")
         for key, x in others.items():
             self.set_item(xs, self.const(key), x)
 
@@ -127,8 +125,8 @@ class Tables(ObjectsInMemory):
         raise NotImplementedError
 
 
-# Of the methods that are read: how many arguments each may have.
-_NUMBERS = {"get": (2,), "setdefault": (2,), "pop": (1, 2), "update": (1,)}
+_ARITIES = {"get": (2,), "setdefault": (2,), "pop": (1, 2), "update": (1,)}
+"""The methods that are read → how many arguments they may have."""
 
 
 def _may_be_key(kind: Kind) -> bool:
@@ -137,20 +135,19 @@ def _may_be_key(kind: Kind) -> bool:
     return kind.is_integral or kind.is_text
 
 
-def _joined_key(a: Kind | None, b: Kind) -> Kind:
-    return b if a is None else join(a, b)
-
-
 def grows_by_keys(name: str, keys: Named, function: ast.AST) -> bool:
-    """Whether a function writes under other keys of a dict of this name than those displayed."""
+    """Whether a function may add keys to, or remove keys from, a dict of this name."""
     for part in ast.walk(function):
-        if isinstance(part, ast.Subscript) and not isinstance(part.ctx, ast.Load):
-            is_own = isinstance(part.value, ast.Name) and part.value.id == name
+        if not isinstance(part, (ast.Subscript, ast.Attribute)):
+            continue
+        if not isinstance(part.value, ast.Name) or part.value.id != name:
+            continue
+        if isinstance(part, ast.Attribute):
+            changes_keys = part.attr in ("setdefault", "pop", "update")
+        else:
             is_there = isinstance(part.slice, ast.Constant) and part.slice.value in keys
-            if is_own and (not is_there or isinstance(part.ctx, ast.Del)):
-                return True
-        elif isinstance(part, ast.Attribute) and part.attr in ("setdefault", "pop", "update"):
-            is_own = isinstance(part.value, ast.Name) and part.value.id == name
-            if is_own:
-                return True
+            is_store = isinstance(part.ctx, ast.Store)
+            changes_keys = isinstance(part.ctx, ast.Del) or (is_store and not is_there)
+        if changes_keys:
+            return True
     return False

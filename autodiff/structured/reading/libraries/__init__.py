@@ -1,1 +1,1 @@
-"""Functions of Python, NumPy and SciPy that are read as made of others."""
+"""Decompositions of library functions: the reader inlines them in place of the calls."""

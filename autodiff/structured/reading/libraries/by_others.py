@@ -1,8 +1,13 @@
-"""Calls of NumPy in whose place functions of `numpy_functions` are read."""
+"""The choice of a decomposition for a call of NumPy or SciPy.
+
+Each function that can be decomposed has a selector: it is given the arguments of a call, and
+returns a decomposition and the arguments for that, or None if the call has another form.
+"""
 
 from __future__ import annotations
 
 import operator
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -18,15 +23,15 @@ from autodiff.structured.form.known_functions import (
 )
 from autodiff.structured.reading.libraries import (
     arrays_of_parts,
-    by_order,
-    grid_functions,
-    numpy_functions as made,
+    numpy_functions as new,
     order_functions,
-    scipy_functions as of_scipy,
+    scipy_functions,
 )
 from autodiff.structured.reading.libraries.given_arguments import (
-    Found,
+    Choice,
+    bound,
     by_rank,
+    first_or_last,
     is_first,
     is_float,
     is_floats,
@@ -40,20 +45,20 @@ from chainrules_core.registry.entries import key_of
 
 
 def _by_axes(function: Callable) -> Callable:
-    """Return what chooses a function that is given the axes."""
+    """Return a selector for a reduction with the options ``axis`` and ``keepdims``."""
 
-    def chosen(args: list, given: dict[str, Any]) -> Found:
+    def select(args: list, given: dict[str, Any]) -> Choice:
         if len(args) != 1 or not is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
             return None
         options = known_option(given, "axis"), known_option(given, "keepdims", False)
         return None if UNKNOWN in options else (function, [*args, *options])
 
-    return chosen
+    return select
 
 
-def _differences(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("a", "n", "axis"), args, strict=False)) | given
-    if len(named) < len(args) + len(given) or not named.keys() <= {"a", "n"} | _OF_DIFF:
+def _select_diff(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("a", "n", "axis", "prepend", "append"), args, given)
+    if named is None:
         return None
     a: Any = named.get("a")
     order = known_option(named, "n", 1)
@@ -62,93 +67,88 @@ def _differences(args: list, given: dict[str, Any]) -> Found:
     at_first = is_first(a, known_option(named, "axis", -1))
     if at_first is None:
         return None
-    ends = [given[name] for name in ("prepend", "append") if name in given]
+    ends = [named[name] for name in ("prepend", "append") if name in named]
     if order == 2:
-        twice = made.diff_first_twice if at_first else made.diff_twice
+        twice = new.diff_first_twice if at_first else new.diff_twice
         return None if ends else (twice, [a])
     if not ends:
-        return made.diff_first if at_first else made.diff, [a]
-    is_behind = "prepend" in given
+        return new.diff_first if at_first else new.diff, [a]
+    prepends = "prepend" in named
     if a.kind.ndim == 1:
         ends = list(map(_vector, ends))
     elif a.kind.ndim == 2 and len(ends) == 1 and is_float(ends[0]):
-        of_rows = made.rows_behind_number if is_behind else made.rows_before_number
-        of_columns = made.columns_behind_number if is_behind else made.columns_before_number
-        return of_columns if at_first else of_rows, [a, *ends]
+        row = new.row_diff_prepend_number if prepends else new.row_diff_append_number
+        column = new.column_diff_prepend_number if prepends else new.column_diff_append_number
+        return column if at_first else row, [a, *ends]
     elif a.kind.ndim > 2 or not all(is_floats(v) and v.kind.ndim == 2 for v in ends):
         return None
     if None in ends:
         return None
-    joined, behind, before = (
-        (made.diff_joined, made.diff_behind, made.diff_before)
+    both, prepend, append = (
+        (new.diff_prepend_append, new.diff_prepend, new.diff_append)
         if at_first
-        else (made.rows_joined, made.rows_behind, made.rows_before)
+        else (new.row_diff_prepend_append, new.row_diff_prepend, new.row_diff_append)
     )
-    return joined if len(ends) == 2 else behind if is_behind else before, [a, *ends]
+    return both if len(ends) == 2 else prepend if prepends else append, [a, *ends]
 
 
 def _vector(v: Any) -> Any:
-    """Return numbers as a list, and a vector as it is; None for others."""
+    """Return a vector, or a list of the given numbers; None for anything else."""
     parts = v if isinstance(v, tuple) else (v,)
     if all(type(p) is Value and p.kind.is_scalar and not p.kind.is_complex for p in parts):
         return Items(parts)
     return v if is_floats(v) and v.kind.ndim == 1 else None
 
 
-def _running(args: list, given: dict[str, Any]) -> Found:
+def _select_cumsum(args: list, given: dict[str, Any]) -> Choice:
     is_matrix = len(args) == 1 and not given and is_floats(args[0]) and args[0].kind.ndim > 1
-    return (made.running_sums, args) if is_matrix else None
+    return (new.cumsum_flat, args) if is_matrix else None
 
 
-def _correlated(args: list, given: dict[str, Any]) -> Found:
-    are_vectors = len(args) >= 2 and all(is_floats(v) and v.kind.ndim == 1 for v in args[:2])
-    mode = dict(zip(("mode",), args[2:], strict=False)) | given
-    if not are_vectors or len(args) > 3 or not mode.keys() <= {"mode"}:
+def _select_correlate(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("a", "v", "mode"), args, given)
+    if named is None or not all(is_floats(v) and v.kind.ndim == 1 for v in args[:2]):
         return None
-    name = known_option(mode, "mode", "valid")
-    return (made.correlated, [*args[:2], name]) if name in _MODES else None
+    mode = known_option(named, "mode", "valid")
+    is_one = len(args) >= 2 and mode in ("valid", "same", "full")
+    return (new.correlate, [*args[:2], mode]) if is_one else None
 
 
-def _slopes(args: list, given: dict[str, Any]) -> Found:
+def _select_gradient(args: list, given: dict[str, Any]) -> Choice:
     if not args or not is_floats(args[0]) or not all(map(is_float, args[1:])) or len(args) > 2:
         return None
     if not given:
         if args[0].kind.ndim == 2:
-            return (made.gradients, args) if _GIVE_TUPLES else None
-        return (made.gradient_first, args) if args[0].kind.ndim == 1 else None
-    at_first = is_first(args[0], known_option(given, "axis")) if given.keys() == {"axis"} else None
-    return (
-        None
-        if at_first is None
-        else (made.gradient_first if at_first else made.gradient_last, args)
-    )
+            return (new.gradient_both, args) if _GRADIENT_IS_TUPLE else None
+        return (new.gradient_first, args) if args[0].kind.ndim == 1 else None
+    axis = known_option(given, "axis") if given.keys() == {"axis"} else None
+    function = first_or_last(args[0], axis, new.gradient_first, new.gradient_last)
+    return None if function is None else (function, args)
 
 
-def _turned(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("a", "shift", "axis"), args, strict=False)) | given
-    if not named.keys() <= {"a", "shift", "axis"} or len(named) < len(args) + len(given):
+def _select_roll(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("a", "shift", "axis"), args, given)
+    if named is None:
         return None
     a: Any = named.get("a")
     shift, axis = named.get("shift"), known_option(named, "axis")
-    if type(shift) is tuple and is_floats(a) and a.kind.ndim == 2:
+    if not is_floats(a):
+        return None
+    if type(shift) is tuple and a.kind.ndim == 2:
         axes = known_parts(named.get("axis"))
         if len(shift) != 2 or not all(map(is_integer, shift)) or axes not in ([0, 1], [1, 0]):
             return None
-        return made.rolled_both, [a, *(shift if axes == [0, 1] else shift[::-1])]
-    if not is_floats(a) or not is_integer(shift) or a.kind.ndim > 2:
+        return new.roll_both, [a, *(shift if axes == [0, 1] else shift[::-1])]
+    if not is_integer(shift) or a.kind.ndim > 2:
         return None
     if axis is None:
-        return (made.rolled_first if a.kind.ndim == 1 else made.rolled_flat), [a, shift]
-    at_first = is_first(a, axis)
-    return (
-        None
-        if at_first is None
-        else (made.rolled_first if at_first else made.rolled_last, [a, shift])
-    )
+        return (new.roll_first if a.kind.ndim == 1 else new.roll_flat), [a, shift]
+    function = first_or_last(a, axis, new.roll_first, new.roll_last)
+    return None if function is None else (function, [a, shift])
 
 
-def _bounded(args: list, given: dict[str, Any]) -> Found:
-    named = [given[name] for names in _BOUNDS for name in names if name in given]
+def _select_clip(args: list, given: dict[str, Any]) -> Choice:
+    named = [given[name] for names in _CLIP_OPTIONS for name in names if name in given]
     if len(args) + len(named) != 3 or len(named) < len(given):
         return None
     a, low, high = *args, *named
@@ -156,13 +156,13 @@ def _bounded(args: list, given: dict[str, Any]) -> Found:
         return None
     if (known(low) is None) == (known(high) is None):
         return None
-    function, bound = (made.at_least, low) if known(high) is None else (made.at_most, high)
-    if not is_floats(a) and is_narrow(bound):  # `np.clip` takes a number as one of float64
+    function, limit = (new.clip_below, low) if known(high) is None else (new.clip_above, high)
+    if not is_floats(a) and is_narrow(limit):  # np.clip converts a number to float64
         return None
-    return function, [a, bound]
+    return function, [a, limit]
 
 
-def _integral(args: list, given: dict[str, Any]) -> Found:
+def _select_trapezoid(args: list, given: dict[str, Any]) -> Choice:
     if not args or not is_floats(args[0]) or len(args) > 2:
         return None
     y, at_first = args[0], is_first(args[0], known_option(given, "axis", -1))
@@ -172,35 +172,35 @@ def _integral(args: list, given: dict[str, Any]) -> Found:
     is_matrix = at_first and y.kind.ndim == 2
     if (at_first or "axis" in given) and y.kind.ndim > 2:
         return None
-    (by,) = (*args[1:], *steps.values()) or (1.0,)
-    if by == 1.0 or (steps.keys() == {"dx"} and is_float(by)):
-        return made.trapezoid_first_by if is_matrix else made.trapezoid_by, [y, by]
-    is_place = is_floats(by) and by.kind.ndim == 1 and steps.keys() <= {"x"}
-    return (made.trapezoid_first if is_matrix else made.trapezoid, [y, by]) if is_place else None
+    (step,) = (*args[1:], *steps.values()) or (1.0,)
+    if step == 1.0 or (steps.keys() == {"dx"} and is_float(step)):
+        return new.trapezoid_first_uniform if is_matrix else new.trapezoid_uniform, [y, step]
+    are_points = is_floats(step) and step.kind.ndim == 1 and steps.keys() <= {"x"}
+    return (new.trapezoid_first if is_matrix else new.trapezoid, [y, step]) if are_points else None
 
 
-def _of_coefficients(args: list, given: dict[str, Any]) -> Found:
+def _select_polyval(args: list, given: dict[str, Any]) -> Choice:
     if given or len(args) != 2 or not is_floats(args[0]) or args[0].kind.ndim != 1:
         return None
     if is_float(args[1]):
-        return made.polynomial_at, args
-    return (made.polynomial, args) if is_floats(args[1]) else None
+        return new.polyval_at_number, args
+    return (new.polyval, args) if is_floats(args[1]) else None
 
 
-def _padded(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("array", "pad_width", "mode"), args, strict=False)) | given
-    if not named.keys() <= {"array", "pad_width", "mode"} or len(named) < len(args) + len(given):
+def _select_pad(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("array", "pad_width", "mode"), args, given)
+    if named is None:
         return None
     a: Any = named.get("array")
     mode = known_option(named, "mode", "constant")
     if not is_floats(a) or a.kind.ndim > 2 or mode not in _PADDINGS:
         return None
-    widths = _widths(named.get("pad_width"), a.kind.ndim)
+    widths = _pad_widths(named.get("pad_width"), a.kind.ndim)
     return None if widths is None else (_PADDINGS[mode][a.kind.ndim - 1], [a, *widths])
 
 
-def _widths(v: Any, ndim: int) -> list[int] | None:
-    """Return the widths on both sides along each axis, if they are known."""
+def _pad_widths(v: Any, ndim: int) -> list[int] | None:
+    """Return the widths before and after, axis by axis; None if they are not known."""
     x = known_parts(v)
     try:
         pairs = np.broadcast_to(np.array(x), (ndim, 2)).ravel()
@@ -209,110 +209,111 @@ def _widths(v: Any, ndim: int) -> list[int] | None:
     return pairs.tolist() if pairs.dtype.kind == "i" and (pairs >= 0).all() else None
 
 
-def _rounded(args: list, given: dict[str, Any]) -> Found:
+def _select_round(args: list, given: dict[str, Any]) -> Choice:
     decimals = [*args[1:], *given.values()] if given.keys() <= {"decimals"} else [None]
-    is_whole = all(type(v) is Value and known(v) == 0 for v in decimals) and len(decimals) < 2
-    return (made.nearest, args[:1]) if is_whole and args and is_floats(args[0]) else None
+    is_zero = all(type(v) is Value and known(v) == 0 for v in decimals) and len(decimals) < 2
+    return (new.round_to_integers, args[:1]) if is_zero and args and is_floats(args[0]) else None
 
 
-def _with_diagonal(args: list, given: dict[str, Any]) -> Found:
+def _select_fill_diagonal(args: list, given: dict[str, Any]) -> Choice:
     if given or len(args) != 2 or not is_floats(args[0]) or args[0].kind.ndim != 2:
         return None
-    return (made.fill_diagonal, args) if is_float(args[1]) or is_integer(args[1]) else None
+    return (new.fill_diagonal, args) if is_float(args[1]) or is_integer(args[1]) else None
 
 
-def _split(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("ary", "indices_or_sections", "axis"), args, strict=False)) | given
-    a: Any = named.get("ary")
-    sections = known_option(named, "indices_or_sections")
-    at_first = is_first(a, known_option(named, "axis", 0)) if is_floats(a) else None
-    if at_first is None or type(sections) is not int or not 0 < sections <= _MOST_PARTS:
+def _select_split(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("ary", "indices_or_sections", "axis"), args, given)
+    if named is None or not is_floats(named.get("ary")):
         return None
-    return made.split_first if at_first else made.split_last, [a, sections, Items(range(sections))]
+    a, n = named["ary"], known_option(named, "indices_or_sections")
+    function = first_or_last(a, known_option(named, "axis", 0), new.split_first, new.split_last)
+    if function is None or type(n) is not int or not 0 < n <= _MOST_PARTS:
+        return None
+    return function, [a, n, Items(range(n))]
 
 
-def _without(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("arr", "obj", "axis"), args, strict=False)) | given
+def _select_delete(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("arr", "obj", "axis"), args, given)
+    if named is None:
+        return None
     a: Any = named.get("arr")
     i = named.get("obj")
     if not is_floats(a) or not is_integer(i):
         return None
-    # Without an axis, a matrix would become a vector.
+    # Without an axis, NumPy flattens a matrix.
     axis = known_option(named, "axis", 0 if a.kind.ndim == 1 else None)
-    return (made.without, [a, i]) if is_first(a, axis) else None
+    return (new.delete, [a, i]) if is_first(a, axis) else None
 
 
-def _filled(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("shape", "fill_value", "dtype"), args, strict=False)) | given
+def _select_full(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("shape", "fill_value", "dtype"), args, given)
+    if named is None or "shape" not in named:
+        return None
     value = named.get("fill_value")
-    if len(named) < len(args) + len(given) or not named.keys() <= _OF_FULL:
+    if type(value) is not Value or not value.kind.is_scalar:
         return None
-    if "shape" not in named or type(value) is not Value or not value.kind.is_scalar:
-        return None
-    classes = [cls for cls in (bool, int, float) if value.kind.classes <= {cls, _OF_NUMPY[cls]}]
+    classes = [cls for cls in _NUMPY_CLASS if value.kind.classes <= {cls, _NUMPY_CLASS[cls]}]
     dtype = known_option(named, "dtype") or (classes and classes[0])
-    is_one = classes and dtype in (float, np.float64, classes[0], _OF_NUMPY[classes[0]])
-    return (made.full, [named["shape"], value, dtype]) if is_one else None
+    is_one = classes and dtype in (float, np.float64, classes[0], _NUMPY_CLASS[classes[0]])
+    return (new.full, [named["shape"], value, dtype]) if is_one else None
 
 
-_OF_FULL = {"shape", "fill_value", "dtype"}
-_OF_NUMPY = {bool: np.bool_, int: np.int64, float: np.float64}
-
-
-def _in_lists(args: list, given: dict[str, Any]) -> Found:
+def _select_tolist(args: list, given: dict[str, Any]) -> Choice:
     (a,) = args
-    functions = {1: made.listed, 2: made.listed_rows}
+    functions = {1: new.tolist, 2: new.tolist_rows}
     is_one = is_floats(a) and a.kind.ndim in functions
     return (functions[a.kind.ndim], args) if is_one else None
 
 
-def _appended(args: list, given: dict[str, Any]) -> Found:
+def _select_append(args: list, given: dict[str, Any]) -> Choice:
     both = list(map(_vector, args))
-    return None if given or len(both) != 2 or None in both else (made.append_to, both)
+    return None if given or len(both) != 2 or None in both else (new.append, both)
 
 
-def _spaced(args: list, given: dict[str, Any]) -> Found:
-    named = dict(zip(("start", "stop", "num"), args, strict=False)) | given
-    if not named.keys() <= {"start", "stop", "num"} or len(named) < len(args) + len(given):
+def _select_linspace(args: list, given: dict[str, Any]) -> Choice:
+    named = bound(("start", "stop", "num"), args, given)
+    if named is None:
         return None
     ends, n = [named.get("start"), named.get("stop")], named.get("num", 50)
     are_ends = all(is_float(x) or is_integer(x) for x in ends)
-    return (made.spaced, [*ends, n]) if are_ends and (n == 50 or is_integer(n)) else None
+    return (new.linspace, [*ends, n]) if are_ends and (n == 50 or is_integer(n)) else None
 
 
-def _weighted(args: list, given: dict[str, Any]) -> Found:
+def _select_average(args: list, given: dict[str, Any]) -> Choice:
     weights: Any = given.get("weights")
     if len(args) != 1 or len(given) != 1 or not is_floats(args[0]) or not is_floats(weights):
         return None
     are_vectors = args[0].kind.ndim == weights.kind.ndim == 1
-    return (made.average, [args[0], weights]) if are_vectors else None
+    return (new.average, [args[0], weights]) if are_vectors else None
 
 
-def _again(function: Callable) -> Callable:
-    def chosen(args: list, given: dict[str, Any]) -> Found:
+def _repeating(function: Callable) -> Callable:
+    """Return a selector for a function of a vector and a number of repetitions."""
+
+    def select(args: list, given: dict[str, Any]) -> Choice:
         is_one = len(args) == 2 and not given and is_floats(args[0]) and args[0].kind.ndim == 1
         return (function, args) if is_one and is_integer(args[1]) else None
 
-    return chosen
+    return select
 
 
-def _products(args: list, given: dict[str, Any]) -> Found:
-    functions = {1: made.kron_of_vectors, 2: made.kron}
+def _select_kron(args: list, given: dict[str, Any]) -> Choice:
+    functions = {1: new.kron_vectors, 2: new.kron}
     ranks = {v.kind.ndim for v in args if is_floats(v)}
     if given or len(args) != 2 or len(ranks) > 1 or not all(map(is_floats, args)):
         return None
     return (functions[ndim], args) if (ndim := ranks.pop()) in functions else None
 
 
-def _powers(args: list, given: dict[str, Any]) -> Found:
+def _select_vander(args: list, given: dict[str, Any]) -> Choice:
     is_up = known_option(given, "increasing", False)
     is_one = given.keys() <= {"increasing"} and len(args) == 2 and type(is_up) is bool
     if not is_one or not is_floats(args[0]) or not is_integer(args[1]):
         return None
-    return made.powers_up if is_up else made.powers_down, args
+    return new.vander_increasing if is_up else new.vander_decreasing, args
 
 
-def _taken(args: list, given: dict[str, Any]) -> Found:
+def _select_take(args: list, given: dict[str, Any]) -> Choice:
     if len(args) != 2 or not given.keys() <= {"axis"} or not is_floats(args[0]):
         return None
     a, indices = args
@@ -321,107 +322,56 @@ def _taken(args: list, given: dict[str, Any]) -> Found:
     is_element = is_integer(indices) and a.kind.ndim == 1  # a row would be a view
     if not (are_listed or is_array or is_element):
         return None
-    at_first = is_first(a, known_option(given, "axis", 0 if a.kind.ndim == 1 else None))
-    return None if at_first is None else (made.taken_first if at_first else made.taken_last, args)
+    axis = known_option(given, "axis", 0 if a.kind.ndim == 1 else None)
+    function = first_or_last(a, axis, new.take_first, new.take_last)
+    return None if function is None else (function, args)
 
 
-def _columns(args: list, given: dict[str, Any]) -> Found:
+def _select_column_stack(args: list, given: dict[str, Any]) -> Choice:
     parts = args[0] if len(args) == 1 and isinstance(args[0], tuple) and not given else ()
     are_columns = all(is_floats(p) and p.kind.ndim < 3 for p in parts)
-    return (made.columns, args) if parts and are_columns else None
+    return (new.column_stack, args) if parts and are_columns else None
 
 
-def _powered(args: list, given: dict[str, Any]) -> Found:
+def _select_matrix_power(args: list, given: dict[str, Any]) -> Choice:
     function = _MATRIX_POWERS.get(known(args[1])) if len(args) == 2 and not given else None
     if function is None or not is_floats(args[0]) or args[0].kind.ndim != 2:
         return None
     return function, args[:1]
 
 
-def _normalized(function: Callable) -> Callable:
-    def chosen(args: list, given: dict[str, Any]) -> Found:
-        is_one = len(args) == 1 and is_floats(args[0]) and given.keys() <= {"axis"}
-        axis = known_option(given, "axis")
-        return (function, [args[0], axis]) if is_one and axis is not UNKNOWN else None
-
-    return chosen
-
-
-def _log_of_sum(args: list, given: dict[str, Any]) -> Found:
-    if len(args) != 1 or not is_floats(args[0]) or not given.keys() <= {"axis", "keepdims"}:
-        return None
-    a, axis, keeps = args[0], known_option(given, "axis"), known_option(given, "keepdims", False)
-    if not keeps and (axis is None or (a.kind.ndim == 1 and axis in (0, -1))):
-        return of_scipy.logsumexp, args
-    if type(axis) is not int or type(keeps) is not bool or not -a.kind.ndim <= axis < a.kind.ndim:
-        return None
-    if keeps:
-        return of_scipy.logsumexp_along, [a, axis]
-    at_first = is_first(a, axis)
-    if at_first is None:
-        return None
-    return of_scipy.logsumexp_first if at_first else of_scipy.logsumexp_last, [a, axis]
-
-
-def _grid(args: list, given: dict[str, Any]) -> Found:
-    is_one = not given and all(map(_are_places, args)) and len(args) in grid_functions.GRIDS
-    return (grid_functions.GRIDS[len(args)], args) if is_one else None
-
-
-def _are_places(v: Any) -> bool:
-    """Whether it is a vector, or a list that is not empty, of integers."""
-    if isinstance(v, tuple):
-        return bool(v) and all(is_integer(part) for part in v)
-    return type(v) is Value and v.kind.letter in ("i", "u") and v.kind.ndim == 1
-
-
-def _blocks(args: list, given: dict[str, Any]) -> Found:
-    rows = args[0] if len(args) == 1 and not given and type(args[0]) is Items else ()
-    are_rows = rows and all(type(row) is Items and row for row in rows)
-    if not are_rows or not all(is_floats(v) and v.kind.ndim == 2 for row in rows for v in row):
-        return None
-    return grid_functions.of_blocks, args
-
-
-_MATRIX_POWERS = {2: made.squared, 3: made.cubed}
-_GIVE_TUPLES = type(np.gradient(np.eye(2))) is tuple  # older ones give lists
-_OF_DIFF = frozenset({"axis", "prepend", "append"})
-_MODES = ("valid", "same", "full")
-_MOST_PARTS = 16  # of an array: each has a variable
-_BOUNDS = (("a_min", "min"), ("a_max", "max"))
-_PADDINGS = {
-    "constant": (made.between_zeros, made.framed_by_zeros),
-    "edge": (made.between_ends, made.framed_by_ends),
-    "wrap": (made.wrapped, made.wrapped_frame), "reflect": (made.reflected, made.reflected_frame),
-    "symmetric": (made.mirrored, made.mirrored_frame),
+_MATRIX_POWERS = {2: new.matrix_square, 3: new.matrix_cube}
+_GRADIENT_IS_TUPLE = type(np.gradient(np.eye(2))) is tuple  # older versions return a list
+_MOST_PARTS = 16  # of a split array: each has a variable
+_CLIP_OPTIONS = (("a_min", "min"), ("a_max", "max"))
+_NUMPY_CLASS: dict[type, type] = {bool: np.bool_, int: np.int64, float: np.float64}
+_PADDINGS = {  # for vectors and for matrices
+    "constant": (new.pad_zeros, new.pad_matrix_zeros),
+    "edge": (new.pad_edge, new.pad_matrix_edge),
+    "wrap": (new.pad_wrap, new.pad_matrix_wrap),
+    "reflect": (new.pad_reflect, new.pad_matrix_reflect),
+    "symmetric": (new.pad_symmetric, new.pad_matrix_symmetric),
+}
+_SELECTORS: dict[Any, Callable] = {
+    np.full: _select_full, np.split: _select_split, np.delete: _select_delete,
+    np.diff: _select_diff, np.gradient: _select_gradient, np.roll: _select_roll,
+    np.clip: _select_clip, np.ndarray.clip: _select_clip, np.trapezoid: _select_trapezoid,
+    np.pad: _select_pad, np.polyval: _select_polyval, np.fill_diagonal: _select_fill_diagonal,
+    np.round: _select_round, np.around: _select_round, np.ndarray.round: _select_round,
+    np.cross: by_rank(new.cross, 1, 1), np.trace: by_rank(new.trace, 2),
+    np.ndarray.trace: by_rank(new.trace, 2), np.meshgrid: by_rank(new.meshgrid, 1, 1),
+    np.ndarray.tolist: _select_tolist, np.ptp: _by_axes(new.ptp),
+    np.std: _by_axes(new.std), np.ndarray.std: _by_axes(new.std),
+    np.var: _by_axes(new.var), np.ndarray.var: _by_axes(new.var),
+    np.append: _select_append, np.linspace: _select_linspace, np.average: _select_average,
+    np.tile: _repeating(new.tile), np.repeat: _repeating(new.repeat),
+    np.ndarray.repeat: _repeating(new.repeat), np.kron: _select_kron, np.vander: _select_vander,
+    np.take: _select_take, np.ndarray.take: _select_take, np.column_stack: _select_column_stack,
+    np.linalg.matrix_power: _select_matrix_power, np.cumsum: _select_cumsum,
+    np.unwrap: by_rank(new.unwrap, 1), np.linalg.eigvalsh: by_rank(new.eigvalsh, 2),
+    np.correlate: _select_correlate,
+    **order_functions.SELECTORS, **arrays_of_parts.SELECTORS,
 }  # fmt: skip
-_OTHERS: dict[Any, Callable] = {
-    np.full: _filled, np.split: _split, np.delete: _without,
-    np.diff: _differences, np.gradient: _slopes, np.roll: _turned,
-    np.clip: _bounded, np.ndarray.clip: _bounded, np.trapezoid: _integral, np.pad: _padded,
-    np.polyval: _of_coefficients, np.fill_diagonal: _with_diagonal,
-    np.round: _rounded, np.around: _rounded, np.ndarray.round: _rounded,
-    np.cross: by_rank(made.cross, 1, 1), np.trace: by_rank(made.trace, 2),
-    np.ndarray.trace: by_rank(made.trace, 2),
-    np.meshgrid: by_rank(made.meshgrid, 1, 1),
-    np.ndarray.tolist: _in_lists,
-    np.std: _by_axes(made.std), np.ndarray.std: _by_axes(made.std),
-    np.var: _by_axes(made.var), np.ndarray.var: _by_axes(made.var),
-    np.append: _appended, np.linspace: _spaced, np.ptp: _by_axes(made.spread),
-    np.average: _weighted, np.tile: _again(made.tiled), np.repeat: _again(made.repeated),
-    np.ndarray.repeat: _again(made.repeated), np.kron: _products, np.vander: _powers,
-    np.take: _taken, np.ndarray.take: _taken, np.column_stack: _columns,
-    np.linalg.matrix_power: _powered, np.cumsum: _running, np.unwrap: by_rank(made.unwrapped, 1),
-    np.linalg.eigvalsh: by_rank(made.eigenvalues, 2),
-    np.correlate: _correlated, np.ix_: _grid, np.block: _blocks,
-    **by_order.OTHERS, **arrays_of_parts.OTHERS,
-}  # fmt: skip
-
-_OF_SPECIAL: dict[str, Callable] = {
-    "softmax": _normalized(of_scipy.softmax), "log_softmax": _normalized(of_scipy.log_softmax),
-    "logsumexp": _log_of_sum,
-}  # fmt: skip
-"""The same for functions of `scipy.special`, which need not be loaded."""
 
 JOINED = frozenset({np.concatenate, np.hstack})
 """Functions that join vectors, and lists of numbers with them."""
@@ -436,41 +386,39 @@ REDUCED: dict[Any, Callable] = {
 
 _WITHOUT_RULES = frozenset(
     {np.polyval, np.fill_diagonal, np.ndarray.tolist, np.ndarray.sort, np.ix_}
-)  # tracing has these in Python, too
+)  # the tracer runs these as Python code, too
 
-READ = frozenset(_OTHERS)
-"""Functions that may be read as made of others."""
+READ = frozenset(_SELECTORS)
+"""Functions that may be decomposed."""
 
-OF_VECTORS = frozenset(_OTHERS) - {
+OF_VECTORS = frozenset(_SELECTORS) - {
     np.full, np.ix_, np.block, np.clip, np.ndarray.clip, np.fill_diagonal, np.quantile,
     np.percentile, np.array, np.asarray,
 } | {
     np.dot, np.matmul, operator.matmul, np.vdot, np.inner, np.outer, np.einsum
 }  # fmt: skip
-"""Functions that make vectors of lists of numbers."""
+"""Functions that convert a list of numbers to a vector."""
 
 FUNCTIONS = frozenset(
     f
-    for m in (made, grid_functions, order_functions, arrays_of_parts, of_scipy)
-    for f in vars(m).values()
-    if callable(f)
-) - {Any}
-"""Functions that are read in the place of others."""
+    for m in (new, order_functions, arrays_of_parts, scipy_functions)
+    for name, f in vars(m).items()
+    if type(f) is types.FunctionType and f.__module__ == m.__name__ and not name.startswith("_")
+)
+"""All decompositions of functions of NumPy and SciPy."""
 
 
-def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Found:
-    """Return the function that is read in the place of a call, and what it is given.
-
-    None where the call is read as it is.
-    """
-    choose = _OF_SPECIAL.get(f.__name__) if is_of_special(f) else _OTHERS.get(f)
-    found = None if choose is None else choose(args, options)
+def made_of_others(f: Any, args: list, options: dict[str, Any]) -> Choice:
+    """Return the decomposition of a call and its arguments; None if the call stays as it is."""
+    select = scipy_functions.SELECTORS.get(f.__name__) if is_of_special(f) else _SELECTORS.get(f)
+    found = None if select is None else select(args, options)
     if found is None or f is np.full:
         return found
-    return found if _is_ruled_by_library(f, args, options) else None
+    return found if _has_own_rule(f, args, options) else None
 
 
-def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
+def _has_own_rule(f: Any, args: list, options: dict[str, Any]) -> bool:
+    """Whether the tracer would use the library's rule, not one of the user's, for a call."""
     entry = rrule.entry(key_of(function_of(f))[0])
     if f in _WITHOUT_RULES:
         return entry is None
@@ -482,12 +430,12 @@ def _is_ruled_by_library(f: Any, args: list, options: dict[str, Any]) -> bool:
         return False
     if resolved is None:
         return False
-    is_step = _OTHERS.get(f) is _rounded and resolved[0].kind == "non_differentiable"
+    is_step = _SELECTORS.get(f) is _select_round and resolved[0].kind == "non_differentiable"
     return is_step or is_own_rule(resolved[0])
 
 
 def is_ruled_by_library(f: Any) -> bool:
-    """Whether the rule of a function, for all arguments, is the library's."""
+    """Whether the tracer uses the library's rule of a function for all arguments."""
     entry = rrule.entry(key_of(function_of(f))[0])
     sample = (np.ones(1),) if is_of_ufunc(f) else (np.array([True]), np.ones(1), np.ones(1))
     resolved = None if entry is None else entry.resolve(sample, {}, None)
@@ -495,6 +443,7 @@ def is_ruled_by_library(f: Any) -> bool:
 
 
 def _sample(v: Any) -> Any:
+    """Return a sample value of an argument."""
     if type(v) is Items and any(type(part) is Items for part in v):
         return list(map(_sample, v))
     return tuple(map(_sample, v)) if isinstance(v, tuple) else samples(v.kind)[0]

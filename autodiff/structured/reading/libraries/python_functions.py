@@ -1,4 +1,4 @@
-"""Functions of Python's, most as loops over lists: they are read in the place of their calls."""
+"""Decompositions of Python's own functions, most of them into loops over lists."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 
 
 def in_order(xs: Any, keys: Any) -> Any:
-    """Return the items of a list in the order of their keys; equal ones stay in theirs."""
+    """Sort a list by keys, stably; exit the program if a key is NaN."""
     measured = np.array(keys)
     if np.any(np.isnan(measured)):
         raise ValueError  # their order depends on how Python sorts
@@ -17,7 +17,7 @@ def in_order(xs: Any, keys: Any) -> Any:
 
 
 def in_reverse_order(xs: Any, keys: Any) -> Any:
-    """Return the items of a list, those with the largest keys first."""
+    """Sort a list by keys in descending order, stably, as Python does."""
     measured = np.array(keys)
     if np.any(np.isnan(measured)):
         raise ValueError
@@ -27,18 +27,18 @@ def in_reverse_order(xs: Any, keys: Any) -> Any:
 
 
 def measured_by(xs: Any, key: Any) -> Any:
-    """Return the keys of all items."""
+    """Compute the sort key of each item."""
     return [key(x) for x in xs]
 
 
 def put_back(xs: Any, items: Any) -> None:
-    """Write the items of a list, as many as there are."""
+    """Overwrite the items of a list with as many others."""
     for i in range(len(items)):
         xs[i] = items[i]
 
 
 def running(xs: Any, f: Any) -> Any:
-    """Return what a function makes of the first item, the first two, and so on."""
+    """Compute `itertools.accumulate` without an initial value."""
     made: list = []
     if len(xs) > 0:
         total = xs[0]
@@ -50,7 +50,7 @@ def running(xs: Any, f: Any) -> Any:
 
 
 def running_from(xs: Any, f: Any, first: Any) -> Any:
-    """Return what a function makes of something and no item, the first item, and so on."""
+    """Compute `itertools.accumulate` with an initial value."""
     made = [first]
     total = first
     for x in xs:
@@ -60,9 +60,9 @@ def running_from(xs: Any, f: Any, first: Any) -> Any:
 
 
 def columns_of(rows: Any, strict: Any) -> Any:
-    """Return the columns of rows, as long as the shortest row."""
+    """Compute ``list(zip(*rows))``."""
     if len(rows) == 0:
-        raise ValueError  # there are none, of no kind
+        raise ValueError  # the number and kinds of the columns are unknown
     n = len(rows[0])
     for row in rows:
         if strict and len(row) != n:
@@ -71,8 +71,8 @@ def columns_of(rows: Any, strict: Any) -> Any:
     return [tuple([row[j] for row in rows]) for j in range(n)]
 
 
-def place_before(xs: Any, x: Any) -> Any:
-    """Return `bisect.bisect_left`."""
+def bisect_left(xs: Any, x: Any) -> Any:
+    """Compute `bisect.bisect_left`."""
     low, high = 0, len(xs)
     while low < high:
         middle = (low + high) // 2
@@ -83,8 +83,8 @@ def place_before(xs: Any, x: Any) -> Any:
     return low
 
 
-def place_behind(xs: Any, x: Any) -> Any:
-    """Return `bisect.bisect_right`."""
+def bisect_right(xs: Any, x: Any) -> Any:
+    """Compute `bisect.bisect_right`."""
     low, high = 0, len(xs)
     while low < high:
         middle = (low + high) // 2
@@ -96,16 +96,19 @@ def place_behind(xs: Any, x: Any) -> Any:
 
 
 def is_among(xs: Any, x: Any) -> Any:
-    """Return whether a list has an item that is equal to an integer or text."""
+    """Return whether an item of a list equals an integer or string."""
     return any(item == x for item in xs)
 
 
 def init_of_object(self: Any) -> None:
-    """Do what the method ``__init__`` of `object` does."""
+    """Do what ``object.__init__`` does: nothing."""
 
 
 FUNCTIONS = frozenset({
     in_order, in_reverse_order, measured_by, put_back, running, running_from, columns_of,
-    init_of_object, is_among, place_before, place_behind,
+    init_of_object, is_among, bisect_left, bisect_right,
 })  # fmt: skip
-PLACES = {bisect.bisect_left: place_before, bisect.bisect_right: place_behind}
+"""All decompositions of this module."""
+
+PLACES = {bisect.bisect_left: bisect_left, bisect.bisect_right: bisect_right}
+"""Decompositions of the functions of `bisect`."""

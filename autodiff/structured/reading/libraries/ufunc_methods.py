@@ -1,4 +1,4 @@
-"""Methods ``reduce`` and ``accumulate`` of ufuncs, as they are made of calls of the ufunc."""
+"""Decompositions of the ufunc methods ``reduce`` and ``accumulate`` into loops."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ import numpy as np
 from autodiff.structured.form.ir import Value, known
 
 FOLDED = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
-"""Ufuncs whose ``reduce`` gives the same bits as calls for one element after the other.
+"""Ufuncs whose ``reduce`` gives the same bits as a fold from the left.
 
-Sums are not: NumPy adds pairs. Those of ``power`` and ``arctan2`` are wrong in some builds.
+Not `numpy.add`, which adds pairwise; ``power`` and ``arctan2`` reduce wrongly in some builds.
 """
 
 _FLOATS = frozenset({float, np.float64})
 
 
 def are_floats(items: Any) -> bool:
-    """Whether it is a list of variables and constants of which NumPy makes a vector of float64."""
+    """Whether this is a non-empty list or tuple of float64 numbers."""
     return (
         isinstance(items, tuple)
         and len(items) > 0
@@ -28,7 +28,7 @@ def are_floats(items: Any) -> bool:
 
 
 def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
-    """Return the loop that is read in the place of a method of one of `FOLDED`, if there is one."""
+    """Return the loop for the method `name` of a ufunc in `FOLDED`; None if there is none."""
     if type(a) is not Value or a.kind.letter != "f" or options.keys() - {"axis"}:
         return None
     axis = known(options["axis"]) if "axis" in options else 0
@@ -40,7 +40,7 @@ def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
 
 
 def folded(f: Any, a: Any) -> Any:
-    """Return what a ufunc makes of a vector or the rows of a matrix, one after the other."""
+    """Fold a vector, or the rows of a matrix, from the left."""
     made = +a[0]  # a copy, as NumPy returns of a single row
     for i in range(1, len(a)):
         made = f(made, a[i])
@@ -48,7 +48,7 @@ def folded(f: Any, a: Any) -> Any:
 
 
 def folded_rows(f: Any, a: Any) -> Any:
-    """Return what a ufunc makes of the columns of a matrix, one after the other."""
+    """Fold each row of a matrix from the left."""
     made = +a[:, 0]
     for i in range(1, a.shape[1]):
         made = f(made, a[:, i])
@@ -56,7 +56,7 @@ def folded_rows(f: Any, a: Any) -> Any:
 
 
 def accumulated(f: Any, a: Any) -> Any:
-    """Return what a ufunc makes of the first element of a vector, the first two, and so on."""
+    """Compute ``f.accumulate(a)`` of a vector."""
     made = a.copy()
     for i in range(1, len(a)):
         made[i] = f(made[i - 1], a[i])
@@ -64,4 +64,4 @@ def accumulated(f: Any, a: Any) -> Any:
 
 
 FUNCTIONS = frozenset({folded, folded_rows, accumulated})
-"""Functions that are read in the place of methods."""
+"""All decompositions of this module."""
