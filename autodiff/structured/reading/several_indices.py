@@ -1,4 +1,4 @@
-"""Loops over several indices at once, which stand for loops in loops; counted generators."""
+"""Rewriting loops over several indices to nested loops, and loops that count."""
 
 from __future__ import annotations
 
@@ -20,13 +20,16 @@ from autodiff.structured.reading.jumps import breaks
 class SeveralIndices(Expressions):
     """Reads loops over several indices."""
 
-    # What is noted while one such loop is read: names of hidden variables, as they are written, and
-    # what items are taken from before the turns that are given them.
+    # While one such loop is rewritten: names in the template → hidden variables, and what the loop
+    # must not write into, because Python takes the items before their iterations.
     _names: dict[str, str]
-    _taken: list[Memory]
+    _read_only: list[Memory]
 
-    def _callee(self, node: ast.expr) -> Any:
-        """Return the function that a call calls, if it is read by name, alone or in a module."""
+    def _positional_callee(self, node: ast.expr) -> Any:
+        """Return the function of a call with positional arguments alone, or `UNKNOWN`.
+
+        The function must be a name, or an attribute of a module.
+        """
         if not isinstance(node, ast.Call) or node.keywords:
             return UNKNOWN
         if any(isinstance(a, ast.Starred) for a in node.args):
@@ -40,21 +43,21 @@ class SeveralIndices(Expressions):
         return known(found) if type(found) is Value else UNKNOWN
 
     def nested(self, node: ast.For) -> tuple[list[ast.stmt], list[Memory]] | None:
-        """Return the loops that one over several indices stands for; None for other loops.
+        """Return the nested loops for one over several indices; None for other loops.
 
         Also return what they must not write into.
         """
-        f = self._callee(node.iter)
+        f = self._positional_callee(node.iter)
         if f not in _NESTED or any(map(breaks, node.body)):
             return None
         if not node.iter.args:  # type: ignore[attr-defined] # a call
             return None
-        outer = getattr(self, "_names", {}), getattr(self, "_taken", [])
-        self._taken = []
+        outer = getattr(self, "_names", {}), getattr(self, "_read_only", [])
+        self._read_only = []
         try:
-            return self._nested(f, node), self._taken
+            return self._nested(f, node), self._read_only
         finally:
-            self._names, self._taken = outer
+            self._names, self._read_only = outer
 
     def _nested(self, f: Any, node: ast.For) -> list[ast.stmt]:
         args = node.iter.args  # type: ignore[attr-defined] # it is a call
@@ -73,40 +76,40 @@ class SeveralIndices(Expressions):
         return [outer]
 
     def _hold(self, value: Any) -> str:
-        """Bind a hidden variable, and return a name for it in what is written."""
+        """Bind a hidden variable; return its name in the template."""
         name = self.hidden("nested")
         self.bind(name, value)
         self._names[key := f"x{len(self._names)}"] = name
         return key
 
-    def _gone_over(self, node: ast.expr) -> str:
-        """Return a range, or the name of a list or array, as a loop goes over it."""
-        if self._callee(node) is range:
+    def _iterable(self, node: ast.expr) -> str:
+        """Return the text of a range, or the name of a list or array, for the template."""
+        if self._positional_callee(node) is range:
             bounds = [self._hold(self.value(a)) for a in node.args]  # type: ignore[attr-defined]
             return f"range({', '.join(bounds)})"
         value = self.expression(node)
-        self._taken += memory_of_items(value)
+        self._read_only += memory_of_items(value)
         return self._hold(value)
 
-    def on_product(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_product(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
         """Read ``itertools.product(...)``."""
-        return list(map(self._gone_over, nodes)), _indices(len(nodes))
+        return list(map(self._iterable, nodes)), _indices(len(nodes))
 
-    def on_combinations(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_combinations(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
         """Read ``itertools.combinations(items, n)``."""
         n = known(self.value(nodes[1])) if len(nodes) == 2 else None
         if type(n) is not int or not 0 < n < _MOST_INDICES:
             raise UnsupportedError("combinations of so many")
-        is_range = self._callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
+        is_range = self._positional_callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
         if is_range:
             end, item = self._hold(self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
         else:
-            xs = self._gone_over(nodes[0])
+            xs = self._iterable(nodes[0])
             end, item = f"len({xs})", xs + "[i{}]"
         overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
         return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
 
-    def on_ndindex(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_ndindex(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
         """Read ``np.ndindex(shape)``."""
         given = [self.expression(a) for a in nodes]
         if len(given) == 1 and (isinstance(given[0], tuple) or given[0].kind.parts):
@@ -115,7 +118,7 @@ class SeveralIndices(Expressions):
             raise UnsupportedError("a loop over so many indices")
         return [f"range({self._hold(n)})" for n in given], _indices(len(given))
 
-    def on_ndenumerate(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_ndenumerate(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
         """Read ``np.ndenumerate(array)``."""
         x = self.value(nodes[0])
         if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
@@ -125,8 +128,8 @@ class SeveralIndices(Expressions):
         return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
 
     def counted(self, node: ast.For) -> list[ast.stmt] | None:
-        """Return a loop whose turns or items are counted, as others; None for other loops."""
-        callee = self._callee(node.iter)
+        """Rewrite a loop over ``itertools.count`` or an enumerated generator, or return None."""
+        callee = self._positional_callee(node.iter)
         if callee is itertools.count:
             return self._counting(node)
         if callee is not enumerate or not node.iter.args:  # type: ignore[attr-defined] # a call
@@ -142,7 +145,7 @@ class SeveralIndices(Expressions):
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
 
     def _counting(self, node: ast.For) -> list[ast.stmt]:
-        """Return the loop without end that one over ``itertools.count(...)`` is."""
+        """Rewrite a loop over ``itertools.count(...)`` to ``while True``."""
         call: Any = node.iter
         if len(call.args) > 2:
             raise UnsupportedError("this call in a loop")
@@ -157,12 +160,12 @@ class SeveralIndices(Expressions):
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
 
     def is_generator(self, node: ast.expr) -> bool:
-        """Whether a call is one of a generator function."""
+        """Whether this is a call of a generator function."""
         raise NotImplementedError
 
 
 def memory_of_items(value: Any) -> list[Memory]:
-    """Return the memory of a vector or list, whose items are not views."""
+    """Return the memory of vectors and lists, whose items are not views."""
     found = [x for x in (value if isinstance(value, Columns) else [value]) if type(x) is Value]
     return [
         x.memory
@@ -176,12 +179,12 @@ def _indices(n: int) -> str:
 
 
 _MOST_INDICES = 6
-_WIDE = 1000  # columns: loops that stand for one have places of their own
+_WIDE = 1000  # columns: gives each of the nested loops a place of its own
 
 _NESTED: dict[Any, Callable] = {
-    itertools.product: SeveralIndices.on_product,
-    itertools.combinations: SeveralIndices.on_combinations,
-    np.ndindex: SeveralIndices.on_ndindex,
-    np.ndenumerate: SeveralIndices.on_ndenumerate,
+    itertools.product: SeveralIndices.over_product,
+    itertools.combinations: SeveralIndices.over_combinations,
+    np.ndindex: SeveralIndices.over_ndindex,
+    np.ndenumerate: SeveralIndices.over_ndenumerate,
 }
-"""What goes over several indices at once."""
+"""Iterators over several indices."""
