@@ -91,7 +91,7 @@ class Consumer(NamedTuple):
 
 
 class Builder:
-    """Builds a program from values, operations and blocks.
+    """Lowest layer of the reader: builds a program from values, operations and blocks.
 
     Parameters
     ----------
@@ -170,7 +170,8 @@ class Builder:
         """
         name = f".{self.fresh(stem)}"
         self.scope.locals |= {name}
-        self.scope.definite |= {name} if definite else set()
+        if definite:
+            self.scope.definite.add(name)
         return name
 
     def temporary(self, stem: str) -> str:
@@ -179,7 +180,7 @@ class Builder:
         Each binding may therefore be of another kind.
         """
         name = self.hidden(stem, definite=True)
-        self.scope.temporaries |= {name}
+        self.scope.temporaries.add(name)
         return name
 
     def held(self, value: Any) -> str:
@@ -564,7 +565,7 @@ class Builder:
             self.may_alias += [(value, v) for v in values if v.kind.is_array]
         return value
 
-    def taken_apart(self, made: Value) -> list[Value]:
+    def unpack(self, made: Value) -> list[Value]:
         """Return the parts of the tuple that a call has returned, emitted right after the call."""
         parts: list[Value] = []
         values = without_tuples([*made.op.args, *made.op.options.values()])

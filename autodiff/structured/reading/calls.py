@@ -52,8 +52,8 @@ from autodiff.structured.settings import has_llvm
 from chainrules_core import rrule
 
 
-class Calls(Sequences):
-    """Reads calls."""
+class CallReader(Sequences):
+    """Layer of the reader: calls."""
 
     def filled(self, out: Value, made: Value) -> Value:
         """Write the result of a ufunc into its argument ``out``; return that."""
@@ -344,7 +344,7 @@ class Calls(Sequences):
         kind = tuple if cls is tuple else record_class(cls)
         if kind is None:
             raise UnsupportedError(f"a value of class {cls.__name__}")
-        return kind(self.taken_apart(made))
+        return kind(self.unpack(made))
 
     def _with_constants(self, v: Any) -> Any:
         """Convert an argument of a replacement function: numbers become constants."""

@@ -28,14 +28,14 @@ from autodiff.structured.reading.libraries.python_functions import (
     measured_by,
     put_back,
 )
-from autodiff.structured.reading.loops import MOST_UNROLLED, IterationSpace, Loops
+from autodiff.structured.reading.loops import MOST_UNROLLED, IterationSpace, LoopReader
 
 _REAL = frozenset([float, np.float64, np.float32])
 _INTEGERS = frozenset([int, bool, np.int64, np.bool_])
 
 
-class Comprehensions(Loops):
-    """Reads comprehensions."""
+class ComprehensionReader(LoopReader):
+    """Layer of the reader: comprehensions, slices of lists, extrema and reductions."""
 
     def extremum(self, f: Callable, node: ast.Call) -> Any:
         """Read ``max(items, key=...)`` or ``min(items)``: the first of equal extrema."""

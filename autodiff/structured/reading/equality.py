@@ -12,7 +12,7 @@ import numpy as np
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Items, Maybe, Named, Op, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.reading.calls import Calls
+from autodiff.structured.reading.calls import CallReader
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.libraries.python_functions import is_among
 from autodiff.structured.reading.scopes import Static
@@ -22,8 +22,8 @@ _POSITIVE: dict[type, type[ast.cmpop]] = {
 }  # fmt: skip
 
 
-class Equality(Calls):
-    """Reads comparisons."""
+class ComparisonReader(CallReader):
+    """Layer of the reader: comparisons."""
 
     def on_compare(self, node: ast.Compare) -> Value:
         """Read a comparison or a chain of comparisons."""
@@ -89,25 +89,32 @@ class Equality(Calls):
             if test is not NotImplemented:
                 return test
             are_none = [type(v) is Value and known(v) is None for v in (a, b)]
-            is_decided = any(are_none) and all(map(_is_none_or_never, (a, b)))
+            is_decided = any(are_none) and all(map(_is_none_known, (a, b)))
             return self.const(all(are_none)) if is_decided else None
-        if op is ast.In and type(a) is type(b) is Value and type(known(a)) is str is type(known(b)):
-            return self.const(known(a) in known(b))
-        if op is ast.In and is_object(b):
+        return self._membership(a, b) if op is ast.In else None
+
+    def _membership(self, a: Any, b: Any) -> Value | None:
+        """Read ``a in b``; None for other containers than those below."""
+        if is_object(b):
             return self.is_in_object(a, b)
-        if op is ast.In and type(b) is Value and b.kind.is_array and _is_number(a):
-            return self.called(
-                bool, [self.called(np.any, [self.binary(operator.eq, b, a)], {})], {}
-            )
-        if op is ast.In and type(b) is Value and b.kind.is_list and _is_integer_or_string(a):
+        if type(b) is Named:
+            return self._is_among(a, tuple(map(self.const, b)))
+        if type(b) in (tuple, Items):
+            return self._is_among(a, b)
+        if type(b) is not Value:
+            return None
+        if type(a) is Value and type(known(a)) is str is type(known(b)):
+            return self.const(known(a) in known(b))
+        if b.kind.is_array and _is_scalar(a):
+            equal = self.binary(operator.eq, b, a)
+            return self.called(bool, [self.called(np.any, [equal], {})], {})
+        if b.kind.is_list and _is_integer_or_string(a):
             return self.inline(is_among, [b, a], {})
-        if op is ast.In and type(b) is Value and b.kind.is_table:
+        if b.kind.is_table:
             return self.has_key(b, self.one(a))
-        if op is ast.In and type(b) is Named:
-            b = tuple(map(self.const, b))
-        if op is ast.In and type(b) is Value and _holds_integers_or_strings(known(b)):
-            b = tuple(map(self.const, known(b)))
-        return self._is_among(a, b) if op is ast.In and type(b) in (tuple, Items) else None
+        if _holds_integers_or_strings(known(b)):
+            return self._is_among(a, tuple(map(self.const, known(b))))
+        return None
 
     def _negated(self, x: Value) -> Value:
         return self.const(not known(x)) if x.kind.is_known else self.call(operator.not_, [x])
@@ -174,7 +181,7 @@ def _may_be_in_a_set(x: Any) -> bool:
     return type(x) is Value and (x.kind.is_scalar or x.kind.is_text)
 
 
-def _is_number(x: Any) -> bool:
+def _is_scalar(x: Any) -> bool:
     return type(x) is Value and x.kind.is_scalar
 
 
@@ -186,7 +193,7 @@ def _holds_integers_or_strings(x: Any) -> bool:
     return type(x) is tuple and all(type(part) in (int, str) for part in x)
 
 
-def _is_none_or_never(v: Any) -> bool:
+def _is_none_known(v: Any) -> bool:
     """Whether it is known whether a value is None."""
     if isinstance(v, (tuple, Named, Static)):
         return True

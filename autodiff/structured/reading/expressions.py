@@ -38,7 +38,7 @@ from autodiff.structured.reading.building import is_constant, is_plain
 from autodiff.structured.reading.containers.classes import is_class, is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
-from autodiff.structured.reading.equality import Equality
+from autodiff.structured.reading.equality import ComparisonReader
 from autodiff.structured.reading.scopes import OWNERS, GivenRows
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
@@ -50,8 +50,8 @@ PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
 
 
-class Expressions(Equality):
-    """Reads expressions."""
+class ExpressionReader(ComparisonReader):
+    """Layer of the reader: expressions."""
 
     def expression(self, node: ast.expr) -> Any:
         """Read an expression; return a value, a nested tuple of values, or what is static."""

@@ -14,15 +14,15 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.building import Consumer
 from autodiff.structured.reading.containers.classes import class_of, is_object
 from autodiff.structured.reading.jumps import COMPOUND, with_bodies
-from autodiff.structured.reading.parameters import Parameters
+from autodiff.structured.reading.parameters import ParameterReader
 from autodiff.structured.reading.scopes import LocalFunction
 
 ENDED = ".ended"
 """A variable of a generator: whether the loop over it was left, so that it must return."""
 
 
-class Generators(Parameters):
-    """Reads generators."""
+class GeneratorReader(ParameterReader):
+    """Layer of the reader: generators."""
 
     def is_generator(self, node: ast.expr) -> bool:
         """Whether this is a call of a generator function."""

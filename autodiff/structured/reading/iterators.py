@@ -24,7 +24,7 @@ from autodiff.structured.reading.containers.lists import VIEWS, own_names, writt
 from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
 from autodiff.structured.reading.scopes import GivenRows, LocalFunction, Static
-from autodiff.structured.reading.several_indices import SeveralIndices, memory_of_items
+from autodiff.structured.reading.several_indices import NestedLoopReader, memory_of_items
 
 _INT = frozenset([int])
 _MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
@@ -79,8 +79,8 @@ class IterationSpace:
         self.tables: list[Memory] = [memory for over in of for memory in over.tables]
 
 
-class Iterators(SeveralIndices):
-    """Reads what loops iterate over."""
+class IteratorReader(NestedLoopReader):
+    """Layer of the reader: what loops iterate over."""
 
     def assign(self, target: ast.expr, value: Any) -> None:
         """Bind the variables of a target, or write into an array or list."""
@@ -477,22 +477,22 @@ def _is_tuple(x: Any) -> bool:
 
 
 _ITERATORS: dict[Any, Callable] = {
-    range: Iterators.over_range,
-    enumerate: Iterators.over_enumerate,
-    zip: Iterators.over_zip,
-    reversed: Iterators.over_reversed,
-    map: Iterators.over_map,
-    itertools.pairwise: Iterators.over_pairwise,
-    itertools.chain: Iterators.over_chain,
+    range: IteratorReader.over_range,
+    enumerate: IteratorReader.over_enumerate,
+    zip: IteratorReader.over_zip,
+    reversed: IteratorReader.over_reversed,
+    map: IteratorReader.over_map,
+    itertools.pairwise: IteratorReader.over_pairwise,
+    itertools.chain: IteratorReader.over_chain,
 }
 
 # The keyword argument of each.
 _OPTIONS: dict[Callable, str] = {
-    Iterators.over_range: "",
-    Iterators.over_enumerate: "start",
-    Iterators.over_zip: "strict",
-    Iterators.over_reversed: "",
-    Iterators.over_map: "",
-    Iterators.over_pairwise: "",
-    Iterators.over_chain: "",
+    IteratorReader.over_range: "",
+    IteratorReader.over_enumerate: "start",
+    IteratorReader.over_zip: "strict",
+    IteratorReader.over_reversed: "",
+    IteratorReader.over_map: "",
+    IteratorReader.over_pairwise: "",
+    IteratorReader.over_chain: "",
 }

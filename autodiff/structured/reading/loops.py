@@ -19,7 +19,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
 from autodiff.structured.reading.building import structure_of
-from autodiff.structured.reading.iterators import IterationSpace, Iterators
+from autodiff.structured.reading.iterators import IterationSpace, IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
 _INT = Kind(frozenset([int]))
@@ -27,8 +27,8 @@ _MOST_PASSES = 6
 MOST_UNROLLED = 64
 
 
-class Loops(Iterators):
-    """Reads loops."""
+class LoopReader(IteratorReader):
+    """Layer of the reader: loops."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         """Read statements."""

@@ -8,6 +8,7 @@ functions are inlined. What is not supported raises `UnsupportedError`: the call
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -61,10 +62,10 @@ from autodiff.structured.reading.libraries import by_others, python_functions, u
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
 from autodiff.structured.reading.recursion import (
-    AgainError,
     OtherKindsError,
     RecursesError,
-    Recursion,
+    RecursionReader,
+    StaleProgramError,
     body_of,
     names_bound_in,
     nonlocal_names,
@@ -110,12 +111,12 @@ def lower(
 
 
 def _lower_repeatedly(
-    read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]
+    read: Callable[[FunctionReader], Lowered], lists: dict[int, GivenList]
 ) -> Lowered:  # fmt: skip
     """Read a function again and again, until a reading finds out nothing new."""
     assumed = Assumptions()
     while True:
-        reading = _Lowering(assumed, lists)
+        reading = FunctionReader(assumed, lists)
         try:
             lowered = read(reading)
         except UnsupportedError as error:
@@ -149,7 +150,7 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
             return False
         case RecursesError() if len(assumed.recursive) < _MOST_INLINED:
             assumed.recursive[error.node] = {}
-        case AgainError():
+        case StaleProgramError():
             pass
         case ManyKindsError() if error.loop:
             assumed.peeled.add(error.loop)
@@ -185,8 +186,8 @@ class Lowered:
     outside_lists: list[Any]
 
 
-class _Lowering(Recursion):
-    """Reads functions."""
+class FunctionReader(RecursionReader):
+    """The whole reader: functions, from their parameters to what they return."""
 
     may_leave = False
 
@@ -286,39 +287,14 @@ class _Lowering(Recursion):
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
         """Inline a call of a function."""
         if type(function) is LocalFunction:
-            node, outer = function.node, function.scope
-            parameters = parameters_of(node)
-            own = {*parameters, *names_bound_in(node)} - nonlocal_names(node)
-            scope = Scope(outer.function, outer.depth, outer, own, self.depth)
-            defaults: dict[str, Any] = function.defaults
-
-            def default(name: str) -> Any:
-                return self.read_in(outer, defaults[name])
-
+            node, scope, defaults = self._callee_inside(function)
         else:
-            is_others = is_ours(function) or is_library(function)
-            if is_others and function not in _OURS and not self._is_slope(function):
-                raise UnsupportedError(f"{function.__name__} of a library")
-            self.made_of_others.add(function)
-            node = self.definition_of(function)
-            parameters = parameters_of(node)
-            scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
-            self.guards.append((Attributes(function), "__code__", function.__code__))
-            for part in ("__defaults__", "__kwdefaults__"):
-                self.guards.append((Attributes(function), part, getattr(function, part)))
-            last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
-            self.guards += [(named, name, x) for name, x in named.items()]
-            places = by_place(node)
-            defaults = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
-
-            def default(name: str) -> Any:
-                return self.const(defaults[name])
-
+            node, scope, defaults = self._callee_outside(function)
+        parameters = parameters_of(node)
         given = given_to(node, args, names)
-        given |= {name: default(name) for name in parameters if name in defaults.keys() - given}
-        if given.keys() != set(parameters):
+        if not given.keys() | defaults.keys() >= set(parameters):
             raise UnsupportedError("a call that fails")
-        values = [given[name] for name in parameters]
+        values = [given[name] if name in given else defaults[name]() for name in parameters]
         if self.given[0] is function and self.given[2] and self._have_given_kinds(values):
             kinds = zip(values, self.given[1], strict=True)
             return self.recursive_call(function, [x for x, kind in kinds if type(kind) is Kind])
@@ -334,17 +310,48 @@ class _Lowering(Recursion):
         caller, self.scope = self.scope, scope
         self.inlined.append(inner)
         self.calling.append(node)
-        sources = {name: self.slot_holding(given[name]) for name in parameters}
+        sources = list(map(self.slot_holding, values))
         try:
-            for name in parameters:
-                self.bind(name, given[name])
-            slots = [(scope.slots.get(name), sources[name]) for name in parameters]
+            for name, value in zip(parameters, values, strict=True):
+                self.bind(name, value)
+            slots = zip(map(scope.slots.get, parameters), sources, strict=True)
             same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
             return self.as_variable_of_caller(self.read_body_of(node), same)
         finally:
             self.scope = caller
             self.calling.pop()
             self.inlined.pop()
+
+    def _callee_inside(
+        self, function: LocalFunction
+    ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
+        """Return the definition of an inner function, a scope for a call, and its defaults."""
+        node, outer = function.node, function.scope
+        own = {*parameters_of(node), *names_bound_in(node)} - nonlocal_names(node)
+        scope = Scope(outer.function, outer.depth, outer, own, self.depth)
+        defaults: dict[str, Callable[[], Any]] = {
+            name: functools.partial(self.read_in, outer, place)
+            for name, place in function.defaults.items()
+        }
+        return node, scope, defaults
+
+    def _callee_outside(
+        self, function: types.FunctionType
+    ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
+        """Return the definition of another function, a scope for a call, and its defaults."""
+        is_others = is_ours(function) or is_library(function)
+        if is_others and function not in _OURS and not self._is_slope(function):
+            raise UnsupportedError(f"{function.__name__} of a library")
+        self.made_of_others.add(function)
+        node = self.definition_of(function)
+        scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
+        for part in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.guards.append((Attributes(function), part, getattr(function, part)))
+        last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+        self.guards += [(named, name, x) for name, x in named.items()]
+        places = by_place(node)
+        values = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
+        return node, scope, {name: functools.partial(self.const, x) for name, x in values.items()}
 
     def _have_given_kinds(self, values: list[Any]) -> bool:
         """Whether the arguments of a call have the kinds that the function is read for."""

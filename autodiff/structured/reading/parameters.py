@@ -20,11 +20,11 @@ from autodiff.structured.reading.scopes import (
     Scope,
     is_plain_class,
 )
-from autodiff.structured.reading.statements import Statements
+from autodiff.structured.reading.statements import StatementReader
 
 
-class Parameters(Statements):
-    """Reads parameters."""
+class ParameterReader(StatementReader):
+    """Layer of the reader: parameters."""
 
     objects_given = 0
 

@@ -19,7 +19,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading.generators import Generators, own_nodes
+from autodiff.structured.reading.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
 
@@ -32,7 +32,7 @@ class RecursesError(UnsupportedError):
         self.node = node
 
 
-class AgainError(UnsupportedError):
+class StaleProgramError(UnsupportedError):
     """A recursive function has got a more general program, so what was read so far is stale."""
 
 
@@ -50,8 +50,8 @@ class OtherKindsError(UnsupportedError):
         self.kinds = kinds
 
 
-class Recursion(Generators):
-    """Reads calls of recursive functions."""
+class RecursionReader(GeneratorReader):
+    """Layer of the reader: calls of recursive functions."""
 
     calls_itself = False
 
@@ -189,7 +189,7 @@ class Recursion(Generators):
             is_other = form in known_forms
             known_forms[form] = before, lowered
             if is_other:
-                raise AgainError("a function that calls itself")
+                raise StaleProgramError("a function that calls itself")
         program = lowered.program
         if program.itself is None or lowered.outside_objects or lowered.outside_lists:
             raise UnsupportedError("a function that calls itself, and reads or changes more")

@@ -13,12 +13,12 @@ import numpy as np
 from autodiff.structured.form.ir import Columns, Memory, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.containers.lists import written
-from autodiff.structured.reading.expressions import Expressions
+from autodiff.structured.reading.expressions import ExpressionReader
 from autodiff.structured.reading.jumps import breaks
 
 
-class SeveralIndices(Expressions):
-    """Reads loops over several indices."""
+class NestedLoopReader(ExpressionReader):
+    """Layer of the reader: loops over several indices."""
 
     # While one such loop is rewritten: names in the template → hidden variables, and what the loop
     # must not write into, because Python takes the items before their iterations.
@@ -182,9 +182,9 @@ _MOST_INDICES = 6
 _WIDE = 1000  # columns: gives each of the nested loops a place of its own
 
 _NESTED: dict[Any, Callable] = {
-    itertools.product: SeveralIndices.over_product,
-    itertools.combinations: SeveralIndices.over_combinations,
-    np.ndindex: SeveralIndices.over_ndindex,
-    np.ndenumerate: SeveralIndices.over_ndenumerate,
+    itertools.product: NestedLoopReader.over_product,
+    itertools.combinations: NestedLoopReader.over_combinations,
+    np.ndindex: NestedLoopReader.over_ndindex,
+    np.ndenumerate: NestedLoopReader.over_ndenumerate,
 }
 """Iterators over several indices."""

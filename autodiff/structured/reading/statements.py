@@ -45,11 +45,11 @@ from autodiff.structured.reading.containers.tables import grows_by_keys
 from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.writes import Writes
+from autodiff.structured.reading.writes import WriteReader
 
 
-class Statements(Writes):
-    """Reads statements."""
+class StatementReader(WriteReader):
+    """Layer of the reader: statements."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         """Read statements."""
@@ -151,26 +151,25 @@ class Statements(Writes):
         """
         if isinstance(value, (Named, Items)) and value and self.is_tangent:
             return self.dict_from(value) if isinstance(value, Named) else self.list_from(value)
+        function = self.calling[-1]
+        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
         if type(value) is Named and len(targets) == 1:
-            own = targets[0].id if isinstance(targets[0], ast.Name) else ""
-            grows = not value or grows_by_keys(own, value, self.calling[-1])
+            grows = not value or grows_by_keys(name, value, function)
             return self.table_from(value) if grows and not value.has_name else value
         if type(value) is not Items:
             return value
-        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
-        n = parts_appended(name, self.calling[-1]) if name and not value else 0
+        n = parts_appended(name, function) if name and not value else 0
         if n:
             return Columns([self.list_of([]) for _ in range(n)])
-        function = self.calling[-1]
         if function not in self.grown:
             self.grown[function] = grown_in(function)
-        grown = self.grown[function]
-        grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
-        grows = grows or any(map(self.is_moving, targets))
-        grows = grows or (
-            any(type(part) is Named for part in value) and changes_dicts(self.calling[-1])
+        grows = (
+            not value
+            or any(isinstance(t, ast.Name) and t.id in self.grown[function] for t in targets)
+            or any(map(self.is_moving, targets))
+            or (any(type(part) is Named for part in value) and changes_dicts(function))
         )
-        return self.list_from(value) if grows or not value else value
+        return self.list_from(value) if grows else value
 
     def on_annassign(self, node: ast.AnnAssign) -> None:
         """Read an annotated assignment."""

@@ -24,15 +24,15 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.building import places_of
-from autodiff.structured.reading.comprehensions import Comprehensions
+from autodiff.structured.reading.comprehensions import ComprehensionReader
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence
 
 _IN_PLACE: dict[Any, str] = {operator.add: "add", operator.sub: "sub"}
 
 
-class Writes(Comprehensions):
-    """Reads writes."""
+class WriteReader(ComprehensionReader):
+    """Layer of the reader: writes."""
 
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
         """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
