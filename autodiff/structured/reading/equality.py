@@ -88,9 +88,9 @@ class ComparisonReader(CallReader):
             test = self.same_object(a, b)
             if test is not NotImplemented:
                 return test
-            are_none = [type(v) is Value and known(v) is None for v in (a, b)]
-            is_decided = any(are_none) and all(map(_is_none_known, (a, b)))
-            return self.const(all(are_none)) if is_decided else None
+            nones = [type(v) is Value and known(v) is None for v in (a, b)]
+            is_decided = any(nones) and all(map(_is_none_known, (a, b)))
+            return self.const(all(nones)) if is_decided else None
         return self._membership(a, b) if op is ast.In else None
 
     def _membership(self, a: Any, b: Any) -> Value | None:

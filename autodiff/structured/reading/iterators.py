@@ -104,10 +104,10 @@ class IteratorReader(NestedLoopReader):
                 return self._over_columns(node)
             if f is itertools.accumulate:
                 return self.over_accumulate(node)
-            method = _ITERATORS.get(f)
-            if method is not None:
+            if f in _ITERATORS:
+                method, option = _ITERATORS[f]
                 names = {k.arg or "**" for k in node.keywords}
-                if any(isinstance(a, ast.Starred) for a in node.args) or names - {_OPTIONS[method]}:
+                if any(isinstance(a, ast.Starred) for a in node.args) or names - {option}:
                     raise UnsupportedError("this call in a loop")
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
@@ -476,23 +476,13 @@ def _is_tuple(x: Any) -> bool:
     return type(x) is tuple
 
 
-_ITERATORS: dict[Any, Callable] = {
-    range: IteratorReader.over_range,
-    enumerate: IteratorReader.over_enumerate,
-    zip: IteratorReader.over_zip,
-    reversed: IteratorReader.over_reversed,
-    map: IteratorReader.over_map,
-    itertools.pairwise: IteratorReader.over_pairwise,
-    itertools.chain: IteratorReader.over_chain,
-}
-
-# The keyword argument of each.
-_OPTIONS: dict[Callable, str] = {
-    IteratorReader.over_range: "",
-    IteratorReader.over_enumerate: "start",
-    IteratorReader.over_zip: "strict",
-    IteratorReader.over_reversed: "",
-    IteratorReader.over_map: "",
-    IteratorReader.over_pairwise: "",
-    IteratorReader.over_chain: "",
+# Function → the method that reads it, and its keyword argument.
+_ITERATORS: dict[Any, tuple[Callable, str]] = {
+    range: (IteratorReader.over_range, ""),
+    enumerate: (IteratorReader.over_enumerate, "start"),
+    zip: (IteratorReader.over_zip, "strict"),
+    reversed: (IteratorReader.over_reversed, ""),
+    map: (IteratorReader.over_map, ""),
+    itertools.pairwise: (IteratorReader.over_pairwise, ""),
+    itertools.chain: (IteratorReader.over_chain, ""),
 }
