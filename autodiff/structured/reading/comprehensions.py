@@ -198,7 +198,8 @@ class ComprehensionReader(LoopReader):
 
         def item(i: Value) -> Value:
             offset = self.call(operator.mul, [i, self.read(step)])
-            return self.item(self.read(items), self.call(operator.add, [self.read(start), offset]))
+            source = self.read(items)
+            return self.item(source, self.call(operator.add, [self.read(start), offset]))
 
         trips = 0 if self.is_empty(xs) else None
         self._append_each(name, IterationSpace(lambda: self.read(n), item, known=trips))

@@ -94,7 +94,8 @@ class LoopReader(IteratorReader):
 
         self.forbid_writes(over.read_only, read)
         for xs, n in over.lists:
-            self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
+            length = self.length(self.read(xs))
+            self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
 
     def _iterations(self, node: ast.For, over: IterationSpace) -> None:
         if over.known is None and _place(node) in self.assumed.peeled:
