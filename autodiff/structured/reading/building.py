@@ -264,7 +264,7 @@ class Builder:
             return MadeInLoopError(value.cls)
         places = places_of(value) | places_of(was)
         if places and _is_list(value) and _is_list(was):
-            return ListInMemoryError("a list that is one of several", places)
+            return ListInMemoryError("a variable that holds one of several lists", places)
         error = ManyKindsError()
         if Maybe in (type(was), type(value)):
             part = value.value if type(value) is Maybe else scope.slots[was.value]
@@ -659,7 +659,9 @@ class Builder:
                 continue
             for op in ops:
                 if op.code in codes and op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
-                    raise UnsupportedError("a write into what items were taken from before")
+                    raise UnsupportedError(
+                        "a write into a container whose items are taken before their iterations"
+                    )
 
     def read_blocks(self, read: Callable[[], None]) -> list:
         """Read the body of a loop or branch; return its blocks.

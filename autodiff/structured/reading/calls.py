@@ -133,7 +133,7 @@ class CallReader(Sequences):
         if f is functools.reduce and not node.keywords:
             return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
-            raise UnsupportedError("a call of what is not known")
+            raise UnsupportedError("a call of an unknown function")
         return self.called(f, [*own, *self._arguments_of(f, node)], self._named(node))
 
     def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
@@ -232,7 +232,7 @@ class CallReader(Sequences):
         if is_object(f):
             method = self.special_method(f, "__call__")
             if method is None:
-                raise UnsupportedError("a call of what is not known")
+                raise UnsupportedError("a call of an unknown function")
             f = Method(method, f)
         args = self._displayed(node.args, _positional_count(f, node))
         return self._apply(f, args, self._named(node))
@@ -421,7 +421,9 @@ class CallReader(Sequences):
             if is_object(x) or is_object(total):
                 total = self.operator_of("add", total, x)
                 if total is NotImplemented:
-                    raise UnsupportedError("an operator that an object does not have")
+                    raise UnsupportedError(
+                        "an operator that the class of an object does not define"
+                    )
                 continue
             if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
                 raise UnsupportedError("a sum of floats")

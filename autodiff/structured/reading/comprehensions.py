@@ -40,7 +40,7 @@ class ComprehensionReader(LoopReader):
     def extremum(self, f: Callable, node: ast.Call) -> Any:
         """Read ``max(items, key=...)`` or ``min(items)``: the first of equal extrema."""
         if {k.arg for k in node.keywords} - {"key"} or isinstance(node.args[0], ast.Starred):
-            raise UnsupportedError("an extremum of this form")
+            raise UnsupportedError("max or min with these arguments")
         over = self.iterated(node.args[0])
         key = self.hidden("key") if node.keywords else None
         if key:
@@ -67,7 +67,7 @@ class ComprehensionReader(LoopReader):
             generators = [ast.comprehension(target, items, [], 0)]
         node = ast.copy_location(ast.GeneratorExp(elt, generators), items)
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a generator that binds a variable outside")
+            raise UnsupportedError("a generator expression with :=")
         over = self.iterated(generators[0].iter)
         found = self.hidden("found")
         self.bind(found, self.const(f is all))
@@ -93,7 +93,7 @@ class ComprehensionReader(LoopReader):
     def reduction(self, nodes: list[ast.expr]) -> Any:
         """Read ``functools.reduce(f, items, first)``."""
         if not 2 <= len(nodes) <= 3 or any(isinstance(a, ast.Starred) for a in nodes):
-            raise UnsupportedError("this call of reduce")
+            raise UnsupportedError("reduce with these arguments")
         names = {part: self.hidden(part) for part in ("f", "made", "item")}
         self.bind(names["f"], self.expression(nodes[0]))
         over = self.iterated(nodes[1])
@@ -137,7 +137,7 @@ class ComprehensionReader(LoopReader):
     def on_listcomp(self, node: ast.ListComp) -> Any:
         """Read a list comprehension: unrolled over a short known tuple or list, else a loop."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a comprehension that binds a variable outside")
+            raise UnsupportedError("a comprehension with :=")
         first, *others = node.generators
         if self.is_filter(first.iter):
             first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
@@ -153,7 +153,7 @@ class ComprehensionReader(LoopReader):
 
     def on_generatorexp(self, node: ast.GeneratorExp) -> Any:
         """Refuse a generator expression: nothing says when its items are taken."""
-        raise UnsupportedError("a generator that nobody goes over at once")
+        raise UnsupportedError("a generator expression whose items are taken later")
 
     def _unrolled_items(self, node: ast.ListComp, over: IterationSpace) -> list:
         """Read the items of a list comprehension one by one."""
@@ -208,7 +208,7 @@ class ComprehensionReader(LoopReader):
     def set_slice(self, xs: Value, bounds: list[Value], ys: Any) -> None:
         """Read ``xs[i:j] = ys`` of a list, which must not change its length."""
         if not (is_sequence(ys) or (type(ys) is Value and (ys.kind.is_list or ys.kind.is_array))):
-            raise UnsupportedError("a slice of a list that becomes no list or array")
+            raise UnsupportedError("a slice of a list, set to something other than a list or array")
         start, n, step = self._bounds_of_slice(xs, bounds)
         items, new = self.held(xs), self.held(self.extended(self.list_of([]), ys))
         length = self.length(self.read(new))
@@ -220,7 +220,7 @@ class ComprehensionReader(LoopReader):
     def _bounds_of_slice(self, xs: Value, bounds: list[Value]) -> tuple[str, str, str]:
         """Return hidden variables with the start, the length and the step of a slice of a list."""
         if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
-            raise UnsupportedError("a slice of a list by what is no integer")
+            raise UnsupportedError("a slice of a list with bounds that are not integers")
         given = [self.length(xs), *bounds]
         start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
         return start, n, self.held(self.const(1) if known(bounds[2]) is None else bounds[2])
@@ -241,7 +241,7 @@ class ComprehensionReader(LoopReader):
         if type(xs) is Value and xs.kind.is_table:
             xs = self.keys_of(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
-            raise UnsupportedError("sorted of what is no list or array")
+            raise UnsupportedError("sorted of something other than a list or array")
         xs = self.held(xs)
         has_key = key is not None and not (type(key) is Value and known(key) is None)
         given = [self.read(xs), key]
@@ -262,7 +262,7 @@ class ComprehensionReader(LoopReader):
         if any(not kind.is_scalar for kind in kinds) or not (
             classes <= _REAL or classes <= _INTEGERS
         ):
-            raise UnsupportedError("sorted by what is no real number")
+            raise UnsupportedError("sorted by keys that are not real numbers")
 
     def sort(self, xs: Value, options: dict[str, Any]) -> None:
         """Read ``xs.sort(key=..., reverse=...)``."""

@@ -59,10 +59,11 @@ class ComparisonReader(CallReader):
         """Read a set display behind ``in`` as a tuple."""
         parts = self.expression(ast.copy_location(ast.Tuple(node.elts, ast.Load()), node))
         if not all(map(_may_be_in_a_set, (x, *parts))):
-            raise UnsupportedError("a set of what is no number, text or tuple")
+            raise UnsupportedError("a set of items other than numbers, strings and tuples")
         return tuple(parts)
 
     def _compare(self, op: ast.cmpop, a: Any, b: Any) -> Any:
+        """Read one comparison of two values."""
         if (is_object(a) or is_object(b)) and type(op) in COMPARISONS:
             return self.compared_objects(type(op), a, b)
         found = self._structural_test(_POSITIVE.get(type(op), type(op)), a, b)
@@ -149,11 +150,11 @@ class ComparisonReader(CallReader):
         if isinstance(a, tuple) or isinstance(b, tuple):
             return self._compare(ast.Eq(), a, b)
         if type(a) is not Value or type(b) is not Value:
-            raise UnsupportedError("a comparison of parts that are no integers")
+            raise UnsupportedError("a comparison of items other than integers and strings")
         if all(x.kind.is_member for x in (a, b)):
             return self._same_member(a, b)
         if not any(x.kind.is_integral or x.kind.is_text for x in (a, b)):
-            raise UnsupportedError("a comparison of parts that are no integers")
+            raise UnsupportedError("a comparison of items other than integers and strings")
         if all(x.kind.is_known for x in (a, b)):
             return self.const(known(a) == known(b))
         return self._compare(ast.Eq(), a, b)

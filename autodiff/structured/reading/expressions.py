@@ -83,13 +83,13 @@ class ExpressionReader(ComparisonReader):
         if is_object(left) or is_object(right):
             found = self.operator_of(name, left, right)
             if found is NotImplemented:
-                raise UnsupportedError("an operator that an object does not have")
+                raise UnsupportedError("an operator that the class of an object does not define")
             return found
         if f is operator.add and is_sequence(left) and is_sequence(right):
             return self._together(left, right)
         if f is operator.mul and type(left) is Items and type(right) is Value:
             if not right.kind.is_integral:
-                raise UnsupportedError("a list times what is no integer")
+                raise UnsupportedError("a list times something other than an integer")
             times = known(right)
             if type(times) is int and times > 0 and all(map(_is_plain_tuple, left)):
                 return Items(tuple(left) * times)
@@ -101,7 +101,9 @@ class ExpressionReader(ComparisonReader):
         a, b = self._operand(a, b), self._operand(b, a)
         for v in (a, b):
             if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
-                raise UnsupportedError("an operator on what is no number, array or text")
+                raise UnsupportedError(
+                    "an operator on something other than numbers, arrays and strings"
+                )
         if f in _ARITHMETIC:
             a, b = self._as_integer(a, b), self._as_integer(b, a)
         return self.call(f, [a, b])
@@ -286,7 +288,7 @@ class ExpressionReader(ComparisonReader):
         """Read ``np.r_[...]`` or ``np.c_[...]`` with numbers, vectors and matrices."""
         parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
         if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
-            raise UnsupportedError("a text or slice in np.r_ or np.c_")
+            raise UnsupportedError("a string or slice in np.r_ or np.c_")
         dtypes = {p.kind.dtype for p in parts if type(p) is Value and p.kind.is_array}
         has_numbers = any(type(p) is Value and p.kind.is_scalar for p in parts)
         if has_numbers and not dtypes <= _WIDE:
@@ -317,7 +319,7 @@ class ExpressionReader(ComparisonReader):
     def on_formattedvalue(self, node: ast.FormattedValue) -> Value:
         """Read a formatted value in an f-string."""
         if node.conversion != -1:
-            raise UnsupportedError("a conversion in a text")
+            raise UnsupportedError("a conversion in an f-string")
         spec = self.const("") if node.format_spec is None else self.value(node.format_spec)
         return self.call(format, [self.value(node.value), spec])
 
@@ -356,7 +358,7 @@ class ExpressionReader(ComparisonReader):
             values.append(value)
             return ("array", len(values) - 1)
         if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
-            raise UnsupportedError("an index that is no integer, slice or array")
+            raise UnsupportedError("an index that is not an integer, slice or array")
         values.append(value)
         return ("value", len(values) - 1)
 
@@ -366,14 +368,14 @@ class ExpressionReader(ComparisonReader):
         if known(value) is None:
             return None
         if not value.kind.is_integral:
-            raise UnsupportedError("a bound of a slice that is no integer")
+            raise UnsupportedError("a slice with bounds that are not integers")
         values.append(value)
         return len(values) - 1
 
     def indexed(self, base: Value, values: list[Value], template: Any) -> Value:
         """Index an array."""
         if not base.kind.is_array:
-            raise UnsupportedError("an index of what is no array")
+            raise UnsupportedError("an index into something other than an array")
         kind = kind_of_index(base.kind, [v.kind for v in values], template)
         if is_element(kind, template):
             return self._element(base, values, template)
@@ -397,7 +399,7 @@ class ExpressionReader(ComparisonReader):
         for op in [op for block in blocks for op in block.ops]:
             is_one = op.out in self.elements and op.code == "load"
             if is_one and op.args[0].memory.root().is_written:
-                raise UnsupportedError("a view without axes of what is written into")
+                raise UnsupportedError("a view without axes of an array that changes")
             is_used = op.code in ("call", "tuple", "store", "add", "sub", "read")
             if not is_used and not self.elements.isdisjoint(op.args):
                 raise UnsupportedError("a view without axes that is kept")

@@ -114,7 +114,7 @@ class GeneratorReader(ParameterReader):
     def read_yield(self, node: ast.Yield) -> None:
         """Read a ``yield``: an iteration of the loop over the generator."""
         if not self.consumers or self.consumers[-1].generator is not self.calling[-1]:
-            raise UnsupportedError("a generator that no loop goes over")
+            raise UnsupportedError("a generator that no loop iterates over")
         consumer = self.consumers.pop()
         value = self.const(None) if node.value is None else self.expression(node.value)
         own = self.scope, self.inlined

@@ -108,7 +108,7 @@ class IteratorReader(NestedLoopReader):
                 method, option = _ITERATORS[f]
                 names = {k.arg or "**" for k in node.keywords}
                 if any(isinstance(a, ast.Starred) for a in node.args) or names - {option}:
-                    raise UnsupportedError("this call in a loop")
+                    raise UnsupportedError("a loop over an iterator with these arguments")
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
         return self._over_value(self.flattened(node))
@@ -117,7 +117,7 @@ class IteratorReader(NestedLoopReader):
         """Read a generator expression: each iteration computes its item."""
         first, *others = node.generators
         if others or first.ifs or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a generator of this form in a loop")
+            raise UnsupportedError("a loop over a generator expression of this form")
         over = self.iterated(first.iter)
 
         def item(i: Value) -> Any:
@@ -228,7 +228,7 @@ class IteratorReader(NestedLoopReader):
         """Read ``range(...)``."""
         bounds = [self.value(a) for a in nodes]
         if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
-            raise UnsupportedError("a range of what is no integer")
+            raise UnsupportedError("a range with bounds that are not integers")
         names = [self.held(b) for b in bounds]
 
         def item(i: Value) -> Value:
@@ -254,7 +254,7 @@ class IteratorReader(NestedLoopReader):
         over = self.iterated(nodes[0])
         first = self.value(nodes[1]) if nodes[1:] else self.const(start)
         if first.kind.classes != _INT:
-            raise UnsupportedError("enumerate from what is no integer")
+            raise UnsupportedError("enumerate with a start that is not an integer")
         name = self.held(first)
         item = over.item
         return IterationSpace(
@@ -341,7 +341,7 @@ class IteratorReader(NestedLoopReader):
 
     def _listed(self, over: IterationSpace) -> Value:
         if over.computes:
-            raise UnsupportedError("items that are computed in their turn, in a chain")
+            raise UnsupportedError("a chain of iterators that compute their items")
         return self.list_from(Items(self._known_items(over)))
 
     def over_accumulate(self, node: ast.Call) -> IterationSpace:
@@ -350,7 +350,7 @@ class IteratorReader(NestedLoopReader):
         given |= {k.arg or "**": k.value for k in node.keywords}
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and len(node.args) <= 2
         if not is_plain or not given.keys() <= {"iterable", "func", "initial"}:
-            raise UnsupportedError("this call of accumulate")
+            raise UnsupportedError("accumulate with these arguments")
         xs = self.expression(given["iterable"])
         if isinstance(xs, tuple) and is_sequence(xs):
             xs = self.list_from(Items(xs))
@@ -360,10 +360,10 @@ class IteratorReader(NestedLoopReader):
             is_lambda = type(f) is LocalFunction and isinstance(f.node, ast.Lambda)
             has_calls = is_lambda and any(isinstance(x, ast.Call) for x in ast.walk(f.node))
             if has_calls or not (is_lambda or type(f) is Value):
-                raise UnsupportedError("accumulate with a function that somebody may notice")
+                raise UnsupportedError("accumulate with a function that may have side effects")
         first = self.expression(given["initial"]) if "initial" in given else self.const(None)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
-            raise UnsupportedError("accumulate of what is no list or array")
+            raise UnsupportedError("accumulate of something other than a list or array")
         is_from = type(first) is not Value or known(first) is not None
         made = (
             self.inline(running_from, [xs, f, first], {})
@@ -391,7 +391,7 @@ class IteratorReader(NestedLoopReader):
         is_one = type(rows) is Value and (rows.kind.is_list or rows.kind.is_array)
         if is_one or type(rows) is Columns:
             return rows
-        raise UnsupportedError("the columns of what is no list or array")
+        raise UnsupportedError("zip(*rows) of something other than a list or array")
 
     def columns(self, node: ast.Call, rows: Any) -> Any:
         """Return the columns of the rows of ``zip(*rows)``."""
@@ -414,7 +414,7 @@ class IteratorReader(NestedLoopReader):
     def kept_by(self, node: ast.Call, item: str) -> tuple[ast.expr, ast.expr]:
         """Return the items of ``filter(f, items)``, and the test of an item with this name."""
         if any(isinstance(a, ast.Starred) for a in node.args):
-            raise UnsupportedError("this call of filter")
+            raise UnsupportedError("filter with these arguments")
         f, name = self.expression(node.args[0]), ast.Name(item, ast.Load())
         if type(f) is Value and known(f) is None:
             return node.args[1], name

@@ -75,6 +75,8 @@ def _may_end(loop: ast.For | ast.While) -> bool:
 
 
 def _with_breaks(loop: ast.For | ast.While, flag: str, result: str, has_values: bool) -> ast.stmt:
+    """Return a loop with ``break`` in place of each ``return``."""
+
     def without_returns(nodes: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for node in nodes:

@@ -98,6 +98,7 @@ class LoopReader(IteratorReader):
             self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
 
     def _iterations(self, node: ast.For, over: IterationSpace) -> None:
+        """Read the iterations: unrolled, or as a loop, perhaps with a peeled iteration."""
         if over.known is None and _place(node) in self.assumed.peeled:
             self._peel(node, over)
         elif over.known is None:
@@ -108,6 +109,7 @@ class LoopReader(IteratorReader):
             raise UnsupportedError("a loop over a long tuple")
 
     def _for_loop(self, node: ast.For, over: IterationSpace) -> None:
+        """Read a loop as a `For` of the IR."""
         if over.bounds is not None and isinstance(node.target, ast.Name):
             bounds, name, item = over.bounds, node.target.id, None
         else:
@@ -118,7 +120,7 @@ class LoopReader(IteratorReader):
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
-        self._widen([node])
+        self._generalize([node])
         self.flags.append(flag or "")
 
         def read() -> None:
@@ -184,6 +186,7 @@ class LoopReader(IteratorReader):
         self.add_node(loop)
 
     def _unroll(self, node: ast.For, over: IterationSpace) -> None:
+        """Read the body once for each item."""
         nodes, left = self._inlined_body(node)
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
 
@@ -235,8 +238,8 @@ class LoopReader(IteratorReader):
         self.bind(left, self.const(False))
         return recording_breaks(nodes, left, keep=False), left
 
-    def _widen(self, nodes: list[Any]) -> None:
-        """Forget the values of variables that a loop binds."""
+    def _generalize(self, nodes: list[Any]) -> None:
+        """Forget the known values of the numbers that a loop binds."""
         for node in nodes:
             for part in ast.walk(node):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
@@ -259,6 +262,7 @@ class LoopReader(IteratorReader):
             raise
 
     def _fixed_point(self, iteration: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
+        """Widen the kinds before the body until they hold after it, too."""
         skipped_before = self.skipped
         for _ in range(_MOST_PASSES):
             before, self.skipped = dict(self.kinds), None
@@ -293,13 +297,14 @@ class LoopReader(IteratorReader):
             self._while_loop(node)
 
     def _while_loop(self, node: ast.While) -> None:
+        """Read a loop as a `While` of the IR."""
         has_run = ""
         if _place(node) in self.assumed.must_iterate:
             has_run = self.held(self.const(False))
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
-        self._widen(nodes)
+        self._generalize(nodes)
         test: Any = None
         before: list = []  # the blocks that compute the test
 

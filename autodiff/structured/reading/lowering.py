@@ -224,7 +224,7 @@ class FunctionReader(RecursionReader):
         origins = {x.origin for x in named}
         if len(named) > 1 and (None in origins or len(origins) < len(named)):
             places = {place for x in named for place in x.places}
-            raise ListInMemoryError("a list or dict that may come twice in a result", places)
+            raise ListInMemoryError("a result that may hold one list or dict twice", places)
         if not _can_be_returned(self.program.returned):
             raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
@@ -240,7 +240,7 @@ class FunctionReader(RecursionReader):
             for part in lists_of(x.memory):
                 self.check_records(part)
                 if part.root().has_none:
-                    raise UnsupportedError("a list of None at first that is seen outside")
+                    raise UnsupportedError("a list of None at first that is visible outside")
                 check_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
@@ -249,7 +249,9 @@ class FunctionReader(RecursionReader):
         self.check_attributes_of_classes()
         self.check_writes()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
-            raise UnsupportedError("a function that calls itself, and reads or changes more")
+            raise UnsupportedError(
+                "a function that calls itself, and reads or changes something outside"
+            )
         return Lowered(
             self.program, self.guards, self.made_of_others, self.outside_objects, self.outside_lists
         )
@@ -387,7 +389,7 @@ class FunctionReader(RecursionReader):
         body = body_of(node)
         if yields(node):
             if not (self.consumers and self.consumers[-1].generator is node):
-                raise UnsupportedError("a generator that no loop goes over")
+                raise UnsupportedError("a generator that no loop iterates over")
             body = yielding(body, ENDED if self.consumers[-1].flag else "", self.hidden)
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
@@ -407,7 +409,7 @@ class FunctionReader(RecursionReader):
         if not returns:
             return self.const(None)
         if not always_returns(body):
-            raise UnsupportedError("a function that returns this and that")
+            raise UnsupportedError("a function that returns on some paths only")
         return self.read(RETURNED)
 
     def _without_returns_in_loops(self, body: list[ast.stmt]) -> list[ast.stmt]:

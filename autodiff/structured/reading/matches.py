@@ -38,7 +38,7 @@ def _branches(node: ast.Match, fresh: Callable[[str], str]) -> list[ast.stmt]:
         raise UnsupportedError("very long")
     parts = node.subject.elts if isinstance(node.subject, ast.Tuple) else [node.subject]
     if any(isinstance(part, ast.Starred) for part in parts):
-        raise UnsupportedError("* in what match asks about")
+        raise UnsupportedError("* in the subject of match")
     names = [fresh("subject") for _ in parts]
     before: list[ast.stmt] = [
         ast.Assign([ast.Name(name, ast.Store())], part)
@@ -77,7 +77,7 @@ def _match_tuple(
             bound.append(ast.Assign([ast.Name(pattern.name, ast.Store())], whole))
         return
     if not isinstance(pattern, ast.MatchSequence):
-        raise UnsupportedError("a pattern that is no tuple, for a tuple")
+        raise UnsupportedError("a pattern for a tuple that is not a sequence")
     if any(isinstance(part, ast.MatchStar) for part in pattern.patterns):
         raise UnsupportedError("* in a pattern")
     if len(pattern.patterns) != len(names):
@@ -103,7 +103,7 @@ def _match(
             names: list[ast.stmt] = []
             _match(part, value, own, names, fresh)
             if names or not own:
-                raise UnsupportedError("a pattern of several that binds a name")
+                raise UnsupportedError("an alternative pattern that binds a name")
             alternatives.append(own[0] if len(own) == 1 else ast.BoolOp(ast.And(), own))
         tests.append(ast.BoolOp(ast.Or(), alternatives))
     elif isinstance(pattern, ast.MatchAs):

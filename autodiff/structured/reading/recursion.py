@@ -143,7 +143,7 @@ class RecursionReader(GeneratorReader):
             parts = [self._form_of(p, leaves, within) for p in parts_of(x)]
             return "pytree", type(x), keys, tuple(parts)
         if type(x) is not LocalFunction or x.defaults or nonlocal_names(x.node):
-            raise UnsupportedError("a function that calls itself, and is given this")
+            raise UnsupportedError("a function that calls itself, with an argument of this class")
         if x.node is within:
             return ()
         names, parts = [], []
@@ -192,7 +192,9 @@ class RecursionReader(GeneratorReader):
                 raise StaleProgramError("a function that calls itself")
         program = lowered.program
         if program.itself is None or lowered.outside_objects or lowered.outside_lists:
-            raise UnsupportedError("a function that calls itself, and reads or changes more")
+            raise UnsupportedError(
+                "a function that calls itself, and reads or changes something outside"
+            )
         self.guards += lowered.guards
         self.made_of_others |= lowered.made_of_others
         program.itself.lowered = lowered

@@ -99,7 +99,7 @@ class NestedLoopReader(ExpressionReader):
         """Read ``itertools.combinations(items, n)``."""
         n = known(self.value(nodes[1])) if len(nodes) == 2 else None
         if type(n) is not int or not 0 < n < _MOST_INDICES:
-            raise UnsupportedError("combinations of so many")
+            raise UnsupportedError("combinations of so many items")
         is_range = self._positional_callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
         if is_range:
             end, item = self._hold(self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
@@ -122,7 +122,7 @@ class NestedLoopReader(ExpressionReader):
         """Read ``np.ndenumerate(array)``."""
         x = self.value(nodes[0])
         if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
-            raise UnsupportedError("a loop over the elements of no array")
+            raise UnsupportedError("np.ndenumerate of something other than an array")
         n, name = x.kind.ndim, self._hold(x)
         at = _indices(n)
         return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
@@ -148,7 +148,7 @@ class NestedLoopReader(ExpressionReader):
         """Rewrite a loop over ``itertools.count(...)`` to ``while True``."""
         call: Any = node.iter
         if len(call.args) > 2:
-            raise UnsupportedError("this call in a loop")
+            raise UnsupportedError("a loop over an iterator with these arguments")
         n, step = self.hidden("count"), self.hidden("step")
         values = list(map(self.value, call.args))
         values += list(map(self.const, (0, 1)))[len(values) :]

@@ -113,7 +113,7 @@ class StatementReader(WriteReader):
     def on_importfrom(self, node: ast.ImportFrom) -> None:
         """Read an import of names from a module that is loaded already."""
         if node.level or not node.module:
-            raise UnsupportedError("an import out of the package that the function is in")
+            raise UnsupportedError("a relative import")
         module = self._module(node.module)
         for alias in node.names:
             if alias.name not in vars(module):
@@ -319,7 +319,7 @@ class StatementReader(WriteReader):
             if found is NotImplemented:
                 found = self.operator_of(sign, old, value)
             if found is NotImplemented:
-                raise UnsupportedError("an operator that an object does not have")
+                raise UnsupportedError("an operator that the class of an object does not define")
             bind(found)
             return
         is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
@@ -337,7 +337,7 @@ class StatementReader(WriteReader):
             whole = ("known", Ellipsis)
             self._change_in_place(f, old, list[Value](), whole, node.value)
         if _times_bound(slots, name) != was_bound:
-            raise UnsupportedError("an operator on a variable that its operand binds anew")
+            raise UnsupportedError("an augmented assignment whose operand rebinds the variable")
 
     def on_with(self, node: ast.With) -> None:
         """Read ``with np.errstate(...)``, which affects warnings but no value."""

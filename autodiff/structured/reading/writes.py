@@ -39,7 +39,7 @@ class WriteReader(ComprehensionReader):
         values, template = self._index(at)
         memory = value.memory and value.memory.root()
         if memory is not None and base.memory is not None and memory is base.memory.root():
-            raise UnsupportedError("np.add.at of parts of the array itself")
+            raise UnsupportedError("np.add.at with parts of the array itself")
         self.store(base, value, values, template, "add", np.add)
 
     def store(
@@ -53,11 +53,11 @@ class WriteReader(ComprehensionReader):
     ) -> None:
         """Write a value into an array at an index, or add or subtract it there."""
         if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
+            raise UnsupportedError("an item of something other than an array")
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
         if len({a.kind.letter == "b" for a in arrays_in(template, values)}) > 1:
-            raise UnsupportedError("a write at truth values and places")
+            raise UnsupportedError("a write at a mask and at indices")
         if value.kind.is_inexact and base.kind.letter not in "fc":
             raise UnsupportedError("floats written into an array of integers")
         if value.kind.is_complex and base.kind.letter != "c":
@@ -67,7 +67,7 @@ class WriteReader(ComprehensionReader):
             template = without_ellipsis(template)
             region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
-            raise UnsupportedError("a write of more axes")
+            raise UnsupportedError("a write of an array with too many axes")
         self.done(Op(code, [base, value, *values], f=f, data=template))
         base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
 
@@ -89,7 +89,7 @@ class WriteReader(ComprehensionReader):
             return
         values, template = self._index(target.slice)
         if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
+            raise UnsupportedError("an item of something other than an array")
         self._change_in_place(f, base, values, template, value)
 
     def _change_in_place(
@@ -127,7 +127,7 @@ class WriteReader(ComprehensionReader):
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if self.block is not block or any(op.code in WRITES for op in block.ops[n:]):
-            raise UnsupportedError("an element that changes while an operator changes it")
+            raise UnsupportedError("an augmented assignment whose operand may change the element")
         return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
@@ -148,14 +148,14 @@ class WriteReader(ComprehensionReader):
         """Read an augmented assignment to an item of a list; an array there changes in place."""
         old = self.item(xs, at)
         if type(old) is not Value:
-            raise UnsupportedError("an operator that changes a named tuple")
+            raise UnsupportedError("an augmented assignment to a named tuple")
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if not old.kind.is_array:
             self.set_item(xs, at, self.binary(f, old, value))
             return
         if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
-            raise UnsupportedError("a list that changes while one of its items does")
+            raise UnsupportedError("an augmented assignment whose operand may change the list")
         self._check_in_place(f, old.kind, value)
         whole = ("known", Ellipsis)
         if f in _IN_PLACE:
@@ -168,13 +168,13 @@ class WriteReader(ComprehensionReader):
         old, value = self.must_have("__getitem__", owner, at), self.expression(node)
         is_one = type(old) is Value and old.kind.is_scalar
         if is_object(value) or not is_one:
-            raise UnsupportedError("an operator that changes what is no number")
+            raise UnsupportedError("an augmented assignment to an item that is not a number")
         self.must_have("__setitem__", owner, at, self.binary(f, old, value))
 
     def filled(self, out: Value, made: Value) -> Value:
         """Write the result of a ufunc into its argument ``out``; return that."""
         if out.kind.dtype is None or made.kind.dtype != out.kind.dtype:
-            raise UnsupportedError("an argument out of another dtype")
+            raise UnsupportedError("an argument out with another dtype")
         self.store(out, made, [], ("known", Ellipsis))
         return out
 
@@ -186,10 +186,12 @@ class WriteReader(ComprehensionReader):
 
     def _check_in_place(self, f: Callable, region: Kind, value: Value) -> None:
         if not (value.kind.is_scalar or value.kind.is_array):
-            raise UnsupportedError("an operator on what is no number or array")
+            raise UnsupportedError(
+                "an in-place operation with something other than numbers and arrays"
+            )
         result = kind_of_result(f, [region, value.kind])
         if region.is_array and result.general() != region.general():
-            raise UnsupportedError("an operation in place that changes dtype or axes")
+            raise UnsupportedError("an in-place operation that changes the dtype or axes")
 
 
 def _may_grow(xs: Any) -> bool:
