@@ -6,6 +6,7 @@ import ast
 import itertools
 import types
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,13 +18,24 @@ from autodiff.structured.reading.expressions import ExpressionReader
 from autodiff.structured.reading.jumps import breaks
 
 
+@dataclass
+class _Template:
+    """The source of nested loops.
+
+    Attributes
+    ----------
+    names : dict
+        Names in the source → hidden variables.
+    read_only : list of Memory
+        What the loops must not write into, because Python takes the items before their iterations.
+    """
+
+    names: dict[str, str]
+    read_only: list[Memory] = field(default_factory=list)
+
+
 class NestedLoopReader(ExpressionReader):
     """Layer of the reader: loops over several indices."""
-
-    # While one such loop is rewritten: names in the template → hidden variables, and what the loop
-    # must not write into, because Python takes the items before their iterations.
-    _names: dict[str, str]
-    _read_only: list[Memory]
 
     def _positional_callee(self, node: ast.expr) -> Any:
         """Return the function of a call with positional arguments alone, or `UNKNOWN`.
@@ -48,82 +60,73 @@ class NestedLoopReader(ExpressionReader):
         Also return what they must not write into.
         """
         f = self._positional_callee(node.iter)
-        if f not in _NESTED or any(map(breaks, node.body)):
+        if f not in _NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
             return None
-        if not node.iter.args:  # type: ignore[attr-defined] # a call
-            return None
-        outer = getattr(self, "_names", {}), getattr(self, "_read_only", [])
-        self._read_only = []
-        try:
-            return self._nested(f, node), self._read_only
-        finally:
-            self._names, self._read_only = outer
-
-    def _nested(self, f: Any, node: ast.For) -> list[ast.stmt]:
-        args = node.iter.args  # type: ignore[attr-defined] # it is a call
-        self._names = {"range": self.hidden("range"), "len": self.hidden("len")}
-        for name, function in zip(self._names.values(), (range, len), strict=True):
+        template = _Template({"range": self.hidden("range"), "len": self.hidden("len")})
+        for name, function in zip(template.names.values(), (range, len), strict=True):
             self.bind(name, self.const(function))
-        overs, item = _NESTED[f](self, args)
+        overs, item = _NESTED[f](self, node.iter.args, template)  # type: ignore[attr-defined]
         lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
-        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | self._names
+        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | template.names
         (outer,) = written("\n".join([*lines, f"{' ' * len(overs)}item = {item}"]), **names)
         inner: Any = outer
         for k in range(len(overs)):
             inner.lineno, inner.col_offset = node.lineno, node.col_offset + k * _WIDE
             inner, loop = inner.body[0], inner
         loop.body = [ast.copy_location(ast.Assign([node.target], inner.value), node), *node.body]
-        return [outer]
+        return [outer], template.read_only
 
-    def _hold(self, value: Any) -> str:
+    def _hold(self, template: _Template, value: Any) -> str:
         """Bind a hidden variable; return its name in the template."""
         name = self.hidden("nested")
         self.bind(name, value)
-        self._names[key := f"x{len(self._names)}"] = name
+        template.names[key := f"x{len(template.names)}"] = name
         return key
 
-    def _iterable(self, node: ast.expr) -> str:
+    def _iterable(self, template: _Template, node: ast.expr) -> str:
         """Return the text of a range, or the name of a list or array, for the template."""
         if self._positional_callee(node) is range:
-            bounds = [self._hold(self.value(a)) for a in node.args]  # type: ignore[attr-defined]
+            bounds = [self._hold(template, self.value(a)) for a in node.args]  # type: ignore[attr-defined]
             return f"range({', '.join(bounds)})"
         value = self.expression(node)
-        self._read_only += memory_of_items(value)
-        return self._hold(value)
+        template.read_only += memory_of_items(value)
+        return self._hold(template, value)
 
-    def over_product(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_product(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
         """Read ``itertools.product(...)``."""
-        return list(map(self._iterable, nodes)), _indices(len(nodes))
+        return [self._iterable(template, node) for node in nodes], _indices(len(nodes))
 
-    def over_combinations(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_combinations(
+        self, nodes: list[ast.expr], template: _Template
+    ) -> tuple[list[str], str]:
         """Read ``itertools.combinations(items, n)``."""
         n = known(self.value(nodes[1])) if len(nodes) == 2 else None
         if type(n) is not int or not 0 < n < _MOST_INDICES:
             raise UnsupportedError("combinations of so many items")
         is_range = self._positional_callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
         if is_range:
-            end, item = self._hold(self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
+            end, item = self._hold(template, self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
         else:
-            xs = self._iterable(nodes[0])
+            xs = self._iterable(template, nodes[0])
             end, item = f"len({xs})", xs + "[i{}]"
         overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
         return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
 
-    def over_ndindex(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_ndindex(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
         """Read ``np.ndindex(shape)``."""
         given = [self.expression(a) for a in nodes]
         if len(given) == 1 and (isinstance(given[0], tuple) or given[0].kind.parts):
             given = self._parts_of(given[0])
         if len(given) > _MOST_INDICES:
             raise UnsupportedError("a loop over so many indices")
-        return [f"range({self._hold(n)})" for n in given], _indices(len(given))
+        return [f"range({self._hold(template, n)})" for n in given], _indices(len(given))
 
-    def over_ndenumerate(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_ndenumerate(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
         """Read ``np.ndenumerate(array)``."""
         x = self.value(nodes[0])
         if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
             raise UnsupportedError("np.ndenumerate of something other than an array")
-        n, name = x.kind.ndim, self._hold(x)
+        n, name = x.kind.ndim, self._hold(template, x)
         at = _indices(n)
         return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
 
