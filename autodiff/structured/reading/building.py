@@ -1,11 +1,11 @@
-"""Building blocks of operations: variables, names from outside, constants and calls."""
+"""The base of the reader: variables, names from outside, constants, operations and blocks."""
 
 from __future__ import annotations
 
 import builtins
 import types
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -58,122 +58,133 @@ from autodiff.structured.form.known_functions import (
     ruled_entry,
 )
 from autodiff.structured.itself import CallsItselfError, OwnRule
+from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.scopes import (
     IS_TANGENT,
-    NO_VALUES,
     OWN_CELLS,
     Attributes,
     LocalObject,
     Scope,
+    Static,
     content_of,
     is_the_same,
 )
 from autodiff.structured.whole_lists import kind_of_list
 
 _MOST_CALLS = 20_000
-_READ_ONCE = (".returned", ".chosen", ".result")  # hidden variables that hand a value on
+_PASS_ON = (".returned", ".chosen", ".result")  # hidden variables that only pass a value on
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
     types.BuiltinFunctionType, type, np.ufunc, np.dtype, type(np.where), type(np.float64),
 )  # fmt: skip
 
 
-class Builder:
-    """Puts values, operations and blocks together."""
+class Consumer(NamedTuple):
+    """The loop over a generator that is being inlined."""
 
-    def __init__(
-        self, with_turns: Iterable[tuple[int, int]] = (), parted: Iterable[tuple[int, int]] = ()
-    ) -> None:
-        self.with_turns = frozenset(with_turns)  # the places of loops that must have a turn
-        self.parted = frozenset(parted)  # those whose first turn is read by itself
-        # Where lists and dicts are displayed that are in memory.
-        self.displayed_in_memory: frozenset[tuple[int, int]] = frozenset()
-        self.grown: dict[Any, set[str]] = {}  # of each function: the names of lists that it changes
-        self.of_values: frozenset[type] = frozenset()  # classes whose objects nobody changes
-        self.in_memory: frozenset[type] = frozenset()  # classes whose objects lists may hold
-        # Attributes of these that may be missing: what stands in their place. Those of which it is
-        # known in this round that they are None, or have a value.
-        self.may_be_missing: dict[tuple[type, str], Any] = {}
-        self.none_at_first: set[tuple[type, str]] = set()
+    generator: Any  # the definition
+    take: Callable[[Any], None]  # reads an iteration of the loop, given what is yielded
+    scope: Scope
+    caller: Any  # the definition of the function that the loop stands in
+    inlined: list[tuple]
+    flag: str  # the variable that says that the loop was left; empty if there is none
+
+
+class Builder:
+    """Lowest layer of the reader: builds a program from values, operations and blocks.
+
+    Parameters
+    ----------
+    assumed : Assumptions
+        What earlier readings of the function have found out.
+    given_lists : dict
+        Position → lists of numbers that are arguments.
+    """
+
+    def __init__(self, assumed: Assumptions, given_lists: dict[int, Any]) -> None:
+        self.assumed = assumed
+        self.displayed_in_memory = assumed.displayed_in_memory
+        self.of_values = assumed.of_values
+        self.in_memory = assumed.in_memory
+        self.may_be_missing = assumed.may_be_missing
+        self.none_at_first = assumed.none_at_first
+        self.grown: dict[Any, set[str]] = {}  # function → names of the lists that it changes
+        # Attributes that may be missing, but are known here to be None, or to have a value.
         self.are_none: set[tuple[type, str]] = set()
         self.are_there: dict[tuple[type, str], Memory] = {}
-        # Variables that may be None, by their functions and names: what then stands in their place.
-        self.may_be_none: dict[tuple[Any, str], Any] = {}
         self.names: dict[Slot, tuple[Any, str]] = {}
-        self.bound_by: dict[Slot, tuple[int, int]] = {}  # loops that alone bind a variable
+        self.bound_in_loop: dict[Slot, tuple[int, int]] = {}  # variables bound nowhere else
         self.program = Program()
-        self.guards: list[tuple[dict, Any, Any]] = []
-        self.watched: set[tuple] = set()  # what of objects and classes is among them
+        self.guards: list[tuple[dict, Any, Any]] = []  # where to look up, the name, what was found
+        self.watched: set[tuple] = set()  # parts of objects and classes that have a guard
         self.count = 0
         self.block = Block()
         self.body: list = [self.block]
-        self.bound: dict[Slot, Value] = {}
+        self.bound: dict[Slot, Value] = {}  # what the current block has read or bound
         self.kinds: dict[Slot, Kind] = {}  # of what the slots hold here
         self.scope: Any = None
         self.depth = 0  # of loops and branches
-        self.calling: list = []
-        self.inlined: list[tuple] = []  # functions that are read in place, and kinds of arguments
+        self.calling: list = []  # definitions of the functions being read, the innermost last
+        self.inlined: list[tuple] = []  # functions being inlined, and the kinds of their arguments
         self.iterators: set[Any] = set()  # calls of `iter` that a method ``__iter__`` returns
         self.outside_objects: list[Any] = []  # references to those that were read
         # Of objects that are arguments: the object, and the name.
         self.bound_attributes: list[tuple[Any, str]] = []
-        self.may_share: list[tuple[Value, Value]] = []
-        self.flags: list[str] = []  # of the loops that are open
-        self.takers: list[tuple] = []  # of what the generators that are open yield
-        # Elements that are views (`x[..., 0]` of a vector), what holds them, and which variables an
-        # operator changes in place.
+        self.may_alias: list[tuple[Value, Value]] = []
+        self.flags: list[str] = []  # break flags of the open loops
+        self.consumers: list[Consumer] = []  # of what the open generators yield
+        # Elements that are views (`x[..., 0]` of a vector), the variables that hold them, and those
+        # that an augmented assignment changes.
         self.elements: set[Value] = set()
-        self.of_elements: set[Slot] = set()
-        self.changed: set[Slot] = set()
-        self.made_of_others: set[Any] = set()  # functions in whose place others were read
-        self.left_out: Exception | None = None  # why a statement was not read in this round
-        self.size = 0
+        self.element_slots: set[Slot] = set()
+        self.augmented: set[Slot] = set()
+        self.made_of_others: set[Any] = set()  # functions that were replaced by others
+        self.skipped: Exception | None = None  # why this pass over a loop skipped a statement
+        self.n_calls = 0
         # Arrays from outside, and where they are looked up.
-        self.arrays: list[tuple[Slot, tuple]] = []
+        self.captured_arrays: list[tuple[Slot, tuple]] = []
         self.lists: list[Memory] = []  # of all lists that may grow
-        self.read_as_they_are: list[Memory] = []  # lists of which an item is none that is None
-        # Lists of numbers that are arguments, by position; those from outside, and their keys.
-        self.given_lists: dict[int, Any] = {}
-        self.outside_lists: list[Any] = []
+        self.read_as_they_are: list[Memory] = []  # lists whose items were read without a None check
+        self.given_lists = given_lists
+        self.outside_lists: list[Any] = []  # lists of numbers from outside
         self.outside_keys: dict[Slot, tuple] = {}
         # Of objects whose class was asked for an attribute; of lists that were named tuples.
         self.from_classes: list[tuple[Memory, str]] = []
         self.of_records: list[tuple[Memory, type]] = []
-        # Vectors and lists whose items a loop takes before the turns that are given them, and its
-        # operations, which must not write into such.
-        self.spared: list[tuple[Memory, list[Op], bool, frozenset[str]]] = []
-        self.carried: dict[Value, Slot] = {}  # values that are read in other blocks, too
-        # Kinds of variables that are the same wherever these are read.
-        self.lasting_kinds: dict[Slot, Kind] = {}
+        # Memory that the operations of a loop must not write into.
+        self.forbidden_writes: list[tuple[Memory, list[Op], bool, frozenset[str]]] = []
+        self.carried: dict[Value, Slot] = {}  # values that other blocks read, too
+        self.definite_kinds: dict[Slot, Kind] = {}  # the same wherever the variable is read
 
     # -- names -------------------------------------------------------------------------------------
 
     def fresh(self, stem: str) -> str:
-        """Return a name that is not used."""
+        """Return an unused name."""
         self.count += 1
         return f"{stem}{self.count}"
 
-    def hidden(self, stem: str, lasts: bool = False) -> str:
-        """Return the name of a new variable, which no variable of the user's has.
+    def hidden(self, stem: str, definite: bool = False) -> str:
+        """Return the name of a new variable that the user's code cannot have.
 
-        One that `lasts` is read only where it is bound, whatever the branches between say.
+        A `definite` one is always assigned before it is read, even if no branch shows that.
         """
         name = f".{self.fresh(stem)}"
         self.scope.locals |= {name}
-        self.scope.lasting |= {name} if lasts else set()
+        if definite:
+            self.scope.definite.add(name)
         return name
 
-    def hidden_at_once(self, stem: str) -> str:
-        """Return the name of a new variable that is read only behind where it was bound last.
+    def temporary(self, stem: str) -> str:
+        """Return the name of a new variable of which only the latest binding is ever read.
 
-        So whenever it is bound, it may be of another kind.
+        Each binding may therefore be of another kind.
         """
-        name = self.hidden(stem, lasts=True)
-        self.scope.at_once |= {name}
+        name = self.hidden(stem, definite=True)
+        self.scope.temporaries.add(name)
         return name
 
     def held(self, value: Any) -> str:
-        """Bind a hidden variable, to be read in other blocks; return its name."""
+        """Bind a hidden variable, so that other blocks can read the value; return its name."""
         name = self.hidden("held")
         self.bind(name, value)
         return name
@@ -190,7 +201,7 @@ class Builder:
     def bind(self, name: str, value: Any) -> None:
         """Bind a variable to a value, or to a tuple of values.
 
-        A tuple of arrays or floats becomes variables of their own, one for each part.
+        Each part of a tuple of arrays or floats becomes a variable.
         """
         scope = self.scope
         if name in scope.outer:
@@ -198,63 +209,74 @@ class Builder:
             self.bind(name, value)
             self.scope = scope
             return
-        like = self.may_be_none.get((scope.function, name))
+        like = self.assumed.may_be_none.get((scope.function, name))
         if like is not None and type(value) is Value:
             is_none = known(value) is None
             value = Maybe(self.const(not is_none), self.made_like(like) if is_none else value)
-        is_at_once = name in scope.at_once
-        if self.depth == scope.blocks or is_at_once:  # what it was before is read no more
+        is_temporary = name in scope.temporaries
+        if self.depth == scope.blocks or is_temporary:  # the old value is dead
             scope.functions.pop(name, None)
             scope.forms.pop(name, None)
-        if is_at_once:
+        if is_temporary:
             scope.slots.pop(name, None)
         was = scope.functions.get(name, scope.forms.get(name, scope.slots.get(name)))
-        if type(value) in NO_VALUES:
+        if isinstance(value, Static):
             scope.functions[name] = value
             is_alike = was is None or is_the_same(was, value)
         elif type(value) in (Named, Maybe) or (isinstance(value, tuple) and not is_plain(value)):
-            names = [f"{name}.{i}" for i in range(len(parts_of(value)))]
-            form = scope.forms[name] = formed(value, names)
-            if type(form) is not tuple:
-                is_users = not name.startswith(_READ_ONCE)
-                form.has_name = is_users or _has_name(value) or _has_name(was)
-                form.is_given = any(getattr(x, "is_given", False) for x in (value, was))
-                is_one = self.depth == scope.blocks
-                form.origin = (getattr(value, "origin", None) or object()) if is_one else None
-                form.places = places_of(value) | places_of(was)
+            form = self._bind_parts(name, value, was)
             is_alike = was is None or (type(was) is type(form) and was == form)
-            scope.lasting.update(names if name in scope.lasting else ())
-            scope.at_once.update(names if is_at_once else ())
-            for own, x in zip(names, parts_of(value), strict=True):
-                self.bind(own, x)
         else:
-            if self.depth == 0 and name not in scope.lasting:
-                scope.slots.pop(name, None)  # a variable of its own: nobody reads the old one
+            if self.depth == 0 and name not in scope.definite:
+                scope.slots.pop(name, None)  # a new slot for each binding
             slot, value = self._slot(name), self.one(value)
             is_alike = was is None or was is slot
             self.bind_slot(slot, value)
-            if name in scope.lasting:
+            if name in scope.definite:
                 kind = value.kind.general()
-                self.lasting_kinds[slot] = join(self.lasting_kinds.get(slot, kind), kind)
+                self.definite_kinds[slot] = join(self.definite_kinds.get(slot, kind), kind)
         if not is_alike and self.depth > scope.blocks:
-            is_object = type(value) is LocalObject and not value.is_given
-            if is_object and value.cls not in self.of_values | self.in_memory:
-                raise MadeInLoopError(value.cls)
-            places = places_of(value) | places_of(was)
-            if places and _is_list(value) and _is_list(was):
-                raise ListInMemoryError("a list that is one of several", places)
-            error = ManyKindsError()
-            if Maybe in (type(was), type(value)):
-                part = value.value if type(value) is Maybe else scope.slots[was.value]
-                error.other = (scope.function, name), part.kind, part.memory
-            raise error
+            raise self._error_of_rebinding(name, value, was)
+
+    def _bind_parts(self, name: str, value: Any, was: Any) -> Any:
+        """Bind a variable for each part of a value; return the form with their names."""
+        scope = self.scope
+        names = [f"{name}.{i}" for i in range(len(parts_of(value)))]
+        form = scope.forms[name] = formed(value, names)
+        if type(form) is not tuple:
+            is_users = not name.startswith(_PASS_ON)
+            form.has_name = is_users or _has_name(value) or _has_name(was)
+            form.is_given = any(getattr(x, "is_given", False) for x in (value, was))
+            is_one = self.depth == scope.blocks
+            form.origin = (getattr(value, "origin", None) or object()) if is_one else None
+            form.places = places_of(value) | places_of(was)
+        scope.definite.update(names if name in scope.definite else ())
+        scope.temporaries.update(names if name in scope.temporaries else ())
+        for own, x in zip(names, parts_of(value), strict=True):
+            self.bind(own, x)
+        return form
+
+    def _error_of_rebinding(self, name: str, value: Any, was: Any) -> UnsupportedError:
+        """Return the error for a variable whose value depends on a branch, with no common kind."""
+        scope = self.scope
+        is_object = type(value) is LocalObject and not value.is_given
+        if is_object and value.cls not in self.of_values | self.in_memory:
+            return MadeInLoopError(value.cls)
+        places = places_of(value) | places_of(was)
+        if places and _is_list(value) and _is_list(was):
+            return ListInMemoryError("a variable that holds one of several lists", places)
+        error = ManyKindsError()
+        if Maybe in (type(was), type(value)):
+            part = value.value if type(value) is Maybe else scope.slots[was.value]
+            error.other = (scope.function, name), part.kind, part.memory
+        return error
 
     def made_like(self, like: Any) -> Value:
-        """Return what stands in the place of a value that is None."""
+        """Return a placeholder for a value that is None."""
         raise NotImplementedError
 
-    def there(self, x: Any) -> Any:
-        """Return what may be None where it must not be: else the program is left."""
+    def not_none(self, x: Any) -> Any:
+        """Unwrap a value that may be None: the program exits if it is."""
         if type(x) is not Maybe:
             return x
         if known(x.has) is False:
@@ -265,8 +287,8 @@ class Builder:
             self.leave_unless(x.has)
         return x.value
 
-    def joined(self, slot: Slot, a: Kind, b: Kind) -> Kind:
-        """Return the kind of a variable that holds what is of one kind or of the other."""
+    def join_kinds(self, slot: Slot, a: Kind, b: Kind) -> Kind:
+        """Return the kind of a variable that holds a value of either kind."""
         try:
             return join(a, b)
         except ManyKindsError as error:
@@ -275,30 +297,30 @@ class Builder:
                 error.other = self.names[slot], others[0], slot.memory
             raise
 
-    def form_of(self, name: str) -> Any:
-        """Return the form of what a variable holds; None if it is not bound."""
+    def variable_structure(self, name: str) -> Any:
+        """Return the pytree structure of what a variable holds; None if it is not bound."""
         scope = self.scope
         if name in scope.forms:
             form = scope.forms[name]
-            parts = tuple(map(self.form_of, parts_of(form)))
+            parts = tuple(map(self.variable_structure, parts_of(form)))
             return type(form), tuple(form) if type(form) is Named else (), parts
         if name in scope.functions:
             return True
         return Value if name in scope.slots else None
 
     def unbind(self, name: str) -> None:
-        """Forget a variable, and the parts of what it holds."""
+        """Forget a variable and its parts."""
         for kept in (self.scope.forms, self.scope.functions, self.scope.slots):
             for part in [part for part in kept if part.partition(".")[0] == name]:
                 del kept[part]
 
     def bind_slot(self, slot: Slot, value: Value) -> None:
-        """Bind a variable to a value."""
+        """Bind a slot to a value."""
         if value in self.elements:
-            self.of_elements.add(slot)
-        value = self._here(value)
+            self.element_slots.add(slot)
+        value = self._in_block(value)
         if self.bound.get(slot) is value:
-            return  # it holds that already, as in ``x = step(x)`` if that returns its argument
+            return  # it holds this value already: ``x = step(x)``, if that returns its argument
         slot.writes += 1 if self.depth == 0 else 2
         slot.holds(value.kind)
         self.bound[slot] = value
@@ -310,17 +332,20 @@ class Builder:
             if value.kind.has_items:
                 slot.memory.share(value.memory)  # type: ignore[arg-type] # a list has one
 
-    def variable_with(self, value: Any) -> Slot | None:
-        """Return a variable that holds a value now."""
+    def slot_holding(self, value: Any) -> Slot | None:
+        """Return a slot that holds this value now."""
         return next((slot for slot, x in self.bound.items() if x is value), None)
 
-    def as_given(self, returned: Any, same: dict[Slot, tuple[int, Slot, int]]) -> Any:
-        """Return what a function returns; its own argument as the variable of the caller.
+    def as_variable_of_caller(
+        self, returned: Any, same: dict[Slot, tuple[int, Slot, int]]
+    ) -> Any:  # fmt: skip
+        """Replace a parameter that an inlined function returns by the variable of the caller.
 
-        `same` has these variables, and how often both were written when they held one value.
+        `same` maps the slot of a parameter to its write count, the slot of the caller and that
+        one's write count, all at the call.
         """
         if type(returned) is tuple:
-            return tuple([self.as_given(x, same) for x in returned])
+            return tuple([self.as_variable_of_caller(x, same) for x in returned])
         if type(returned) is Value and returned.op is not None and returned.op.code == "read":
             own = returned.op.data
             writes, source, written = same.get(own, (-1, own, -1))
@@ -329,9 +354,9 @@ class Builder:
         return returned
 
     def _leave_block(self) -> None:
-        """Note of the block that ends which arrays the variables hold behind it.
+        """Record which memory each variable shares at the end of the block.
 
-        An array that a variable holds in between is in memory of its own.
+        An array that a variable holds only in between has its own memory.
         """
         for slot, value in self.block.writes.items():
             if value.kind.has_memory:
@@ -347,11 +372,11 @@ class Builder:
         return self.read_outside(name)
 
     def read_outside(self, name: str) -> Any:
-        """Return what a name from outside stands for."""
+        """Return the value of a name from outside."""
         raise NotImplementedError
 
     def read_in(self, scope: Scope, name: str) -> Any:
-        """Return the value of a variable of a function."""
+        """Return the value of a variable of this scope."""
         form = scope.forms.get(name)
         if form is not None:
             found = formed(form, [self.read_in(scope, part) for part in parts_of(form)])
@@ -362,18 +387,18 @@ class Builder:
         if name in scope.functions:
             return scope.functions[name]
         slot = scope.slots.get(name)
-        if slot is None or not (slot in self.kinds or slot in self.lasting_kinds):
-            loop = None if slot is None else self.bound_by.get(slot)
+        if slot is None or not (slot in self.kinds or slot in self.definite_kinds):
+            loop = None if slot is None else self.bound_in_loop.get(slot)
             raise UnboundError(name, loop)
         return self.read_slot(slot)
 
     def captured(self, x: Any) -> Value:
-        """Return an array or `GivenList` from outside: one more argument, which nobody changes.
+        """Return an array or `GivenList` from outside, as a further read-only argument.
 
-        It is looked up anew at each call, where it was found now.
+        Each call looks it up again, where the last guard has found it.
         """
         where = self.guards.pop()[:2]
-        for slot, known_place in self.arrays:
+        for slot, known_place in self.captured_arrays:
             if known_place[0] is where[0] and known_place[1] == where[1]:
                 return self.read_slot(slot)
         slot = Slot(self.fresh("outside"))
@@ -385,16 +410,16 @@ class Builder:
             self.outside_keys[slot] = x.key
             self.lists += lists_of(slot.memory)
         slot.holds(kind)
-        self.lasting_kinds[slot] = kind
-        self.arrays.append((slot, where))
+        self.definite_kinds[slot] = kind
+        self.captured_arrays.append((slot, where))
         self.program.slots.append(slot)
         return self.read_slot(slot)
 
     def read_slot(self, slot: Slot) -> Value:
-        """Return the value of a variable."""
+        """Return the value of a slot, which is read once in each block."""
         value = self.bound.get(slot)
         if value is None:
-            kind = self.lasting_kinds.get(slot) or self.kinds[slot]
+            kind = self.definite_kinds.get(slot) or self.kinds[slot]
             if kind.is_known:
                 return self.const(kind.value)
             value = self.made(Op("read", [], data=slot), kind)
@@ -405,12 +430,12 @@ class Builder:
                 value.memory.share(slot.memory)  # type: ignore[union-attr] # an array has one
                 slot.memory.root().leaves_block = True
             self.bound[slot] = value
-            if slot in self.of_elements:
+            if slot in self.element_slots:
                 self.elements.add(value)
         return value
 
     def outside(self, name: str) -> Any:
-        """Return what a captured variable, a global or a builtin is."""
+        """Look up a captured variable, a global or a builtin, and guard it."""
         function = self.scope.function
         if name in function.__code__.co_freevars:
             place = function.__code__.co_freevars.index(name)
@@ -433,11 +458,11 @@ class Builder:
             raise UnsupportedError(f"{name} is not bound")
         return found
 
-    def attribute_of(self, owner: Value, name: str) -> Any:
-        """Return what an attribute of a module is."""
+    def module_attribute(self, owner: Value, name: str) -> Any:
+        """Look up an attribute of a module, and guard it."""
         module = owner.kind.value
         if module is np:
-            getattr(np, name, None)  # NumPy loads some of its parts, such as fft, at first use
+            getattr(np, name, None)  # NumPy loads some submodules, such as fft, lazily
         if not isinstance(module, types.ModuleType) or name not in vars(module):
             raise UnsupportedError(f"attribute {name}")
         found = vars(module)[name]
@@ -447,7 +472,7 @@ class Builder:
     # -- operations --------------------------------------------------------------------------------
 
     def made(self, op: Op, kind: Kind) -> Value:
-        """Add an operation; return its value."""
+        """Emit an operation that has a value; return the value."""
         value = Value(self.fresh("t"), kind, op)
         value.block = self.block
         op.out = value
@@ -455,15 +480,15 @@ class Builder:
         return value
 
     def done(self, op: Op) -> None:
-        """Add an operation to the block."""
-        op.args = list(map(self._here, op.args))
-        op.options = {name: self._here(v) for name, v in op.options.items()}
+        """Emit an operation into the current block."""
+        op.args = list(map(self._in_block, op.args))
+        op.options = {name: self._in_block(v) for name, v in op.options.items()}
         for a in (*op.args, *op.options.values()):
             a.uses += 1
         self.block.ops.append(op)
 
-    def _here(self, value: Value) -> Value:
-        """Return a value as this block reads it: one that was made in another is in a variable."""
+    def _in_block(self, value: Value) -> Value:
+        """Return a value for use in this block; a slot carries it here from another block."""
         block = value.block
         if block is None or block is self.block:
             return value
@@ -471,13 +496,13 @@ class Builder:
         if slot is None:
             slot = self.carried[value] = Slot(self.fresh("carried"))
             self.program.slots.append(slot)
-            self.lasting_kinds[slot] = value.kind
+            self.definite_kinds[slot] = value.kind
             slot.writes = 2
             slot.holds(value.kind)
             block.writes[slot] = value
             slot.memory = value.memory
             if value in self.elements:
-                self.of_elements.add(slot)
+                self.element_slots.add(slot)
         return self.read_slot(slot)
 
     def const(self, x: Any) -> Value:
@@ -491,15 +516,15 @@ class Builder:
 
     @property
     def is_tangent(self) -> bool:
-        """Whether what is read is the tangent function of a program."""
+        """Whether the function being read is a generated tangent function."""
         return IS_TANGENT in self.scope.function.__globals__
 
     def one(self, x: Any, given: bool = False) -> Value:
-        """Return a tuple as one value; one of arrays can only be `given` to a function."""
+        """Make one value of a tuple; a tuple of arrays can only be an argument (`given`)."""
         if isinstance(x, Instance):
             raise UnsupportedError("an object as a value")
         if not isinstance(x, tuple):
-            return x if type(x) is Value else self.const(x.kind)  # a function has no kind
+            return x if type(x) is Value else self.const(x.kind)  # a static one raises here
         values = [self.one(p, given) for p in x]
         if not given and not all(v.kind.is_known or is_plain((v,)) for v in values):
             raise UnsupportedError("a tuple of arrays as a value")
@@ -511,16 +536,16 @@ class Builder:
     def call(
         self, f: Callable, args: list[Value], options: dict[str, Value] | None = None
     ) -> Value:
-        """Read a call of a function that has a rule or is known to be pure."""
+        """Emit a call of a function that has a rule or is known to be pure."""
         options = options or {}
         everything = [*args, *options.values()]
         if len(args) > place_of_out(f)[0] or (isinstance(f, np.ufunc) and len(args) != f.nin):
             raise UnsupportedError("an argument out")
-        self.size += 1
-        if self.size > _MOST_CALLS:
+        self.n_calls += 1
+        if self.n_calls > _MOST_CALLS:
             raise UnsupportedError("very long")
         if all(v.kind.is_known for v in everything):
-            return self._folded(f, args, options)
+            return self._fold_constants(f, args, options)
         if ruled_entry(f) is None and f not in PURE and not isinstance(f, OwnRule):
             raise UnsupportedError(f"{f} has no rule")
         kinds = {name: v.kind for name, v in options.items()}
@@ -537,11 +562,11 @@ class Builder:
         )
         if kind.is_array and not is_own:
             values = without_tuples(everything)
-            self.may_share += [(value, v) for v in values if v.kind.is_array]
+            self.may_alias += [(value, v) for v in values if v.kind.is_array]
         return value
 
-    def taken_apart(self, made: Value) -> list[Value]:
-        """Return the parts of the tuple that a call has made, in the block that makes it."""
+    def unpack(self, made: Value) -> list[Value]:
+        """Return the parts of the tuple that a call has returned, emitted right after the call."""
         parts: list[Value] = []
         values = without_tuples([*made.op.args, *made.op.options.values()])
         given = [v for v in values if v.kind.is_array]
@@ -554,21 +579,21 @@ class Builder:
             part = self.made(Op("part", [made], data=i), kind)
             if kind.is_array and not makes_new(made.op):
                 others = [*given, *[p for p in parts if p.kind.is_array]]
-                self.may_share += [(part, v) for v in others]
+                self.may_alias += [(part, v) for v in others]
             parts.append(part)
         return parts
 
     def reshaped(self, x: Value, shape: Value, ndim: int) -> Value:
-        """Read an array in another shape: a view, or a copy where it lies so in memory."""
+        """Reshape an array: the result may be a view or a copy, depending on its strides."""
         kind = x.kind.general()._replace(ndim=ndim)
         value = self.made(Op("call", [x, shape], f=np.reshape), kind)
-        self.may_share.append((value, x))
+        self.may_alias.append((value, x))
         return value
 
     def view(self, op: Op, kind: Kind) -> Value:
-        """Add an operation that makes a view of its first argument.
+        """Emit an operation that makes a view of its first argument.
 
-        Elsewhere what has no axes is a number, which nobody writes into.
+        A view without axes is refused, because everywhere else an array without axes is a number.
         """
         if not kind.ndim:
             raise UnsupportedError("a view without axes")
@@ -578,22 +603,22 @@ class Builder:
         memory.share(value.memory)
         return value
 
-    def _folded(self, f: Callable, args: list[Value], options: dict[str, Value]) -> Value:
+    def _fold_constants(self, f: Callable, args: list[Value], options: dict[str, Value]) -> Value:
         if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
         named = {name: v.kind.value for name, v in options.items()}
         try:
             with np.errstate(all="raise"):
                 made = f(*[v.kind.value for v in args], **named)
-        except Exception as error:  # the function's own: it is raised where the call is made
+        except Exception as error:  # let the traced call raise it
             raise UnsupportedError(f"{f} fails") from error
         if isinstance(made, np.ndarray):
-            # A new one each time: it may be written into.
+            # Each run makes a new one, which may be written into.
             return self.made(Op("call", args, f=f, options=options), kind_like(made))
         return self.const(made)
 
     def as_value(self, x: Any) -> Value:
-        """Return a tuple as one value; a list is one only in memory."""
+        """Make one value of a tuple; a list must be in memory for that."""
         if type(x) is Items:
             raise ListInMemoryError("a list as a value", x.places)
         return self.one(x)
@@ -601,46 +626,47 @@ class Builder:
     # -- blocks ------------------------------------------------------------------------------------
 
     def end_block(self) -> None:
-        """Begin another block."""
+        """Begin a new block."""
         self._leave_block()
         self.block = Block()
         self.body.append(self.block)
         self.bound = {}
 
     def add_node(self, node: Any) -> None:
-        """Add a loop or branch, which was read since the last block ended."""
+        """Insert a loop or branch before the current block, which is still empty."""
         self.body.insert(len(self.body) - 1, node)
 
-    def spares(
-        self, taken: list[Memory], read: Callable[[], None], made_there: bool = False,
+    def forbid_writes(
+        self, memories: list[Memory], read: Callable[[], None], made_there: bool = False,
         codes: frozenset[str] = WRITES | LIST_WRITES,
     ) -> None:  # fmt: skip
-        """Read a loop that must not write into what its items were taken from before.
+        """Read something that must not write into these memories; `check_writes` checks it later.
 
-        It may if arrays are `made_there`, too: what it makes. The `codes` are those of writes.
+        With `made_there`, it may write into arrays that it makes itself. The `codes` are those of
+        the forbidden operations.
         """
         block, body, n = self.block, self.body, len(self.block.ops)
         read()
-        if taken:
+        if memories:
             others = body[body.index(block) + 1 :]
             ops = [*block.ops[n:], *[op for b in blocks_of(others) for op in b.ops]]
-            self.spared += [(memory, ops, made_there, codes) for memory in taken]
+            self.forbidden_writes += [(memory, ops, made_there, codes) for memory in memories]
 
-    def check_spared(self) -> None:
-        """Raise if a loop writes into what its items were taken from before."""
-        for memory, ops, made_there, codes in self.spared:
-            if made_there and any(_makes(op, memory.root()) for op in ops):
+    def check_writes(self) -> None:
+        """Raise if a write was forbidden (`forbid_writes`)."""
+        for memory, ops, made_there, codes in self.forbidden_writes:
+            if made_there and any(_allocates_in(op, memory.root()) for op in ops):
                 continue
             for op in ops:
-                if op.code not in codes:
-                    continue
-                if op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
-                    raise UnsupportedError("a write into what items were taken from before")
+                if op.code in codes and op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
+                    raise UnsupportedError(
+                        "a write into a container whose items are taken before their iterations"
+                    )
 
-    def apart(self, read: Callable[[], None]) -> list:
-        """Return the blocks that are made while something is read.
+    def read_blocks(self, read: Callable[[], None]) -> list:
+        """Read the body of a loop or branch; return its blocks.
 
-        A function that is defined there is not known behind them, which may not run.
+        The body may not run, so functions that it defines are unknown after it.
         """
         outer = self.body, self.block, self.bound
         self.block = Block()
@@ -660,19 +686,19 @@ class Builder:
             }
             self.body, self.block, self.bound = outer
 
-    def _branch(self, read: Callable[[], None]) -> tuple[list, bool]:
-        """Return the blocks of a branch, and whether it needs what is not known yet.
+    def _read_branch(self, read: Callable[[], None]) -> tuple[list, bool]:
+        """Return the blocks of a branch, and whether it depends on something still unknown.
 
-        That is what the function itself returns, or an item that a later turn puts into a list.
+        That is the result of a recursive call, or an item that a later iteration puts into a list.
         """
         n = len(self.flags)
         try:
-            return self.apart(read), False
+            return self.read_blocks(read), False
         except (CallsItselfError, NoItemsError) as error:
             if isinstance(error, NoItemsError):
                 if not n:
                     raise
-                self.left_out = error
+                self.skipped = error
                 del self.flags[n:]
             block = Block()
             block.ops.append(Op("raise", []))
@@ -681,22 +707,22 @@ class Builder:
     def branches(
         self, test: Value, then: Callable[[], None], otherwise: Callable[[], None]
     ) -> None:
-        """Read two branches; only one of them where the test is known."""
+        """Read both branches; only one of them if the test is known."""
         if test.kind.is_known:
             (then if test.kind.value else otherwise)()
             return
         self.end_block()
         before = dict(self.kinds)
-        first, is_first = self._branch(then)
+        first, is_first_unknown = self._read_branch(then)
         after, self.kinds = self.kinds, before
-        second, is_second = self._branch(otherwise)
-        if is_first and is_second:
-            raise self.left_out if isinstance(self.left_out, NoItemsError) else CallsItselfError
+        second, is_second_unknown = self._read_branch(otherwise)
+        if is_first_unknown and is_second_unknown:
+            raise self.skipped if isinstance(self.skipped, NoItemsError) else CallsItselfError
         if _raises(second):
             self.kinds = after
         elif not _raises(first):
             self.kinds = {
-                slot: self.joined(slot, kind, self.kinds[slot])
+                slot: self.join_kinds(slot, kind, self.kinds[slot])
                 for slot, kind in after.items()
                 if slot in self.kinds
             }
@@ -707,9 +733,9 @@ class Builder:
         self, test: Value, then: Callable[[], Any], otherwise: Callable[[], Any],
         name: str | None = None,
     ) -> Any:  # fmt: skip
-        """Read two expressions; return the value of the one that the test chooses.
+        """Read a conditional expression; return its value.
 
-        It is bound to a variable, which may have a `name`.
+        Both branches bind it to one variable (a phi), called `name` if that is given.
         """
         if name is None:
             name = self.hidden("chosen")
@@ -719,43 +745,43 @@ class Builder:
         return self.read(name)
 
     def leave_unless(self, test: Value) -> None:
-        """Leave the program where a test fails: the function is then traced."""
+        """Exit the program if a test fails: the call is then traced."""
         self.branches(test, lambda: None, lambda: self.done(Op("raise", [])))
 
 
-def form_of_value(x: Any) -> Any:
-    """Return of which classes nested tuples, lists and dicts are; objects and values are alike."""
+def structure_of(x: Any) -> Any:
+    """Return the pytree structure of a value; all leaves are alike, and all objects."""
     if type(x) is Named or (isinstance(x, tuple) and not is_plain(x)):
         keys = tuple(x) if type(x) is Named else ()
-        return type(x), keys, tuple(map(form_of_value, parts_of(x)))
-    return True if type(x) in NO_VALUES else Value
+        return type(x), keys, tuple(map(structure_of, parts_of(x)))
+    return True if isinstance(x, Static) else Value
 
 
-def _makes(op: Op, memory: Memory) -> bool:
-    """Whether an operation makes an array in some memory."""
+def _allocates_in(op: Op, memory: Memory) -> bool:
+    """Whether an operation allocates an array that belongs to this memory."""
     out = op.out
     has_one = out is not None and out.memory is not None and out.memory.root() is memory
     return has_one and op.code not in ("read", "view", "item")
 
 
 def _has_name(x: Any) -> bool:
-    """Whether it is a list or dict, known item by item, that a variable of the user's holds."""
+    """Whether this is a list or dict of known items that a variable of the user's holds."""
     return type(x) in (Items, Named) and x.has_name
 
 
 def places_of(x: Any) -> frozenset[tuple[int, int]]:
-    """Return where lists or dicts are displayed that it may be."""
+    """Return the places in the source that display the lists or dicts that this may be."""
     return getattr(x, "places", frozenset())
 
 
 def _is_list(x: Any) -> bool:
-    """Whether it is a list or dict, or a variable that holds one in memory."""
+    """Whether this is a list or dict, or a variable that holds one in memory."""
     kind = x.kind if type(x) in (Value, Slot) else None
     return type(x) in (Items, Named) or (kind is not None and kind.has_items)
 
 
 def is_plain(x: tuple) -> bool:
-    """Whether nested tuples hold no lists, arrays or floats, and are no named tuples."""
+    """Whether nested plain tuples hold no list, array or float."""
     return type(x) is tuple and all(
         is_plain(p)
         if isinstance(p, tuple)
@@ -765,13 +791,13 @@ def is_plain(x: tuple) -> bool:
 
 
 def _raises(nodes: list) -> bool:
-    """Whether a branch ends with an exception."""
+    """Whether a branch ends with ``raise``."""
     last = nodes[-1]
     return isinstance(last, Block) and bool(last.ops) and last.ops[-1].code == "raise"
 
 
 def is_constant(x: Any) -> bool:
-    """Whether a value from outside is one that nobody can change."""
+    """Whether a value from outside is immutable."""
     if type(x) is tuple:
         return all(map(is_constant, x))
     is_one = type(x) in _OUTSIDE or type(x) in SCALARS or isinstance(x, (type, np.dtype, OwnRule))

@@ -1,4 +1,4 @@
-"""Reading calls: methods, functions of the user, of Python and of NumPy."""
+"""Reading calls: of methods, and of functions of the user, of Python and of NumPy."""
 
 from __future__ import annotations
 
@@ -40,38 +40,38 @@ from autodiff.structured.reading.libraries.numpy_functions import outer_of
 from autodiff.structured.reading.libraries.python_functions import PLACES
 from autodiff.structured.reading.libraries.ufunc_methods import FOLDED, are_floats, fold_of
 from autodiff.structured.reading.scopes import (
-    NO_VALUES,
     OBJECTS,
     OWNERS,
     LocalFunction,
     LocalPartial,
     Method,
+    Static,
     record_class,
 )
 from autodiff.structured.settings import has_llvm
 from chainrules_core import rrule
 
 
-class Calls(Sequences):
-    """Reads calls."""
+class CallReader(Sequences):
+    """Layer of the reader: calls."""
 
     def filled(self, out: Value, made: Value) -> Value:
-        """Read the argument ``out`` of a ufunc, which its result is written into."""
+        """Write the result of a ufunc into its argument ``out``; return that."""
         raise NotImplementedError
 
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
-        """Read ``np.add.at``, which adds to an element as often as it is named."""
+        """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
         raise NotImplementedError
 
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
-        """Read an operator of two values."""
+        """Read a binary operator on two values."""
         raise NotImplementedError
 
     def extremum(self, f: Callable, node: ast.Call) -> Any:
         """Read ``max(items, key=...)`` or ``min(items)``."""
         raise NotImplementedError
 
-    def quantified(self, f: Callable, items: ast.expr) -> Value:
+    def any_or_all(self, f: Callable, items: ast.expr) -> Value:
         """Read ``any(items)`` or ``all(items)``."""
         raise NotImplementedError
 
@@ -90,7 +90,7 @@ class Calls(Sequences):
         own: list[Value] = []
         if isinstance(node.func, ast.Attribute):
             owner = self.expression(node.func.value)
-            found = self._of_owner(owner, node, node.func.attr)
+            found = self._call_method(owner, node, node.func.attr)
             if found is not NotImplemented:
                 return found
             owner = self.as_value(owner)
@@ -101,59 +101,59 @@ class Calls(Sequences):
                 f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
                 own = [owner]
             else:
-                f = self.attribute_of(owner, node.func.attr)
+                f = self.module_attribute(owner, node.func.attr)
         else:
             f = self.expression(node.func)
-            if type(f) in NO_VALUES or is_object(f):
-                return self._of_object(f, node)
+            if isinstance(f, Static) or is_object(f):
+                return self._call_object(f, node)
             f = known(self.one(f))
         is_record = isinstance(f, type) and record_class(f) is not None
         if (is_class(f) or is_record) and rrule.entry(f) is None:
-            args = self._displayed(node.args, _number_wanted(f, node))
+            args = self._displayed(node.args, _positional_count(f, node))
             return self.instance(f, args, self._named(node))
-        return self._of_known(f, own, node)
+        return self._call_known(f, own, node)
 
-    def _of_known(self, f: Any, own: list[Value], node: ast.Call) -> Any:
-        """Read a call of a function that is known, or a method of a number or array."""
+    def _call_known(self, f: Any, own: list[Value], node: ast.Call) -> Any:
+        """Read a call of a known function, or of a method of a number or array (`own`)."""
         if f is super:
             return self.above(node)
         if f is iter and node in self.iterators and len(node.args) == 1:
             return self.expression(node.args[0])
-        if f in _TAKERS:
-            node = self._taking(f, node)
+        if f in _CONSUMERS:
+            node = self._with_lists(f, node)
             if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
-                made = self.expression(node.args[0])  # nobody else has this list
+                made = self.expression(node.args[0])  # a list with no other name
                 return tuple(made) if type(made) is Items else self.fixed(made)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
         if (f is min or f is max) and len(node.args) == 1:
             return self.extremum(f, node)
         if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
-            return self.quantified(f, node.args[0])
+            return self.any_or_all(f, node.args[0])
         if f is functools.reduce and not node.keywords:
             return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
-            raise UnsupportedError("a call of what is not known")
+            raise UnsupportedError("a call of an unknown function")
         return self.called(f, [*own, *self._arguments_of(f, node)], self._named(node))
 
-    def _taking(self, f: Callable, node: ast.Call) -> ast.Call:
-        """Return a call that takes all items of iterators at once, of lists."""
+    def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
+        """Rewrite the iterators among the arguments of a call to list comprehensions."""
         if (f is min or f is max) and node.keywords:
-            return node  # an item is measured as soon as it is there
+            return node  # Python applies the key to an item before it takes the next
         given = [self.taken(a) for a in node.args]
         return ast.copy_location(ast.Call(node.func, given, node.keywords), node)
 
     def _arguments_of(self, f: Callable, node: ast.Call) -> list:
-        """Read the arguments of a call by position."""
+        """Read the positional arguments of a call."""
         args: list = []
         added: list = []
 
         def read() -> None:
-            args.extend(self._displayed(node.args, _number_wanted(f, node)))
-            if f is sum and args:  # a generator: each was added before the next was made
+            args.extend(self._displayed(node.args, _positional_count(f, node)))
+            if f is sum and args:  # a generator: Python adds an item before it makes the next
                 added.extend(self._arrays_in(args[0]))
 
-        self.spares(added, read, made_there=True)
+        self.forbid_writes(added, read, made_there=True)
         return args
 
     def _arrays_in(self, items: Any) -> list:
@@ -164,30 +164,30 @@ class Calls(Sequences):
         parts = items if isinstance(items, tuple) else ()
         return [x.memory for x in parts if type(x) is Value and x.kind.is_array]
 
-    def _of_owner(self, owner: Any, node: ast.Call, name: str) -> Any:
-        """Read a call of a method of what is no number or array; NotImplemented for others."""
+    def _call_method(self, owner: Any, node: ast.Call, name: str) -> Any:
+        """Read a call of a method; NotImplemented for those of numbers, arrays and modules."""
         if type(owner) is Named:
             return self._of_dict(owner, node)
         if type(owner) in OWNERS:
-            return self._of_object(self.attribute(owner, name), node)
+            return self._call_object(self.attribute(owner, name), node)
         if isinstance(owner, Record):
-            return self._of_record(owner, node)
+            return self._call_record(owner, node)
         if type(owner) is Columns:
             return self._append_to_columns(owner, self.expression(node.args[0]))
         if type(owner) is Value and owner.kind.is_object:
-            return self._of_object(self.attribute_in_memory(owner, name), node)
+            return self._call_object(self.attribute_in_memory(owner, name), node)
         if type(owner) is Value and owner.kind.is_table:
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
         if type(owner) is Value and is_class(known(owner)):
-            return self._of_object(self.of_class_itself(known(owner), name), node)
+            return self._call_object(self.of_class_itself(known(owner), name), node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
-        return self._of_ufunc(owner, node) if is_ufunc else NotImplemented
+        return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
 
-    def _of_ufunc(self, f: Value, node: ast.Call) -> Any:
+    def _call_ufunc_method(self, f: Value, node: ast.Call) -> Any:
         """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""
         name, at = node.func.attr, node.args[1:2]  # type: ignore[attr-defined]
         if name == "at" and known(f) is np.add and len(node.args) == 3 and not node.keywords:
@@ -220,31 +220,31 @@ class Calls(Sequences):
             return self.inline(fold, [f, *args], {})
         return self.called(method, args, options)
 
-    def _of_record(self, owner: Record, node: ast.Call) -> Any:
-        """Read a call of a method, or of a field, of a named tuple."""
+    def _call_record(self, owner: Record, node: ast.Call) -> Any:
+        """Read a call of a method or field of a named tuple."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         if name == "_replace" and not node.args and not isinstance(owner, Instance):
             return self.replaced(owner, self._named(node))
-        return self._of_object(self.of_record(owner, name), node)
+        return self._call_object(self.of_record(owner, name), node)
 
-    def _of_object(self, f: Any, node: ast.Call) -> Any:
-        """Read a call of a function inside, a method, or an object."""
+    def _call_object(self, f: Any, node: ast.Call) -> Any:
+        """Read a call of an inner function, a method or an object."""
         if is_object(f):
             method = self.special_method(f, "__call__")
             if method is None:
-                raise UnsupportedError("a call of what is not known")
+                raise UnsupportedError("a call of an unknown function")
             f = Method(method, f)
-        args = self._displayed(node.args, _number_wanted(f, node))
-        return self._applied(f, args, self._named(node))
+        args = self._displayed(node.args, _positional_count(f, node))
+        return self._apply(f, args, self._named(node))
 
-    def _applied(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
-        """Read a call of a function inside, a method, or what `functools.partial` has made."""
+    def _apply(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Read a call of an inner function, a method or a `functools.partial`."""
         if type(f) is LocalPartial:
             inner, *given = (self.read_in(f.scope, name) for name in (f.function, *f.args))
             own = {name: self.read_in(f.scope, place) for name, place in f.named.items()}
             if is_object(inner) or (type(inner) is Value and known(inner) in RESHAPES):
                 raise UnsupportedError("a partial of an object, or of a change of shape")
-            return self._applied(inner, [*given, *args], own | named)
+            return self._apply(inner, [*given, *args], own | named)
         if type(f) is Method:
             if rrule.entry(f.function) is not None:
                 raise UnsupportedError("a method with a rule")
@@ -262,7 +262,7 @@ class Calls(Sequences):
         return LocalPartial(self.scope, f, tuple(given), by_name)
 
     def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
-        """Read ``x.reshape(...)``, ``np.reshape(x, shape)`` and what makes one axis."""
+        """Read ``x.reshape(...)``, ``np.reshape(x, shape)``, ``x.ravel()`` and the like."""
         args = [*own, *self._displayed(node.args)]
         x = args[0] if args and not node.keywords else None
         if type(x) is not Value or not x.kind.is_array:
@@ -285,10 +285,10 @@ class Calls(Sequences):
             found = self.of_list(f, args, options)
             if found is not NotImplemented:
                 return found
-        found = self._of_python(f, args, options)
+        found = self._call_python(f, args, options)
         if found is not NotImplemented:
             return found
-        if f is np.ndarray.transpose:  # of which the axes may be arguments of their own
+        if f is np.ndarray.transpose:  # the axes may be separate arguments
             axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
             f, args = np.transpose, [args[0], *axes]
         is_user = type(f) is types.FunctionType and f not in PURE and f not in READ
@@ -311,19 +311,19 @@ class Calls(Sequences):
         if others is not None:
             self.made_of_others.add(f)
             function, given = others
-            return self.inline(function, list(map(self._given, given)), {})
+            return self.inline(function, list(map(self._with_constants, given)), {})
         values = [self.one(a, given=True) for a in args]
         named = {k: self.one(v) for k, v in options.items()}
         if not is_pure(f):
             raise UnsupportedError(f"{f} is not known to be pure")
         out = taken_out(f, values, named)
         made = self.call(f, values, named)
-        if made.op.code == "call" and _has_parts_of_its_own(made.kind):
-            return self._several(made)
+        if made.op.code == "call" and _must_unpack(made.kind):
+            return self._unpacked_result(made)
         return made if out is None or known(out) is None else self.filled(out, made)
 
     def _where(self, test: Value, a: Any, b: Any) -> Any:
-        """Read ``np.where(test, a, b)`` of a test of one number."""
+        """Read ``np.where(test, a, b)`` with a number as the test."""
         a, b = self.one(a), self.one(b)
         if test.kind.is_known or not test.kind.is_integral or not is_ruled_by_library(np.where):
             return NotImplemented
@@ -335,25 +335,25 @@ class Calls(Sequences):
         if made.dtype != np.float64 or not all(v.kind.classes <= _FLOATS for v in both):
             return NotImplemented
         value = self.call(np.float64, [self.choose(test, lambda: a, lambda: b)])
-        self.elements.add(value)  # NumPy's is an array without axes
+        self.elements.add(value)  # NumPy returns an array without axes
         return value
 
-    def _several(self, made: Value) -> tuple:
-        """Return the tuple that a call has made, as its parts."""
+    def _unpacked_result(self, made: Value) -> tuple:
+        """Unpack the tuple that a call returns."""
         (cls,) = made.kind.classes
         kind = tuple if cls is tuple else record_class(cls)
         if kind is None:
             raise UnsupportedError(f"a value of class {cls.__name__}")
-        return kind(self.taken_apart(made))
+        return kind(self.unpack(made))
 
-    def _given(self, v: Any) -> Any:
-        """Return an argument of a function of ours, in which numbers are constants."""
+    def _with_constants(self, v: Any) -> Any:
+        """Convert an argument of a replacement function: numbers become constants."""
         if type(v) is Items and all(type(part) in (int, float) for part in v):
             return Items(map(self.const, v))
         return v if type(v) in (Value, tuple, Items) else self.const(v)
 
-    def _of_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
-        """Read a call of a function of Python's; NotImplemented for others."""
+    def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
+        """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
         if f is functools.partial:
             return self._partial(args, options)
         if f is dict and not args and not options:
@@ -362,13 +362,13 @@ class Calls(Sequences):
             return self.default_table(args)
         if f is collections.deque:
             return self.queue_of(args, options)
-        if f is sorted and len(args) == 1 and _is_one_by_one(args[0]):
+        if f is sorted and len(args) == 1 and _is_iterable(args[0]):
             return self.ordered(args[0], options)
         if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
             return self.with_fields(args[0], options)
-        return NotImplemented if options else self._of_builtin(f, args)
+        return NotImplemented if options else self._call_builtin(f, args)
 
-    def _of_builtin(self, f: Callable, args: list[Any]) -> Any:
+    def _call_builtin(self, f: Callable, args: list[Any]) -> Any:
         if f is len and len(args) == 1:
             return self._length_of(*args)
         if f is isinstance and len(args) == 2:
@@ -392,7 +392,7 @@ class Calls(Sequences):
             return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
-        if f in (list, tuple) and len(args) == 1 and _is_one_by_one(args[0]):
+        if f in (list, tuple) and len(args) == 1 and _is_iterable(args[0]):
             return self._copied(f, args[0])
         if f in PLACES and len(args) == 2:
             return self.inline(PLACES[f], args, {})
@@ -421,28 +421,28 @@ class Calls(Sequences):
             if is_object(x) or is_object(total):
                 total = self.operator_of("add", total, x)
                 if total is NotImplemented:
-                    raise UnsupportedError("an operator that an object does not have")
+                    raise UnsupportedError(
+                        "an operator that the class of an object does not define"
+                    )
                 continue
             if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
                 raise UnsupportedError("a sum of floats")
             total = self.binary(operator.add, total, x)
         return total
 
-    def _chosen(self, test: Value, then: Value, otherwise: Value) -> Any:
-        return self.choose(test, lambda: then, lambda: otherwise)
-
     def _least(self, precedes: Callable, args: list[Value]) -> Value:
-        """Read ``min`` or ``max`` of numbers: the first of those that no other precedes."""
-        least = args[0]
-        for x in args[1:]:
-            least = self._chosen(self.call(precedes, [x, least]), x, least)
-        return least
+        """Read ``min`` or ``max`` of numbers: the first that no other precedes."""
+
+        def lesser(a: Value, b: Value) -> Value:
+            return self.choose(self.call(precedes, [b, a]), lambda: b, lambda: a)
+
+        return functools.reduce(lesser, args)
 
 
-def _number_wanted(f: Any, node: ast.Call) -> int | None:
-    """Return how many arguments by place a function of the user's must be given, if that is known.
+def _positional_count(f: Any, node: ast.Call) -> int | None:
+    """Return how many positional arguments a call of the user's function must have, if known.
 
-    It is, if none has a default.
+    It is known if no parameter has a default.
     """
     n = 0
     if type(f) is LocalFunction:
@@ -467,15 +467,15 @@ def _check_arguments(f: Any, args: tuple) -> None:
         raise UnsupportedError("a list as an argument")
 
 
-def _has_parts_of_its_own(kind: Kind) -> bool:
-    """Whether it is a tuple that is not a value of the program: of arrays or floats, or named."""
+def _must_unpack(kind: Kind) -> bool:
+    """Whether this is a tuple of arrays or floats, or a named one: no value of the program."""
     if not kind.parts:
         return False
     return kind.classes != {tuple} or any(p.has_memory or p.has_floats for p in kind.parts)
 
 
 def _classes_of(x: Any) -> frozenset[type]:
-    """Return the classes that a number, array, list, tuple or dict may be of; empty for others."""
+    """Return the possible classes of a number, array, list, tuple or dict; none for others."""
     if type(x) is Value:
         return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.classes
     classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
@@ -483,11 +483,11 @@ def _classes_of(x: Any) -> frozenset[type]:
     return frozenset() if cls is None else frozenset([cls])
 
 
-def _is_one_by_one(x: Any) -> bool:
-    """Whether it is a list, deque, tuple or array, whose items can be put into a list."""
-    return (
-        is_sequence(x) or _has_rows(x) or (type(x) is Value and (x.kind.is_list or x.kind.is_table))
-    )
+def _is_iterable(x: Any) -> bool:
+    """Whether this is a list, deque, tuple, array or dict, whose items can be put into a list."""
+    if type(x) is Value:
+        return x.kind.is_list or x.kind.is_table or _has_rows(x)
+    return is_sequence(x)
 
 
 def _has_rows(x: Any) -> bool:
@@ -499,13 +499,13 @@ def _is_number(x: Any) -> bool:
 
 
 _FLOATS = frozenset({float, np.float64})
-_TAKERS = frozenset(
+_CONSUMERS = frozenset(
     {collections.deque, sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod}
 )
-"""Functions that take all items of an iterator at once."""
+"""Functions that consume a whole iterator."""
 
 
 def _takes_lists(f: Any) -> bool:
-    """Whether a list of numbers or arrays is to a function what a tuple is."""
+    """Whether a function treats a list like a tuple."""
     module = (getattr(f, "__module__", None) or "").partition(".")[0]
     return module in ("numpy", "math")

@@ -1,4 +1,4 @@
-"""Comprehensions, slices of lists that may grow, and extrema: loops not in the source."""
+"""Reading loops that are no statements: comprehensions, slices of lists, extrema, reductions."""
 
 from __future__ import annotations
 
@@ -28,19 +28,19 @@ from autodiff.structured.reading.libraries.python_functions import (
     measured_by,
     put_back,
 )
-from autodiff.structured.reading.loops import MOST_UNROLLED, Loops, Turns
+from autodiff.structured.reading.loops import MOST_UNROLLED, IterationSpace, LoopReader
 
 _REAL = frozenset([float, np.float64, np.float32])
-_INTS = frozenset([int, bool, np.int64, np.bool_])
+_INTEGERS = frozenset([int, bool, np.int64, np.bool_])
 
 
-class Comprehensions(Loops):
-    """Reads comprehensions."""
+class ComprehensionReader(LoopReader):
+    """Layer of the reader: comprehensions, slices of lists, extrema and reductions."""
 
     def extremum(self, f: Callable, node: ast.Call) -> Any:
-        """Read ``max(items, key=...)`` or ``min(items)``: the first of those that none exceeds."""
+        """Read ``max(items, key=...)`` or ``min(items)``: the first of equal extrema."""
         if {k.arg for k in node.keywords} - {"key"} or isinstance(node.args[0], ast.Starred):
-            raise UnsupportedError("an extremum of this form")
+            raise UnsupportedError("max or min with these arguments")
         over = self.iterated(node.args[0])
         key = self.hidden("key") if node.keywords else None
         if key:
@@ -53,12 +53,12 @@ class Comprehensions(Loops):
         self.bind(names["item"], over.item(self.const(0)))
         self.statements(written(f"best = item\nmost = {measured}", **names))
         exceeds = f"measure {'>' if f is max else '<'} most"
-        turn = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
-        self._for_each(names["item"], written(turn, **names), self._after_first(over))
+        body = f"measure = {measured}\nif {exceeds}:\n best = item\n most = measure"
+        self._for_each(names["item"], written(body, **names), self._after_first(over))
         return self.read(names["best"])
 
-    def quantified(self, f: Callable, items: ast.expr) -> Value:
-        """Read ``any(items)`` or ``all(items)``: nothing is computed behind what decides."""
+    def any_or_all(self, f: Callable, items: ast.expr) -> Value:
+        """Read ``any(items)`` or ``all(items)``, which stop at the first item that decides."""
         if isinstance(items, ast.GeneratorExp):
             generators, elt = items.generators, items.elt
         else:
@@ -67,22 +67,21 @@ class Comprehensions(Loops):
             generators = [ast.comprehension(target, items, [], 0)]
         node = ast.copy_location(ast.GeneratorExp(elt, generators), items)
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a generator that binds a variable outside")
+            raise UnsupportedError("a generator expression with :=")
         over = self.iterated(generators[0].iter)
         found = self.hidden("found")
         self.bind(found, self.const(f is all))
         loop = decided_by(node, f is any, found, self.hidden, over.known is None)
         if over.known is None:
-            self._for(loop, over)
+            self._for_over(loop, over)
             return self.read(found)
-        turn, passed = self._turns_of(loop, over), lambda: None
+        step, skip = self._next_iteration(loop, over), lambda: None
         for _ in range(over.known):
-            ways = (passed, turn) if f is any else (turn, passed)
-            self.branches(self.read(found), *ways)
+            self.branches(self.read(found), *((skip, step) if f is any else (step, skip)))
         return self.read(found)
 
-    def _turns_of(self, loop: ast.For, over: Turns) -> Callable[[], None]:
-        """Return what reads the next turn of a loop over known items."""
+    def _next_iteration(self, loop: ast.For, over: IterationSpace) -> Callable[[], None]:
+        """Return a function that reads the next iteration of a loop at each call."""
         numbers = itertools.count()
 
         def read() -> None:
@@ -94,7 +93,7 @@ class Comprehensions(Loops):
     def reduction(self, nodes: list[ast.expr]) -> Any:
         """Read ``functools.reduce(f, items, first)``."""
         if not 2 <= len(nodes) <= 3 or any(isinstance(a, ast.Starred) for a in nodes):
-            raise UnsupportedError("this call of reduce")
+            raise UnsupportedError("reduce with these arguments")
         names = {part: self.hidden(part) for part in ("f", "made", "item")}
         self.bind(names["f"], self.expression(nodes[0]))
         over = self.iterated(nodes[1])
@@ -107,11 +106,11 @@ class Comprehensions(Loops):
         self._for_each(names["item"], written("made = f(made, item)", **names), over)
         return self.read(names["made"])
 
-    def _after_first(self, over: Turns) -> Turns:
-        """Return what a loop goes over but for the first item."""
+    def _after_first(self, over: IterationSpace) -> IterationSpace:
+        """Return an iteration space without its first item."""
         one = self.const(1)
         n = self.held(self.call(operator.sub, [over.length(), one]))
-        return Turns(
+        return IterationSpace(
             lambda: self.read(n),
             lambda i: over.item(self.call(operator.add, [i, self.const(1)])),
             known=None if over.known is None else over.known - 1,
@@ -119,7 +118,7 @@ class Comprehensions(Loops):
         )
 
     def taken(self, node: ast.expr) -> ast.expr:
-        """Return what makes a list of all items of an iterator; other expressions as they are."""
+        """Rewrite an iterator to a comprehension with all its items; return others unchanged."""
         if self.is_filter(node):
             item = self.hidden("item")
             xs, test = self.kept_by(node, item)  # type: ignore[arg-type] # it is a call
@@ -128,7 +127,7 @@ class Comprehensions(Loops):
             return ast.fix_missing_locations(ast.copy_location(found, node))
         is_call = isinstance(node, ast.Call)
         is_view = is_call and self.table_of_view(node) is not None
-        if not is_call or not (is_view or self.is_iterator(node) or self._made_by(node) is range):  # type: ignore[arg-type] # it is one
+        if not is_call or not (is_view or self.is_iterator(node) or self._callee(node) is range):  # type: ignore[arg-type] # it is one
             return as_list(node)
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
@@ -136,102 +135,104 @@ class Comprehensions(Loops):
         return ast.fix_missing_locations(ast.copy_location(made, node))
 
     def on_listcomp(self, node: ast.ListComp) -> Any:
-        """Read a list of expressions: item by item over a tuple or list, else as a loop."""
+        """Read a list comprehension: unrolled over a short known tuple or list, else a loop."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a comprehension that binds a variable outside")
+            raise UnsupportedError("a comprehension with :=")
         first, *others = node.generators
         if self.is_filter(first.iter):
             first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
             node = ast.copy_location(ast.ListComp(node.elt, [first, *others]), node)
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if is_short and not (others or first.ifs or over.lists or over.taken):
-            return self.displayed(node, Items(self._comprehended(node, over)))
-        name = self.hidden("list", lasts=True)
+        if is_short and not (others or first.ifs or over.lists or over.read_only):
+            return self.displayed(node, Items(self._unrolled_items(node, over)))
+        name = self.hidden("list", definite=True)
         self.bind(name, self.list_of([]))
-        self._for(comprehended(node, name, self.hidden), over)
+        self._for_over(comprehended(node, name, self.hidden), over)
         return self.read(name)
 
     def on_generatorexp(self, node: ast.GeneratorExp) -> Any:
-        """Read a generator where nothing says who takes its items, and when."""
-        raise UnsupportedError("a generator that nobody goes over at once")
+        """Refuse a generator expression: nothing says when its items are taken."""
+        raise UnsupportedError("a generator expression whose items are taken later")
 
-    def _comprehended(self, node: ast.ListComp, over: Turns) -> list:
+    def _unrolled_items(self, node: ast.ListComp, over: IterationSpace) -> list:
+        """Read the items of a list comprehension one by one."""
         made = []
-        for item in self._items(over):
+        for item in self._known_items(over):
             renaming = own_names(node, self.hidden)
             self.assign(renaming.visit(node.generators[0].target), item)
             made.append(self.expression(renaming.visit(node.elt)))
         return made
 
     def on_dictcomp(self, node: ast.DictComp) -> Named | Value:
-        """Read a dict of expressions: one whose keys are known, or else one that grows."""
+        """Read a dict comprehension: unrolled if the keys are known, else a loop."""
         first, *others = node.generators
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if not is_short or others or first.ifs or over.lists or over.taken:
-            name = self.hidden("dict", lasts=True)
+        if not is_short or others or first.ifs or over.lists or over.read_only:
+            name = self.hidden("dict", definite=True)
             self.bind(name, self.table_from(Named()))
-            self._for(comprehended(node, name, self.hidden), over)
+            self._for_over(comprehended(node, name, self.hidden), over)
             return self.read(name)
         both = ast.Tuple([node.key, node.value], ast.Load())
-        pairs = self._comprehended(ast.ListComp(both, node.generators), over)
+        pairs = self._unrolled_items(ast.ListComp(both, node.generators), over)
         keys = [known(self.one(key)) for key, _ in pairs]
         if not all(map(is_key, keys)):
             raise UnsupportedError("a dict with keys that are no texts or integers")
         return Named(zip(keys, [x for _, x in pairs], strict=True))
 
     def extended(self, made: Value, xs: Any) -> Value:
-        """Append the items of a list or array to a list, which is returned as it is read then."""
+        """Append the items of a list or array to a list; return it, read in the current block."""
         if type(xs) is Items:
             for x in xs:
                 self.append(made, x)
             return made
         name = self.held(made)
-        self._append_each(name, self._over_any(xs))
+        self._append_each(name, self._over_value(xs))
         return self.read(name)
 
     def sliced(self, xs: Value, bounds: list[Value]) -> Value:
-        """Read a slice of a list that may grow: a loop that appends to a new list."""
-        start, n, steps = self._places_of_slice(xs, bounds)
+        """Read a slice of a list that may grow as a loop that appends to a new list."""
+        start, n, step = self._bounds_of_slice(xs, bounds)
         items, name = self.held(xs), self.held(self.list_of([]))
 
         def item(i: Value) -> Value:
-            passed = self.call(operator.mul, [i, self.read(steps)])
-            return self.item(self.read(items), self.call(operator.add, [self.read(start), passed]))
+            offset = self.call(operator.mul, [i, self.read(step)])
+            source = self.read(items)
+            return self.item(source, self.call(operator.add, [self.read(start), offset]))
 
-        turns = 0 if self.is_empty(xs) else None
-        self._append_each(name, Turns(lambda: self.read(n), item, known=turns))
+        trips = 0 if self.is_empty(xs) else None
+        self._append_each(name, IterationSpace(lambda: self.read(n), item, known=trips))
         return self.read(name)
 
     def set_slice(self, xs: Value, bounds: list[Value], ys: Any) -> None:
-        """Read ``xs[i:j] = ys`` of a list, where there are as many items as before."""
+        """Read ``xs[i:j] = ys`` of a list, which must not change its length."""
         if not (is_sequence(ys) or (type(ys) is Value and (ys.kind.is_list or ys.kind.is_array))):
-            raise UnsupportedError("a slice of a list that becomes no list or array")
-        start, n, step = self._places_of_slice(xs, bounds)
+            raise UnsupportedError("a slice of a list, set to something other than a list or array")
+        start, n, step = self._bounds_of_slice(xs, bounds)
         items, new = self.held(xs), self.held(self.extended(self.list_of([]), ys))
         length = self.length(self.read(new))
         self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
         names = {"xs": items, "ys": new, "start": start, "step": step, "i": self.hidden("i")}
-        over = Turns(lambda: self.read(n), lambda i: i)
+        over = IterationSpace(lambda: self.read(n), lambda i: i)
         self._for_each(names["i"], written("xs[start + i * step] = ys[i]", **names), over)
 
-    def _places_of_slice(self, xs: Value, bounds: list[Value]) -> tuple[str, str, str]:
-        """Return hidden variables: where a slice of a list begins, how many items, and the step."""
+    def _bounds_of_slice(self, xs: Value, bounds: list[Value]) -> tuple[str, str, str]:
+        """Return hidden variables with the start, the length and the step of a slice of a list."""
         if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
-            raise UnsupportedError("a slice of a list by what is no integer")
+            raise UnsupportedError("a slice of a list with bounds that are not integers")
         given = [self.length(xs), *bounds]
         start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
         return start, n, self.held(self.const(1) if known(bounds[2]) is None else bounds[2])
 
     def cleared(self, xs: Value) -> None:
-        """Read ``xs.clear()``: a loop that drops the last item."""
+        """Read ``xs.clear()`` as a loop that drops the last item."""
         n, name = self.held(self.length(xs)), self.held(xs)
-        over = Turns(lambda: self.read(n), lambda i: i)
+        over = IterationSpace(lambda: self.read(n), lambda i: i)
         self._for_each(self.hidden("item"), written("del xs[-1]", xs=name), over)
 
     def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
-        """Read ``sorted(xs, key=..., reverse=...)``, in Python's order of equal items."""
+        """Read ``sorted(xs, key=..., reverse=...)``, which is stable."""
         key, is_reversed = options.get("key"), known(options.get("reverse", self.const(False)))
         if options.keys() - {"key", "reverse"} or type(is_reversed) not in (bool, int):
             raise UnsupportedError("sorted with this option")
@@ -240,7 +241,7 @@ class Comprehensions(Loops):
         if type(xs) is Value and xs.kind.is_table:
             xs = self.keys_of(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
-            raise UnsupportedError("sorted of what is no list or array")
+            raise UnsupportedError("sorted of something other than a list or array")
         xs = self.held(xs)
         has_key = key is not None and not (type(key) is Value and known(key) is None)
         given = [self.read(xs), key]
@@ -250,7 +251,7 @@ class Comprehensions(Loops):
         return self.inline(f, [self.read(xs), keys], {})
 
     def _check_keys(self, keys: Any) -> None:
-        """Raise if NumPy may see another order in keys than Python."""
+        """Raise if NumPy may order the keys otherwise than Python."""
         if type(keys) is Items:
             kinds = [self.one(x).kind for x in keys]
         elif keys.kind.is_list:
@@ -258,8 +259,10 @@ class Comprehensions(Loops):
         else:
             kinds = [kind_of(samples(keys.kind)[0][0])]
         classes = frozenset().union(*[kind.classes for kind in kinds])
-        if any(not kind.is_scalar for kind in kinds) or not (classes <= _REAL or classes <= _INTS):
-            raise UnsupportedError("sorted by what is no real number")
+        if any(not kind.is_scalar for kind in kinds) or not (
+            classes <= _REAL or classes <= _INTEGERS
+        ):
+            raise UnsupportedError("sorted by keys that are not real numbers")
 
     def sort(self, xs: Value, options: dict[str, Any]) -> None:
         """Read ``xs.sort(key=..., reverse=...)``."""
@@ -267,12 +270,12 @@ class Comprehensions(Loops):
         made = self.ordered(xs, options)
         self.inline(put_back, [self.read(name), made], {})
 
-    def _append_each(self, name: str, over: Turns) -> None:
-        """Append what a loop goes over to the list of a variable."""
+    def _append_each(self, name: str, over: IterationSpace) -> None:
+        """Append each item to the list that a variable holds."""
         item = self.hidden("item")
         self._for_each(item, written("xs.append(item)", xs=name, item=item), over)
 
-    def _for_each(self, item: str, body: list[ast.stmt], over: Turns) -> None:
-        """Read a loop that the source does not have; a variable of this name holds the item."""
+    def _for_each(self, item: str, body: list[ast.stmt], over: IterationSpace) -> None:
+        """Read a loop that is not in the source; the variable `item` holds the item."""
         loop = ast.For(ast.Name(item, ast.Store()), ast.Constant(None), body, [])
-        self._for(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)
+        self._for_over(ast.fix_missing_locations(ast.copy_location(loop, self.calling[-1])), over)

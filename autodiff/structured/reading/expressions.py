@@ -1,4 +1,4 @@
-"""Reading expressions: each operation in them becomes one of the structured form."""
+"""Reading expressions: each of their operations becomes one of the IR."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ from autodiff.structured.reading.building import is_constant, is_plain
 from autodiff.structured.reading.containers.classes import is_class, is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
-from autodiff.structured.reading.equality import Equality
+from autodiff.structured.reading.equality import ComparisonReader
 from autodiff.structured.reading.scopes import OWNERS, GivenRows
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
@@ -50,14 +50,12 @@ PARTS = {"real": np.real, "imag": np.imag}
 """Attributes that are parts of complex numbers."""
 
 
-class Expressions(Equality):
-    """Reads expressions."""
-
-    # -- expressions -------------------------------------------------------------------------------
+class ExpressionReader(ComparisonReader):
+    """Layer of the reader: expressions."""
 
     def expression(self, node: ast.expr) -> Any:
-        """Read an expression: a value, or a tuple of such."""
-        return self.there(self.or_none(node))
+        """Read an expression; return a value, a nested tuple of values, or what is static."""
+        return self.not_none(self.or_none(node))
 
     def or_none(self, node: ast.expr) -> Any:
         """Read an expression whose value may be None."""
@@ -67,7 +65,7 @@ class Expressions(Equality):
         return method(node)
 
     def value(self, node: ast.expr) -> Value:
-        """Read an expression; a tuple becomes one value."""
+        """Read an expression as one value."""
         return self.as_value(self.expression(node))
 
     def on_constant(self, node: ast.Constant) -> Value:
@@ -79,19 +77,19 @@ class Expressions(Equality):
         return self.read(node.id)
 
     def on_binop(self, node: ast.BinOp) -> Any:
-        """Read an operator between two operands."""
+        """Read a binary operator."""
         name, f, _ = BINARY[type(node.op)]
         left, right = self.expression(node.left), self.expression(node.right)
         if is_object(left) or is_object(right):
             found = self.operator_of(name, left, right)
             if found is NotImplemented:
-                raise UnsupportedError("an operator that an object does not have")
+                raise UnsupportedError("an operator that the class of an object does not define")
             return found
         if f is operator.add and is_sequence(left) and is_sequence(right):
             return self._together(left, right)
         if f is operator.mul and type(left) is Items and type(right) is Value:
             if not right.kind.is_integral:
-                raise UnsupportedError("a list times what is no integer")
+                raise UnsupportedError("a list times something other than an integer")
             times = known(right)
             if type(times) is int and times > 0 and all(map(_is_plain_tuple, left)):
                 return Items(tuple(left) * times)
@@ -99,22 +97,24 @@ class Expressions(Equality):
         return self.binary(f, left, right)
 
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
-        """Read an operator of two values; NumPy makes an array of a list beside an array."""
+        """Read a binary operator on two values; a list beside an array becomes an array."""
         a, b = self._operand(a, b), self._operand(b, a)
         for v in (a, b):
             if isinstance(v, tuple) or not (v.kind.is_scalar or v.kind.is_array or v.kind.is_text):
-                raise UnsupportedError("an operator on what is no number, array or text")
+                raise UnsupportedError(
+                    "an operator on something other than numbers, arrays and strings"
+                )
         if f in _ARITHMETIC:
-            a, b = self._counted(a, b), self._counted(b, a)
+            a, b = self._as_integer(a, b), self._as_integer(b, a)
         return self.call(f, [a, b])
 
-    def _counted(self, v: Value, other: Value) -> Value:
-        """Return a truth value as 0 or 1 beside floats, which have rules for integers alone."""
+    def _as_integer(self, v: Value, other: Value) -> Value:
+        """Convert a bool beside a float to an integer: rules take no bools."""
         is_truth = v.kind.is_scalar and v.kind.classes <= _TRUTH and not v.kind.is_known
         return self.call(int, [v]) if is_truth and other.kind.has_floats else v
 
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
-        """Read an operator before its operand."""
+        """Read a unary operator."""
         f = UNARY[type(node.op)].function
         made = self.expression(node.operand)
         if is_object(made) and f is not operator.not_:
@@ -127,34 +127,38 @@ class Expressions(Equality):
         return self.call(f, [x])
 
     def on_namedexpr(self, node: ast.NamedExpr) -> Any:
-        """Read an expression that binds a variable."""
+        """Read an assignment expression (``:=``)."""
         self.bind(node.target.id, self.or_none(node.value))
         return self.read(node.target.id)
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
-        """Read an expression that a test chooses."""
+        """Read a conditional expression."""
         return self.choose(
             self.truth(node.test),
             lambda: self.or_none(node.body),
             lambda: self.or_none(node.orelse),
-            # In each reading of the function, it has the same name, by which it may be None.
+            # Each reading of the function gives it the same name: `may_be_none` refers to it.
             f".chosen_{node.lineno}_{node.col_offset}" if _has_none(node) else None,
         )
 
     def on_boolop(self, node: ast.BoolOp) -> Any:
         """Read ``a and b`` or ``a or b``: the value that decides is the result."""
-        first, *rest = node.values
-        value = self.test(first)
+        return self._short_circuit(node, self.test)
 
-        def others() -> Any:
-            return self.on_boolop(ast.BoolOp(node.op, rest)) if rest[1:] else self.test(rest[0])
+    def _short_circuit(self, node: ast.BoolOp, read: Callable[[ast.expr], Value]) -> Value:
+        """Read ``and`` or ``or``, and each operand by a function."""
+        first, *rest = node.values
+        value = read(first)
+
+        def others() -> Value:
+            return self._short_circuit(ast.BoolOp(node.op, rest), read) if rest[1:] else read(*rest)
 
         if isinstance(node.op, ast.And):
             return self.choose(value, others, lambda: value)
         return self.choose(value, lambda: value, others)
 
     def truth_of(self, x: Any) -> Any:
-        """Return what is true if a list or object is; anything else as it is."""
+        """Return a value with the truth of a list, dict or object; anything else unchanged."""
         if is_object(x):
             return self.truth_of_object(x)
         if type(x) is Items:
@@ -165,25 +169,16 @@ class Expressions(Equality):
         return self.length(x) if is_one else x
 
     def truth(self, node: ast.expr) -> Value:
-        """Read the test of a branch or loop, of which only the truth counts."""
-        if not isinstance(node, ast.BoolOp):
-            value = self.one(self.truth_of(self.expression(node)))
-            if not value.kind.is_scalar and not value.kind.is_known:
-                raise UnsupportedError("the truth of what is no number")
-            return value
-        first, *rest = node.values
-        test = self.truth(first)
-
-        def others() -> Value:
-            return self.truth(ast.BoolOp(node.op, rest) if rest[1:] else rest[0])
-
-        if isinstance(node.op, ast.And):
-            return self.choose(test, others, lambda: test)
-        return self.choose(test, lambda: test, others)
+        """Read the test of a branch or loop."""
+        if isinstance(node, ast.BoolOp):
+            return self._short_circuit(node, self.truth)
+        return self._as_test(self.one(self.truth_of(self.expression(node))))
 
     def test(self, node: ast.expr) -> Value:
-        """Read an expression that is true or false."""
-        value = self.value(node)
+        """Read an operand of ``and`` or ``or``."""
+        return self._as_test(self.value(node))
+
+    def _as_test(self, value: Value) -> Value:
         if not value.kind.is_scalar and not value.kind.is_known:
             raise UnsupportedError("the truth of what is no number")
         return value
@@ -193,7 +188,7 @@ class Expressions(Equality):
         return self.attribute_of_any(self.expression(node.value), node.attr)
 
     def attribute_of_any(self, owner: Any, name: str) -> Any:
-        """Read an attribute of what has been read."""
+        """Read an attribute of something that has been read."""
         if type(owner) in OWNERS:
             return self.attribute(owner, name)
         if isinstance(owner, Record):
@@ -210,8 +205,8 @@ class Expressions(Equality):
         if isinstance(known(owner), np.dtype) and name in _OF_DTYPES:
             return self.const(getattr(known(owner), name))
         if owner.kind.is_known:
-            return self._of_class_or_member(owner.kind.value, name) or self.from_outside(
-                self.attribute_of(owner, name)
+            return self._attribute_of_class_or_member(owner.kind.value, name) or self.from_outside(
+                self.module_attribute(owner, name)
             )
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
@@ -226,8 +221,8 @@ class Expressions(Equality):
         kind = kind_of(getattr(samples(owner.kind)[0], name))
         return self.made(Op("form", [owner], data=name), kind)
 
-    def _of_class_or_member(self, x: Any, name: str) -> Any:
-        """Read an attribute of a class, or of a member of an enumeration; None of others."""
+    def _attribute_of_class_or_member(self, x: Any, name: str) -> Any:
+        """Read an attribute of a class or an enum member; None for other owners."""
         if is_class(x):
             return self.of_class_itself(x, name)
         if isinstance(x, enum.EnumType):
@@ -239,7 +234,7 @@ class Expressions(Equality):
         return self.from_outside(getattr(x, name)) if is_constant(getattr(x, name)) else None
 
     def _part_of_complex(self, x: Value, name: str) -> Value:
-        """Read ``x.real`` or ``x.imag``: of an array of complex numbers they are views."""
+        """Read ``x.real`` or ``x.imag``, which are views if `x` is a complex array."""
         if x.kind.letter != "c":
             return self.call(PARTS[name], [x])
         kind = kind_of(getattr(samples(x.kind)[0], name))
@@ -260,7 +255,7 @@ class Expressions(Equality):
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(node.slice))
         if type(base) is Value and is_joiner(known(base)):
-            return self._joined_by(known(base), node.slice)
+            return self._index_joiner(known(base), node.slice)
         if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
             return self._slice_of(base, node.slice)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
@@ -271,7 +266,7 @@ class Expressions(Equality):
             made = self.sliced(base, self._bounds(node.slice))
             return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
-            return self._of_text(base, node.slice)
+            return self._index_text(base, node.slice)
         if base.kind.has_items:
             return self.item(base, self.value(node.slice))
         return self.indexed(base, *self._index(node.slice))
@@ -282,18 +277,18 @@ class Expressions(Equality):
         return self.as_array(np.add, self.vector_of(x, of_integers=True))
 
     def flattened(self, node: ast.expr) -> Any:
-        """Read what items are taken of; ``a.flat`` is then like ``a.ravel()``."""
+        """Read what is indexed or iterated over: there ``a.flat`` is like ``a.ravel()``."""
         if isinstance(node, ast.Attribute) and node.attr == "flat" and _has_no_calls(node.value):
             owner = self.expression(node.value)
             if type(owner) is Value and owner.kind.is_array:
                 return self.reshaped(owner, self.one((self.const(-1),)), 1)
         return self.expression(node)
 
-    def _joined_by(self, joiner: Any, node: ast.expr) -> Value:
-        """Read ``np.r_[...]`` or ``np.c_[...]``, of numbers, vectors and matrices."""
+    def _index_joiner(self, joiner: Any, node: ast.expr) -> Value:
+        """Read ``np.r_[...]`` or ``np.c_[...]`` with numbers, vectors and matrices."""
         parts = tuple(map(self.expression, node.elts if isinstance(node, ast.Tuple) else [node]))
         if any(type(p) is Value and not (p.kind.is_array or p.kind.is_scalar) for p in parts):
-            raise UnsupportedError("a text or slice in np.r_ or np.c_")
+            raise UnsupportedError("a string or slice in np.r_ or np.c_")
         dtypes = {p.kind.dtype for p in parts if type(p) is Value and p.kind.is_array}
         has_numbers = any(type(p) is Value and p.kind.is_scalar for p in parts)
         if has_numbers and not dtypes <= _WIDE:
@@ -304,41 +299,41 @@ class Expressions(Equality):
         return self.called(np.concatenate, [tuple(vectors)], {})
 
     def _bounds(self, node: ast.Slice) -> list[Value]:
-        """Return the bounds of a slice; None for one that is not given."""
+        """Read the bounds of a slice; a missing one is None."""
         parts = (node.lower, node.upper, node.step)
         return [self.const(None) if part is None else self.value(part) for part in parts]
 
-    def _of_text(self, text: Value, at: ast.expr) -> Value:
-        """Read a letter or a slice of a text."""
+    def _index_text(self, text: Value, at: ast.expr) -> Value:
+        """Read a character or a slice of a string."""
         if isinstance(at, ast.Slice):
             return self.call(part_of_text, [text, *self._bounds(at)])
         return self.call(letter_of_text, [text, self.value(at)])
 
     def on_joinedstr(self, node: ast.JoinedStr) -> Value:
-        """Read a text with values in it."""
+        """Read an f-string."""
         made = self.const("")
         for part in node.values:
             made = self.call(operator.add, [made, self.value(part)])
         return made
 
     def on_formattedvalue(self, node: ast.FormattedValue) -> Value:
-        """Read a value in a text."""
+        """Read a formatted value in an f-string."""
         if node.conversion != -1:
-            raise UnsupportedError("a conversion in a text")
+            raise UnsupportedError("a conversion in an f-string")
         spec = self.const("") if node.format_spec is None else self.value(node.format_spec)
         return self.call(format, [self.value(node.value), spec])
 
     def _index(self, node: ast.expr) -> tuple[list[Value], Any]:
-        """Return the values in an index and its template."""
+        """Read an index; return its values and its template."""
         values: list[Value] = []
 
         def one(part: ast.expr) -> Any:
             if isinstance(part, ast.Slice):
                 bounds = (part.lower, part.upper, part.step)
-                return ("slice", *[self._bound_at(b, values) for b in bounds])
+                return ("slice", *[self._slice_bound(b, values) for b in bounds])
             if isinstance(part, ast.Starred):
                 raise UnsupportedError("* in an index")
-            return self._place_at(self.expression(part), values)
+            return self._index_part(self.expression(part), values)
 
         if isinstance(node, ast.Tuple):
             return values, tuple(map(one, node.elts))
@@ -348,11 +343,11 @@ class Expressions(Equality):
         if type(whole) is Value and whole.kind.classes == {tuple}:
             whole = tuple(self._parts_of(whole))
         if type(whole) is tuple:
-            return values, tuple([self._place_at(part, values) for part in whole])
-        return values, self._place_at(whole, values)
+            return values, tuple([self._index_part(part, values) for part in whole])
+        return values, self._index_part(whole, values)
 
-    def _place_at(self, found: Any, values: list[Value]) -> Any:
-        """Return what stands for a part of an index in its template; what it holds is a value."""
+    def _index_part(self, found: Any, values: list[Value]) -> Any:
+        """Return the template of a part of an index, and append its value to `values`."""
         if type(found) is Items and found:
             found = self.called(np.array, [found], {})
         value = self.one(found)
@@ -363,24 +358,24 @@ class Expressions(Equality):
             values.append(value)
             return ("array", len(values) - 1)
         if not kind.is_integral or not kind.classes.isdisjoint({bool, np.bool_}):
-            raise UnsupportedError("an index that is no integer, slice or array")
+            raise UnsupportedError("an index that is not an integer, slice or array")
         values.append(value)
         return ("value", len(values) - 1)
 
-    def _bound_at(self, part: ast.expr | None, values: list[Value]) -> int | None:
-        """Return the place of a bound of a slice among the values; None if it is not given."""
+    def _slice_bound(self, part: ast.expr | None, values: list[Value]) -> int | None:
+        """Append a bound of a slice to `values`; return its position, None for no bound."""
         value = self.const(None) if part is None else self.value(part)
         if known(value) is None:
             return None
         if not value.kind.is_integral:
-            raise UnsupportedError("a bound of a slice that is no integer")
+            raise UnsupportedError("a slice with bounds that are not integers")
         values.append(value)
         return len(values) - 1
 
     def indexed(self, base: Value, values: list[Value], template: Any) -> Value:
-        """Read an array at an index."""
+        """Index an array."""
         if not base.kind.is_array:
-            raise UnsupportedError("an index of what is no array")
+            raise UnsupportedError("an index into something other than an array")
         kind = kind_of_index(base.kind, [v.kind for v in values], template)
         if is_element(kind, template):
             return self._element(base, values, template)
@@ -390,7 +385,7 @@ class Expressions(Equality):
         return self.made(Op("load", [base, *values], data=template), kind)
 
     def _element(self, base: Value, values: list[Value], template: Any) -> Value:
-        """Read a view of one element as a number: `check_elements` finds whether one can tell."""
+        """Read a view of one element as a number; `check_elements` makes sure that it may."""
         if base.kind.letter != "f":
             raise UnsupportedError("a view without axes")
         base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
@@ -400,26 +395,26 @@ class Expressions(Equality):
         return made
 
     def check_elements(self, blocks: list) -> None:
-        """Raise if somebody could tell an element that is read from a view of it."""
+        """Raise if it matters that an element was read as a number, and not as a view."""
         for op in [op for block in blocks for op in block.ops]:
             is_one = op.out in self.elements and op.code == "load"
             if is_one and op.args[0].memory.root().is_written:
-                raise UnsupportedError("a view without axes of what is written into")
+                raise UnsupportedError("a view without axes of an array that changes")
             is_used = op.code in ("call", "tuple", "store", "add", "sub", "read")
             if not is_used and not self.elements.isdisjoint(op.args):
                 raise UnsupportedError("a view without axes that is kept")
         returned = flat(self.program.returned)
-        if not self.elements.isdisjoint(returned) or self.changed & self.of_elements:
+        if not self.elements.isdisjoint(returned) or self.augmented & self.element_slots:
             raise UnsupportedError("a view without axes that is returned or changed")
 
 
 def _has_none(node: ast.IfExp) -> bool:
-    """Whether one of two expressions is None, as it is written."""
+    """Whether one of the two expressions is the literal None."""
     return any(isinstance(x, ast.Constant) and x.value is None for x in (node.body, node.orelse))
 
 
 def _is_plain_tuple(x: Any) -> bool:
-    """Whether it is a tuple without floats and arrays: then two of them are alike."""
+    """Whether this is a tuple without floats and arrays, so that copies of it are alike."""
     return isinstance(x, tuple) and is_plain(x)
 
 
@@ -428,7 +423,7 @@ def _is_known_text_or_none(x: Value) -> bool:
 
 
 def _has_no_calls(node: ast.expr) -> bool:
-    """Whether it may be read twice."""
+    """Whether an expression has no calls, so that it may be read twice."""
     parts = ast.walk(node)
     return all(isinstance(part, _WITHOUT_CALLS) for part in parts)
 

@@ -1,4 +1,4 @@
-"""What loops go over: ranges, arrays, lists, and iterators of these such as ``enumerate``."""
+"""Reading what loops iterate over: ranges, arrays, lists, and iterators such as ``enumerate``."""
 
 from __future__ import annotations
 
@@ -23,39 +23,39 @@ from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import VIEWS, own_names, written
 from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
 from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
-from autodiff.structured.reading.scopes import NO_VALUES, GivenRows, LocalFunction
-from autodiff.structured.reading.several_indices import SeveralIndices, memory_of_items
+from autodiff.structured.reading.scopes import GivenRows, LocalFunction, Static
+from autodiff.structured.reading.several_indices import NestedLoopReader, memory_of_items
 
 _INT = frozenset([int])
-_MANY = 32  # of so many items a loop goes over a list of numbers
+_MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
 
 
-class Turns:
-    """What a loop goes over, by the number of the turn.
+class IterationSpace:
+    """What a loop iterates over, as a function of the iteration number.
 
     Parameters
     ----------
     length : callable
-        Returns the number of turns, a value.
+        Returns the trip count, a value.
     item : callable
-        Returns the item of a turn, given its number.
+        Returns the item of an iteration, given its number.
     bounds : list of Value, optional
-        Of a range.
+        The bounds of a range.
     known : int, optional
-        The number of turns, if it is known.
+        The trip count, if it is known.
     computes : bool
-        Whether an item is computed where it is taken, which somebody might notice.
-    of : sequence of Turns
-        What it is made of.
+        Whether taking an item runs code of the user's, so that the order of items is observable.
+    of : sequence of IterationSpace
+        The iteration spaces that it is made of.
 
     Attributes
     ----------
     lists : list of tuple
-        Variables: a list that is gone over, and how long it was, as it must be in the end.
-    taken : list of Memory
-        What items are taken from before the turns that are given them.
+        Variables: a list, and its length before the loop, which must be the same after the loop.
+    read_only : list of Memory
+        What the loop must not write into, because Python takes the items before their iterations.
     tables : list of Memory
-        Dicts that are gone over, from which nothing may be taken out.
+        Dicts that the loop must not take anything out of.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Turns:
         bounds: list[Value] | None = None,
         known: int | None = None,
         computes: bool = False,
-        of: Sequence[Turns] = (),
+        of: Sequence[IterationSpace] = (),
     ) -> None:
         self.length = length
         self.item = item
@@ -75,49 +75,49 @@ class Turns:
         for over in of:
             self.computes |= over.computes
         self.lists: list[tuple[str, str]] = [pair for over in of for pair in over.lists]
-        self.taken: list[Memory] = [memory for over in of for memory in over.taken]
+        self.read_only: list[Memory] = [memory for over in of for memory in over.read_only]
         self.tables: list[Memory] = [memory for over in of for memory in over.tables]
 
 
-class Iterators(SeveralIndices):
-    """Reads what loops go over."""
+class IteratorReader(NestedLoopReader):
+    """Layer of the reader: what loops iterate over."""
 
     def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind a variable, or several, or write into an array."""
+        """Bind the variables of a target, or write into an array or list."""
         raise NotImplementedError
 
-    def _items(self, over: Turns) -> Iterator[Any]:
-        """Yield what a loop goes over if the number of turns is known."""
+    def _known_items(self, over: IterationSpace) -> Iterator[Any]:
+        """Yield the items, if the trip count is known."""
         for i in range(over.known or 0):
             yield over.item(self.const(i))
 
-    def iterated(self, node: ast.expr) -> Turns:
-        """Read what a loop goes over."""
+    def iterated(self, node: ast.expr) -> IterationSpace:
+        """Read what a loop iterates over."""
         if isinstance(node, ast.GeneratorExp):
-            return self._over_generator(node)
+            return self._over_generator_expression(node)
         table = self.table_of_view(node)
         if table is not None:
             return self._over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
         if isinstance(node, ast.Call):
-            f = self._made_by(node)
+            f = self._callee(node)
             if f is zip and is_of_columns(node):
                 return self._over_columns(node)
             if f is itertools.accumulate:
-                return self.on_accumulate(node)
-            method = _ITERATORS.get(f)
-            if method is not None:
+                return self.over_accumulate(node)
+            if f in _ITERATORS:
+                method, option = _ITERATORS[f]
                 names = {k.arg or "**" for k in node.keywords}
-                if any(isinstance(a, ast.Starred) for a in node.args) or names - {_OPTIONS[method]}:
-                    raise UnsupportedError("this call in a loop")
+                if any(isinstance(a, ast.Starred) for a in node.args) or names - {option}:
+                    raise UnsupportedError("a loop over an iterator with these arguments")
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
-        return self._over_any(self.flattened(node))
+        return self._over_value(self.flattened(node))
 
-    def _over_generator(self, node: ast.GeneratorExp) -> Turns:
-        """Read a generator: an item is computed in the turn that takes it."""
+    def _over_generator_expression(self, node: ast.GeneratorExp) -> IterationSpace:
+        """Read a generator expression: each iteration computes its item."""
         first, *others = node.generators
         if others or first.ifs or any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
-            raise UnsupportedError("a generator of this form in a loop")
+            raise UnsupportedError("a loop over a generator expression of this form")
         over = self.iterated(first.iter)
 
         def item(i: Value) -> Any:
@@ -125,38 +125,41 @@ class Iterators(SeveralIndices):
             self.assign(renaming.visit(first.target), over.item(i))
             return self.expression(renaming.visit(node.elt))
 
-        return Turns(over.length, item, known=over.known, computes=True, of=[over])
+        return IterationSpace(over.length, item, known=over.known, computes=True, of=[over])
 
-    def _over_any(self, value: Any) -> Turns:
+    def _over_value(self, value: Any) -> IterationSpace:
+        """Return the iteration space of a value."""
         if is_object(value):
-            return self._over_any(self.items_of_object(value))
+            return self._over_value(self.items_of_object(value))
         if type(value) is Named:
-            return self._over(list(map(self.const, value)))
+            return self._over_items(list(map(self.const, value)))
         if type(value) is Value and type(known(value)) is str:
-            return self._over(list(map(self.const, known(value))))
+            return self._over_items(list(map(self.const, known(value))))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
         if type(value) is GivenRows:
-            return Turns(lambda: self._length_of(value), lambda i: self.item_of_rows(value, i))
+            return IterationSpace(
+                lambda: self._length_of(value), lambda i: self.item_of_rows(value, i)
+            )
         if type(value) is Columns:
             overs = list(map(self._over_list, value))
-            return Turns(
+            return IterationSpace(
                 overs[0].length, lambda i: tuple([over.item(i) for over in overs]), of=overs
             )
         if type(value) is Value and value.kind.is_table:
             return self._over_table(value, "keys")
         if isinstance(value, tuple) or not value.kind.is_array:
-            return self._over(self._parts_of(value))
+            return self._over_items(self._parts_of(value))
         if value.kind.ndim == 0:
             raise UnsupportedError("a loop over an array without axes")
         name = self.held(value)
-        return Turns(
+        return IterationSpace(
             lambda: self.called(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
 
     def table_of_view(self, node: ast.expr) -> Value | None:
-        """Return the table of ``xs.keys()``, ``values()`` or ``items()``, gone over at once."""
+        """Return the growing dict of ``xs.keys()``, ``values()`` or ``items()``, if it is one."""
         if not isinstance(node, ast.Call) or node.args or node.keywords:
             return None
         if not isinstance(node.func, ast.Attribute) or node.func.attr not in VIEWS:
@@ -166,8 +169,8 @@ class Iterators(SeveralIndices):
         found = self.expression(node.func.value)
         return found if type(found) is Value and found.kind.is_table else None
 
-    def _over_table(self, xs: Value, view: str) -> Turns:
-        """Read a dict that grows, but not while a loop goes over it."""
+    def _over_table(self, xs: Value, view: str) -> IterationSpace:
+        """Return the iteration space of a dict that grows, but not during the loop."""
         keys, name, n = self.held(self.keys_of(xs)), self.held(xs), self.held(self.length(xs))
 
         def item(i: Value) -> Any:
@@ -178,32 +181,35 @@ class Iterators(SeveralIndices):
             value = self.stored(self.read(name), self.read(key))
             return value if view == "values" else (self.read(key), value)
 
-        over = Turns(lambda: self.read(n), item)
+        over = IterationSpace(lambda: self.read(n), item)
         over.lists.append((name, n))
         over.tables.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
-    def _over_list(self, xs: Value) -> Turns:
-        """Read a list that may grow, but not while a loop goes over it."""
+    def _over_list(self, xs: Value) -> IterationSpace:
+        """Return the iteration space of a list that may grow, but not during the loop."""
         name, n = self.held(xs), self.held(self.length(xs))
-        turns = 0 if self.is_empty(xs) else None
-        over = Turns(lambda: self.read(n), lambda i: self.item(self.read(name), i), known=turns)
+        trips = 0 if self.is_empty(xs) else None
+        over = IterationSpace(
+            lambda: self.read(n), lambda i: self.item(self.read(name), i), known=trips
+        )
         over.lists.append((name, n))
         if xs.kind.is_queue:  # it must not change at all
-            over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one
+            over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
-    def _over(self, items: list) -> Turns:
-        columns = self._columns_of(items) if len(items) > _MANY else None
+    def _over_items(self, items: list) -> IterationSpace:
+        """Return the iteration space of items that are known one by one."""
+        columns = self._columns_of(items) if len(items) > _MOST_UNROLLED_NUMBERS else None
         if columns is not None:
-            return self._over_any(columns)
+            return self._over_value(columns)
         n = self.const(len(items))
-        return Turns(lambda: n, lambda i: items[known(i)], known=len(items))
+        return IterationSpace(lambda: n, lambda i: items[known(i)], known=len(items))
 
     def _columns_of(self, items: list) -> Columns | Value | None:
-        """Return a list of what is known, or a list for each part of tuples: a loop goes over it.
+        """Return a list in memory of known numbers, or one for each part of known tuples.
 
-        None if they are not all integers, all floats, or tuples of such.
+        Return None unless the items are all integers, all floats, or tuples of these.
         """
         rows = [self._parts_of(x) if _is_tuple(x) else [x] for x in items]
         if len(set(map(len, rows))) > 1 or not rows[0]:
@@ -218,11 +224,11 @@ class Iterators(SeveralIndices):
             return made[0]
         return Columns(made) if all(map(_is_tuple, items)) else None
 
-    def on_range(self, nodes: list[ast.expr]) -> Turns:
-        """Read a range as a loop goes over it."""
+    def over_range(self, nodes: list[ast.expr]) -> IterationSpace:
+        """Read ``range(...)``."""
         bounds = [self.value(a) for a in nodes]
         if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
-            raise UnsupportedError("a range of what is no integer")
+            raise UnsupportedError("a range with bounds that are not integers")
         names = [self.held(b) for b in bounds]
 
         def item(i: Value) -> Value:
@@ -233,76 +239,77 @@ class Iterators(SeveralIndices):
                 i = self.call(operator.mul, [i, self._integer(self.read(names[2]))])
             return self.call(operator.add, [first, i])
 
-        return Turns(lambda: self.call(turns_of, list(map(self.read, names))), item, bounds)
+        return IterationSpace(
+            lambda: self.call(turns_of, list(map(self.read, names))), item, bounds
+        )
 
     def _integer(self, value: Value) -> Value:
-        """Return an integer of Python's: the items of a range are such."""
+        """Convert an integer to Python's `int`, the class of the items of a range."""
         return value if value.kind.classes == _INT else self.call(int, [value])
 
-    def on_enumerate(self, nodes: list[ast.expr], start: int = 0) -> Turns:
+    def over_enumerate(self, nodes: list[ast.expr], start: int = 0) -> IterationSpace:
         """Read ``enumerate(items, start)``."""
         if not 1 <= len(nodes) <= 2 or (nodes[1:] and start):
             raise UnsupportedError("a call that fails")
         over = self.iterated(nodes[0])
         first = self.value(nodes[1]) if nodes[1:] else self.const(start)
         if first.kind.classes != _INT:
-            raise UnsupportedError("enumerate from what is no integer")
+            raise UnsupportedError("enumerate with a start that is not an integer")
         name = self.held(first)
         item = over.item
-        return Turns(
+        return IterationSpace(
             over.length,
             lambda i: (self.call(operator.add, [self.read(name), i]), item(i)),
             known=over.known,
             of=[over],
         )
 
-    def on_zip(self, nodes: list[ast.expr], strict: bool = False) -> Turns:
-        """Read ``zip(...)``: it ends with the shortest."""
+    def over_zip(self, nodes: list[ast.expr], strict: bool = False) -> IterationSpace:
+        """Read ``zip(...)``, which ends with the shortest iterator."""
         overs = [self.iterated(a) for a in nodes]
         if not overs:
-            return self._over([])
+            return self._over_items([])
         lengths = [over.length() for over in overs]
         if strict is not False:
             for n in lengths[1:]:
                 self.leave_unless(self.call(operator.eq, [lengths[0], n]))
         for k, over in enumerate(overs):
-            if over.computes:  # it has computed an item when one behind it ends
+            if over.computes:  # its next item would be computed before a later iterator ends
                 for n in lengths[k + 1 :]:
                     self.leave_unless(self.call(operator.le, [lengths[k], n]))
-        turns = [over.known for over in overs if over.known is not None]
-        if turns:  # the others are expected to be as long
-            shortest = self.const(min(turns))
+        trips = [over.known for over in overs if over.known is not None]
+        if trips:  # the others are expected to be as long
+            shortest = self.const(min(trips))
             for n in lengths:
                 self.leave_unless(self.call(operator.ge, [n, shortest]))
         else:
             shortest = self.call(min, lengths) if lengths[1:] else lengths[0]
         name = self.held(shortest)
-        return Turns(
+        return IterationSpace(
             lambda: self.read(name),
             lambda i: tuple([over.item(i) for over in overs]),
-            known=min(turns) if turns else None,
+            known=min(trips) if trips else None,
             of=overs,
         )
 
     def is_iterator(self, node: ast.Call) -> bool:
-        """Whether a call makes an iterator that loops go over, and no list."""
-        f = self._made_by(node)
+        """Whether a call makes an iterator, and no list or range."""
+        f = self._callee(node)
         return f is not range and (f in _ITERATORS or f is itertools.accumulate)
 
-    def _made_by(self, node: ast.Call) -> Any:
-        """Return the function that is called, if it is read by name, alone or in a module."""
+    def _callee(self, node: ast.Call) -> Any:
+        """Return the called function, if it is a name, or else as `_positional_callee` does."""
         if not isinstance(node.func, ast.Name):
-            return self._callee(node)
+            return self._positional_callee(node)
         found = self.expression(node.func)
-        return None if type(found) in NO_VALUES else known(found)
+        return None if isinstance(found, Static) else known(found)
 
-    def on_chain(self, nodes: list[ast.expr]) -> Turns:
+    def over_chain(self, nodes: list[ast.expr]) -> IterationSpace:
         """Read ``itertools.chain(xs, ys)``."""
         overs = list(map(self.iterated, nodes))
-        turns = [over.known for over in overs]
-        if None not in turns:
-            items = [item for over in overs for item in self._items(over)]
-            return Turns(
+        if None not in [over.known for over in overs]:
+            items = [item for over in overs for item in self._known_items(over)]
+            return IterationSpace(
                 lambda: self.const(len(items)),
                 lambda i: items[known(i)],
                 known=len(items),
@@ -330,20 +337,20 @@ class Iterators(SeveralIndices):
                 lambda a, b: self.call(operator.add, [a, b]), map(self.read, lengths)
             )
 
-        return Turns(length, item, of=overs)
+        return IterationSpace(length, item, of=overs)
 
-    def _listed(self, over: Turns) -> Value:
+    def _listed(self, over: IterationSpace) -> Value:
         if over.computes:
-            raise UnsupportedError("items that are computed in their turn, in a chain")
-        return self.list_from(Items(self._items(over)))
+            raise UnsupportedError("a chain of iterators that compute their items")
+        return self.list_from(Items(self._known_items(over)))
 
-    def on_accumulate(self, node: ast.Call) -> Turns:
+    def over_accumulate(self, node: ast.Call) -> IterationSpace:
         """Read ``itertools.accumulate(xs, f, initial=...)`` of a list or array."""
         given = dict(zip(("iterable", "func"), node.args, strict=False))
         given |= {k.arg or "**": k.value for k in node.keywords}
         is_plain = not any(isinstance(a, ast.Starred) for a in node.args) and len(node.args) <= 2
         if not is_plain or not given.keys() <= {"iterable", "func", "initial"}:
-            raise UnsupportedError("this call of accumulate")
+            raise UnsupportedError("accumulate with these arguments")
         xs = self.expression(given["iterable"])
         if isinstance(xs, tuple) and is_sequence(xs):
             xs = self.list_from(Items(xs))
@@ -353,38 +360,38 @@ class Iterators(SeveralIndices):
             is_lambda = type(f) is LocalFunction and isinstance(f.node, ast.Lambda)
             has_calls = is_lambda and any(isinstance(x, ast.Call) for x in ast.walk(f.node))
             if has_calls or not (is_lambda or type(f) is Value):
-                raise UnsupportedError("accumulate with a function that somebody may notice")
+                raise UnsupportedError("accumulate with a function that may have side effects")
         first = self.expression(given["initial"]) if "initial" in given else self.const(None)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
-            raise UnsupportedError("accumulate of what is no list or array")
+            raise UnsupportedError("accumulate of something other than a list or array")
         is_from = type(first) is not Value or known(first) is not None
         made = (
             self.inline(running_from, [xs, f, first], {})
             if is_from
             else self.inline(running, [xs, f], {})
         )
-        over = self._over_any(made)
-        over.taken.append(xs.memory)  # type: ignore[arg-type] # it has one
+        over = self._over_value(made)
+        over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
         return over
 
-    def _over_columns(self, node: ast.Call) -> Turns:
-        """Read a loop over ``zip(*rows)``, which must not write into the rows."""
+    def _over_columns(self, node: ast.Call) -> IterationSpace:
+        """Return the iteration space of ``zip(*rows)``: the loop must not write into the rows."""
         rows = self.rows_of(node)
-        over = self._over_any(self.columns(node, rows))
+        over = self._over_value(self.columns(node, rows))
         if type(rows) is Value:
             memory: Any = rows.memory.root()  # type: ignore[union-attr] # a list or array has one
-            over.taken += [memory, *memory.within()]
+            over.read_only += [memory, *memory.within()]
         return over
 
     def rows_of(self, node: ast.Call) -> Any:
-        """Read the rows of ``zip(*rows)``; those that are not known one by one are a list."""
+        """Read the rows of ``zip(*rows)``: a tuple of known rows, a list or an array."""
         rows = self.expression(node.args[0].value)  # type: ignore[attr-defined] # it is starred
         if type(rows) is not Columns and isinstance(rows, tuple) and is_sequence(rows):
             return rows if rows and all(map(_is_tuple, rows)) else self.list_from(Items(rows))
         is_one = type(rows) is Value and (rows.kind.is_list or rows.kind.is_array)
         if is_one or type(rows) is Columns:
             return rows
-        raise UnsupportedError("the columns of what is no list or array")
+        raise UnsupportedError("zip(*rows) of something other than a list or array")
 
     def columns(self, node: ast.Call, rows: Any) -> Any:
         """Return the columns of the rows of ``zip(*rows)``."""
@@ -400,14 +407,14 @@ class Iterators(SeveralIndices):
         return tuple(zip(*parts, strict=False))
 
     def is_filter(self, node: ast.expr) -> bool:
-        """Whether it is ``filter(f, items)``."""
+        """Whether this is ``filter(f, items)``."""
         is_one = isinstance(node, ast.Call) and len(node.args) == 2 and not node.keywords
-        return is_one and self._made_by(node) is filter  # type: ignore[arg-type] # it is a call
+        return is_one and self._callee(node) is filter  # type: ignore[arg-type] # it is a call
 
     def kept_by(self, node: ast.Call, item: str) -> tuple[ast.expr, ast.expr]:
-        """Return what ``filter(f, items)`` goes over, and whether it keeps an item of this name."""
+        """Return the items of ``filter(f, items)``, and the test of an item with this name."""
         if any(isinstance(a, ast.Starred) for a in node.args):
-            raise UnsupportedError("this call of filter")
+            raise UnsupportedError("filter with these arguments")
         f, name = self.expression(node.args[0]), ast.Name(item, ast.Load())
         if type(f) is Value and known(f) is None:
             return node.args[1], name
@@ -415,13 +422,13 @@ class Iterators(SeveralIndices):
         self.bind(keeps, f)
         return node.args[1], ast.Call(ast.Name(keeps, ast.Load()), [name], [])
 
-    def on_map(self, nodes: list[ast.expr]) -> Turns:
-        """Read ``map(f, items, ...)``: an item is computed in the turn that takes it."""
+    def over_map(self, nodes: list[ast.expr]) -> IterationSpace:
+        """Read ``map(f, items, ...)``: each iteration computes its item."""
         if len(nodes) < 2:
             raise UnsupportedError("a call that fails")
         f = self.hidden("mapped")
         self.bind(f, self.expression(nodes[0]))
-        over = self.on_zip(nodes[1:])
+        over = self.over_zip(nodes[1:])
 
         def item(i: Value) -> Any:
             names = [self.hidden("given") for _ in nodes[1:]]
@@ -431,9 +438,9 @@ class Iterators(SeveralIndices):
             call = ast.Call(ast.Name(f, ast.Load()), loads, [])
             return self.expression(ast.fix_missing_locations(ast.copy_location(call, nodes[0])))
 
-        return Turns(over.length, item, known=over.known, computes=True, of=[over])
+        return IterationSpace(over.length, item, known=over.known, computes=True, of=[over])
 
-    def on_pairwise(self, nodes: list[ast.expr]) -> Turns:
+    def over_pairwise(self, nodes: list[ast.expr]) -> IterationSpace:
         """Read ``itertools.pairwise(items)`` of a list or array."""
         if len(nodes) != 1:
             raise UnsupportedError("a call that fails")
@@ -441,12 +448,12 @@ class Iterators(SeveralIndices):
         value = self.expression(nodes[0])
         self.bind(name, value)
         later = written("xs[1:]", xs=name)[0].value  # type: ignore[attr-defined]
-        over = self.on_zip([ast.copy_location(ast.Name(name, ast.Load()), nodes[0]), later])
-        over.taken += memory_of_items(value)
+        over = self.over_zip([ast.copy_location(ast.Name(name, ast.Load()), nodes[0]), later])
+        over.read_only += memory_of_items(value)
         return over
 
-    def on_reversed(self, nodes: list[ast.expr]) -> Turns:
-        """Read ``reversed(items)``, of what is no iterator."""
+    def over_reversed(self, nodes: list[ast.expr]) -> IterationSpace:
+        """Read ``reversed(items)``; the items must not be an iterator."""
         (items,) = nodes if len(nodes) == 1 else (None,)
         is_iterator = isinstance(items, ast.Call) and self.is_iterator(items)
         if items is None or is_iterator or isinstance(items, ast.GeneratorExp):
@@ -454,7 +461,7 @@ class Iterators(SeveralIndices):
         over = self.iterated(items)
         name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
         item = over.item
-        return Turns(
+        return IterationSpace(
             over.length,
             lambda i: item(self.call(operator.sub, [self.read(name), i])),
             known=over.known,
@@ -463,29 +470,19 @@ class Iterators(SeveralIndices):
 
 
 def _is_tuple(x: Any) -> bool:
-    """Whether it is a tuple that is known part by part, or one that is a constant."""
+    """Whether this is a tuple whose parts are known one by one, or a constant one."""
     if type(x) is Value:
         return type(known(x)) is tuple
     return type(x) is tuple
 
 
-_ITERATORS: dict[Any, Callable] = {
-    range: Iterators.on_range,
-    enumerate: Iterators.on_enumerate,
-    zip: Iterators.on_zip,
-    reversed: Iterators.on_reversed,
-    map: Iterators.on_map,
-    itertools.pairwise: Iterators.on_pairwise,
-    itertools.chain: Iterators.on_chain,
-}
-
-# Their arguments by name.
-_OPTIONS: dict[Callable, str] = {
-    Iterators.on_range: "",
-    Iterators.on_enumerate: "start",
-    Iterators.on_zip: "strict",
-    Iterators.on_reversed: "",
-    Iterators.on_map: "",
-    Iterators.on_pairwise: "",
-    Iterators.on_chain: "",
+# Function → the method that reads it, and its keyword argument.
+_ITERATORS: dict[Any, tuple[Callable, str]] = {
+    range: (IteratorReader.over_range, ""),
+    enumerate: (IteratorReader.over_enumerate, "start"),
+    zip: (IteratorReader.over_zip, "strict"),
+    reversed: (IteratorReader.over_reversed, ""),
+    map: (IteratorReader.over_map, ""),
+    itertools.pairwise: (IteratorReader.over_pairwise, ""),
+    itertools.chain: (IteratorReader.over_chain, ""),
 }

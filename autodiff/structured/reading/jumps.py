@@ -1,4 +1,4 @@
-"""Jumps out of the middle of a block: brought to the ends of branches."""
+"""Rewriting statements until jumps stand at the ends of branches alone."""
 
 from __future__ import annotations
 
@@ -7,13 +7,15 @@ from collections.abc import Callable
 
 from autodiff.structured.form.kinds import UnsupportedError
 
+COMPOUND = (ast.If, ast.With, ast.For, ast.While)
+_LEAVING = (ast.Return, ast.Break, ast.Continue)
 _MOST_STATEMENTS = 400
 
 
-def structured(nodes: list[ast.stmt], kinds: tuple[type, ...]) -> list[ast.stmt]:
-    """Return statements in which jumps stand at the ends of branches alone.
+def with_jumps_last(nodes: list[ast.stmt], kinds: tuple[type, ...]) -> list[ast.stmt]:
+    """Return statements in which jumps of some kinds stand at the ends of branches alone.
 
-    What follows a branch that may jump goes to the ends of the branches that do not.
+    What follows a branch that may jump moves to the ends of the branches that do not.
     """
     for i, node in enumerate(nodes):
         if isinstance(node, kinds):
@@ -22,7 +24,9 @@ def structured(nodes: list[ast.stmt], kinds: tuple[type, ...]) -> list[ast.stmt]
             if len(nodes) > _MOST_STATEMENTS:
                 raise UnsupportedError("very long")
             rest = nodes[i + 1 :]
-            branches = [structured([*branch, *rest], kinds) for branch in (node.body, node.orelse)]
+            branches = [
+                with_jumps_last([*branch, *rest], kinds) for branch in (node.body, node.orelse)
+            ]
             made = ast.If(node.test, branches[0], branches[1])
             return [*nodes[:i], ast.copy_location(made, node)]
         if jumps(node, kinds):
@@ -31,7 +35,7 @@ def structured(nodes: list[ast.stmt], kinds: tuple[type, ...]) -> list[ast.stmt]
 
 
 def jumps(node: ast.AST, kinds: tuple[type, ...]) -> bool:
-    """Whether a statement has jumps in it that leave the block it stands in."""
+    """Whether a statement contains a jump that leaves the block it stands in."""
     if isinstance(node, kinds):
         return True
     if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
@@ -46,32 +50,34 @@ def jumps(node: ast.AST, kinds: tuple[type, ...]) -> bool:
 
 
 def leaving(loop: ast.For | ast.While, flag: str, result: str) -> list[ast.stmt]:
-    """Return a loop that is left by ``break`` where it returns; behind it, the function returns.
+    """Replace each ``return`` in a loop by ``break``, and return after the loop.
 
     Parameters
     ----------
     loop : For or While
         A loop with ``return`` in it.
     flag, result : str
-        Variables that say whether the function returns, and what.
+        Names of the variables for whether the loop has returned, and for the result.
     """
     before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
     has_values = any(not _is_none(node.value) for node in _returns_in([loop]))
     returns: ast.stmt = ast.Return(_read(result) if has_values else None)
-    if not _ends_otherwise(loop):
-        return [before, _left(loop, flag, result, has_values), returns]
-    return [before, _left(loop, flag, result, has_values), ast.If(_read(flag), [returns], [])]
+    if _may_end(loop):
+        returns = ast.If(_read(flag), [returns], [])
+    return [before, _with_breaks(loop, flag, result, has_values), returns]
 
 
-def _ends_otherwise(loop: ast.For | ast.While) -> bool:
+def _may_end(loop: ast.For | ast.While) -> bool:
     """Whether a loop may end without returning."""
     if not (isinstance(loop, ast.While) and isinstance(loop.test, ast.Constant)):
         return True
     return not loop.test.value or any(map(breaks, loop.body))
 
 
-def _left(loop: ast.For | ast.While, flag: str, result: str, has_values: bool) -> ast.stmt:
-    def without(nodes: list[ast.stmt]) -> list[ast.stmt]:
+def _with_breaks(loop: ast.For | ast.While, flag: str, result: str, has_values: bool) -> ast.stmt:
+    """Return a loop with ``break`` in place of each ``return``."""
+
+    def without_returns(nodes: list[ast.stmt]) -> list[ast.stmt]:
         made: list[ast.stmt] = []
         for node in nodes:
             if isinstance(node, ast.Return):
@@ -81,15 +87,15 @@ def _left(loop: ast.For | ast.While, flag: str, result: str, has_values: bool) -
                 made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
                 made.append(ast.Break())
             elif isinstance(node, ast.If):
-                made.append(ast.If(node.test, without(node.body), without(node.orelse)))
+                made.append(with_bodies(node, without_returns))
             elif isinstance(node, (ast.For, ast.While)) and jumps(node, (ast.Return,)):
-                made.append(_left(node, flag, result, has_values))
+                made.append(_with_breaks(node, flag, result, has_values))
                 made.append(ast.If(_read(flag), [ast.Break()], []))
             else:
                 made.append(node)
         return made
 
-    return _like(loop, without(loop.body))
+    return _with_body(loop, without_returns(loop.body))
 
 
 def _read(name: str) -> ast.Name:
@@ -102,7 +108,7 @@ def breaks(node: ast.AST) -> bool:
 
 
 def always_returns(body: list[ast.stmt]) -> bool:
-    """Whether every way through structured statements ends with a return."""
+    """Whether every path through statements with jumps at the ends returns or raises."""
     if not body:
         return False
     last = body[-1]
@@ -112,11 +118,11 @@ def always_returns(body: list[ast.stmt]) -> bool:
 
 
 def with_ends(body: list[ast.stmt], leaves: bool) -> tuple[list[ast.stmt], bool]:
-    """Return a function's statements, which end by ``return`` or ``raise``.
+    """Return the body of a function with ``return`` or ``raise`` at its end.
 
-    Branches raise at once if they end by ``raise``. So do those that return nothing, where others
-    return values, if `leaves` asks for it; whether there are such is returned, too. Whoever takes
-    one of these branches leaves the program, and the call is traced from its beginning.
+    A branch that ends with ``raise`` raises at once. With `leaves`, so does a branch that returns
+    nothing if others return values. Also return whether there are such branches. A program that
+    takes a raising branch exits, and the call is traced from its beginning.
     """
     found = _returns_in(body)
     has_values = not all(map(_returns_nothing, found))
@@ -144,7 +150,7 @@ def _is_none(value: ast.expr | None) -> bool:
 
 
 def _returns_nothing(node: ast.stmt) -> bool:
-    """Whether it returns None, a text or an empty list, or what one call makes of such."""
+    """Whether it returns None, a string or an empty list, or a call of a function on one."""
     if not isinstance(node, ast.Return):
         return False
     value = node.value
@@ -156,7 +162,7 @@ def _returns_nothing(node: ast.stmt) -> bool:
 
 
 def _raising(nodes: list[ast.stmt], leaves: bool) -> list[ast.stmt]:
-    """Return a function or branch in which nothing is done before it raises."""
+    """Return a body or branch that does nothing before it raises."""
     last = nodes[-1] if nodes else None
     if isinstance(last, ast.Raise) or (leaves and last and _returns_nothing(last)):
         n = max([i + 1 for i, node in enumerate(nodes[:-1]) if jumps(node, _LEAVING)], default=0)
@@ -168,32 +174,28 @@ def _raising_inside(nodes: list[ast.stmt], leaves: bool) -> list[ast.stmt]:
     made: list[ast.stmt] = []
     for node in nodes:
         if isinstance(node, ast.If):
-            made.append(changed_inside(node, lambda own: _raising(own, leaves)))
-        elif isinstance(node, ast.With):
-            made.append(changed_inside(node, lambda own: _raising_inside(own, leaves)))
-        elif isinstance(node, (ast.For, ast.While)):
-            made.append(_like(node, _raising_inside(node.body, leaves)))
-        else:
-            made.append(node)
+            node = with_bodies(node, lambda own: _raising(own, leaves))
+        elif isinstance(node, (ast.With, ast.For, ast.While)):
+            node = with_bodies(node, lambda own: _raising_inside(own, leaves))
+        made.append(node)
     return made
 
 
-def changed_inside(
-    node: ast.If | ast.With, change: Callable[[list[ast.stmt]], list[ast.stmt]]
-) -> ast.stmt:
-    """Return a branch, or a `with`, whose statements are changed."""
-    made: ast.stmt
-    if isinstance(node, ast.If):
-        made = ast.If(node.test, change(node.body), change(node.orelse))
-    else:
-        made = ast.With(node.items, change(node.body))
-    return ast.copy_location(made, node)
+def with_bodies(
+    node: ast.stmt, change: Callable[[list[ast.stmt]], list[ast.stmt]]
+) -> ast.stmt:  # fmt: skip
+    """Return a compound statement with each of its bodies changed."""
+    fields = dict(ast.iter_fields(node))
+    for name in ("body", "orelse", "finalbody"):
+        if name in fields:
+            fields[name] = change(fields[name])
+    return ast.copy_location(type(node)(**fields), node)
 
 
 def without_handlers(nodes: list[ast.stmt]) -> list[ast.stmt]:
-    """Return statements without ``try``: what it guards, its ``else`` and its ``finally``.
+    """Replace each ``try`` by its body, its ``else`` and its ``finally``.
 
-    Handlers are left out, because an exception ends a program: the call is then traced.
+    Handlers are dropped, because a program exits at any exception: the call is then traced.
     """
     made: list[ast.stmt] = []
     for node in nodes:
@@ -202,25 +204,18 @@ def without_handlers(nodes: list[ast.stmt]) -> list[ast.stmt]:
             if node.finalbody and any(jumps(n, _LEAVING) for n in guarded):
                 raise UnsupportedError("a jump out of a statement with finally")
             made += without_handlers([*guarded, *node.finalbody])
-        elif isinstance(node, (ast.If, ast.With)):
-            made.append(changed_inside(node, without_handlers))
-        elif isinstance(node, (ast.For, ast.While)):
-            loop = _like(node, without_handlers(node.body))
-            loop.orelse = without_handlers(node.orelse)  # type: ignore[attr-defined] # a loop
-            made.append(loop)
+        elif isinstance(node, COMPOUND):
+            made.append(with_bodies(node, without_handlers))
         else:
             made.append(node)
     return made
 
 
-_LEAVING = (ast.Return, ast.Break, ast.Continue)
-
-
 def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast.stmt]:
-    """Return statements whose loops have no ``else``.
+    """Replace the ``else`` of each loop by a branch after the loop.
 
-    A variable says whether a loop was left by ``break``; behind the loop, a branch asks for it.
-    So all jumps out of an ``else`` stand in a branch when the loops around it are read.
+    A variable records whether the loop was left by ``break``. So all jumps out of an ``else``
+    stand in a branch when the enclosing loops are read.
     """
     parts = [part for node in nodes for part in ast.walk(node)]
     if not any(isinstance(part, (ast.For, ast.While)) and part.orelse for part in parts):
@@ -228,28 +223,28 @@ def without_else(nodes: list[ast.stmt], fresh: Callable[[str], str]) -> list[ast
     made: list[ast.stmt] = []
     for node in nodes:
         if isinstance(node, (ast.If, ast.With)):
-            made.append(changed_inside(node, lambda nodes: without_else(nodes, fresh)))
+            made.append(with_bodies(node, lambda nodes: without_else(nodes, fresh)))
         elif isinstance(node, (ast.For, ast.While)):
-            made += _plain_loop(node, fresh)
+            made += _loop_without_else(node, fresh)
         else:
             made.append(node)
     return made
 
 
-def _plain_loop(loop: ast.For | ast.While, fresh: Callable[[str], str]) -> list[ast.stmt]:
+def _loop_without_else(loop: ast.For | ast.While, fresh: Callable[[str], str]) -> list[ast.stmt]:
     body = without_else(loop.body, fresh)
     if not loop.orelse:
-        return [_like(loop, body)]
+        return [_with_body(loop, body)]
     flag = fresh("left")
     before = ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(False))
     test = ast.UnaryOp(ast.Not(), _read(flag))
-    made = [before, _like(loop, noting_breaks(body, flag, stays=True)),
+    made = [before, _with_body(loop, recording_breaks(body, flag, keep=True)),
             ast.If(test, without_else(loop.orelse, fresh), [])]  # fmt: skip
     return [ast.fix_missing_locations(ast.copy_location(node, loop)) for node in made]
 
 
-def _like(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
-    """Return a loop with another body, and without ``else``."""
+def _with_body(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
+    """Return a loop with another body and no ``else``."""
     made: ast.stmt
     if isinstance(loop, ast.For):
         made = ast.For(loop.target, loop.iter, body, [])
@@ -258,19 +253,19 @@ def _like(loop: ast.For | ast.While, body: list[ast.stmt]) -> ast.stmt:
     return ast.copy_location(made, loop)
 
 
-def noting_breaks(nodes: list[ast.stmt], flag: str, stays: bool) -> list[ast.stmt]:
-    """Return statements in which a variable says, before each ``break``, that the loop is left.
+def recording_breaks(nodes: list[ast.stmt], flag: str, keep: bool) -> list[ast.stmt]:
+    """Return statements that set a variable before each ``break``.
 
-    The ``break`` stays, or is left out: then nothing follows in the turn that it would end.
+    Unless it is to `keep` them, they drop each ``break``: in an unrolled iteration, nothing
+    follows it.
     """
     made: list[ast.stmt] = []
     for node in nodes:
         if isinstance(node, ast.Break):
             made.append(ast.Assign([ast.Name(flag, ast.Store())], ast.Constant(True)))
-            made += [node] if stays else []
+            made += [node] if keep else []
         elif isinstance(node, ast.If):
-            branches = [noting_breaks(part, flag, stays) for part in (node.body, node.orelse)]
-            made.append(ast.copy_location(ast.If(node.test, *branches), node))
+            made.append(with_bodies(node, lambda own: recording_breaks(own, flag, keep)))
         else:
             made.append(node)
     return made

@@ -1,7 +1,4 @@
-"""Reading loops.
-
-A loop over tuples and lists that are known has its body read once for each item.
-"""
+"""Reading loops; a loop over a known tuple or list is unrolled."""
 
 from __future__ import annotations
 
@@ -21,17 +18,17 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError
 from autodiff.structured.form.known_functions import turns_of
-from autodiff.structured.reading.building import form_of_value
-from autodiff.structured.reading.iterators import Iterators, Turns
-from autodiff.structured.reading.jumps import breaks, noting_breaks, structured
+from autodiff.structured.reading.building import structure_of
+from autodiff.structured.reading.iterators import IterationSpace, IteratorReader
+from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
-_INT = frozenset([int])
-_MOST_ROUNDS = 6
+_INT = Kind(frozenset([int]))
+_MOST_PASSES = 6
 MOST_UNROLLED = 64
 
 
-class Loops(Iterators):
-    """Reads loops."""
+class LoopReader(IteratorReader):
+    """Layer of the reader: loops."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         """Read statements."""
@@ -40,11 +37,11 @@ class Loops(Iterators):
     # -- for ---------------------------------------------------------------------------------------
 
     def on_for(self, node: ast.For) -> None:
-        """Read a loop over something."""
+        """Read a ``for`` loop."""
         inner = self.nested(node)
         if inner is not None:
-            statements, taken = inner
-            self.spares(taken, lambda: self.statements(statements))
+            statements, items = inner
+            self.forbid_writes(items, lambda: self.statements(statements))
             return
         if self.is_filter(node.iter):
             item = self.hidden("item")
@@ -60,52 +57,59 @@ class Loops(Iterators):
         elif isinstance(node.iter, ast.Call):
             call = self.generator_called(node.iter)
             if call is None:
-                self._for(node, self.iterated(node.iter))
+                self._for_over(node, self.iterated(node.iter))
             else:
-                self.over_generator(node, *call)
+                self.loop_over_generator(node, *call)
         elif isinstance(node.iter, (ast.Name, ast.Attribute, ast.Subscript)):
             over = self.flattened(node.iter)
             method = self.generator_of_object(over)
             if method is None:
-                self._for(node, self._over_any(over))
+                self._for_over(node, self._over_value(over))
             else:
-                self.over_generator(node, method, [over], {})
+                self.loop_over_generator(node, method, [over], {})
         else:
-            self._for(node, self.iterated(node.iter))
+            self._for_over(node, self.iterated(node.iter))
 
     def generator_called(self, node: ast.Call) -> tuple[Any, list[Any], dict[str, Any]] | None:
-        """Return the generator function that a call calls, and the arguments; None for others."""
+        """Return the generator function of a call, and the arguments; None for other calls."""
         raise NotImplementedError
 
     def generator_of_object(self, x: Any) -> Any:
-        """Return the method of an object that a loop over it runs, if it is a generator."""
+        """Return the method ``__iter__`` of an object, if it is a generator; else None."""
         raise NotImplementedError
 
-    def over_generator(
+    def loop_over_generator(
         self, node: ast.For, f: Any, args: list[Any], names: dict[str, Any]
     ) -> None:  # fmt: skip
-        """Read a loop over what a generator function yields."""
+        """Read a loop over a generator."""
         raise NotImplementedError
 
-    def _for(self, node: ast.For, over: Turns) -> None:
-        def turns() -> None:
-            self.spares(over.tables, lambda: self._turns(node, over), codes=frozenset({"drop"}))
+    def _for_over(self, node: ast.For, over: IterationSpace) -> None:
+        """Read a loop, and check that it does not change what it iterates over."""
 
-        self.spares(over.taken, turns)
+        def read() -> None:
+            self.forbid_writes(
+                over.tables, lambda: self._iterations(node, over), codes=frozenset({"drop"})
+            )
+
+        self.forbid_writes(over.read_only, read)
         for xs, n in over.lists:
-            self.leave_unless(self.call(operator.eq, [self.length(self.read(xs)), self.read(n)]))
+            length = self.length(self.read(xs))
+            self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
 
-    def _turns(self, node: ast.For, over: Turns) -> None:
-        if over.known is None and _place(node) in self.parted:
-            self._part_turns(node, over)
+    def _iterations(self, node: ast.For, over: IterationSpace) -> None:
+        """Read the iterations: unrolled, or as a loop, perhaps with a peeled iteration."""
+        if over.known is None and _place(node) in self.assumed.peeled:
+            self._peel(node, over)
         elif over.known is None:
-            self._turn(node, over)
+            self._for_loop(node, over)
         elif over.known <= MOST_UNROLLED:
             self._unroll(node, over)
         else:
             raise UnsupportedError("a loop over a long tuple")
 
-    def _turn(self, node: ast.For, over: Turns) -> None:
+    def _for_loop(self, node: ast.For, over: IterationSpace) -> None:
+        """Read a loop as a `For` of the IR."""
         if over.bounds is not None and isinstance(node.target, ast.Name):
             bounds, name, item = over.bounds, node.target.id, None
         else:
@@ -116,7 +120,7 @@ class Loops(Iterators):
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
-        self._widen([node])
+        self._generalize([node])
         self.flags.append(flag or "")
 
         def read() -> None:
@@ -124,56 +128,56 @@ class Loops(Iterators):
                 self.assign(node.target, item(self.read(name)))
             self.statements(nodes)
 
-        def turn() -> list:
-            slot.holds(Kind(_INT))
-            self.kinds[slot] = Kind(_INT)
-            return self.apart(read)
+        def iteration() -> list:
+            slot.holds(_INT)
+            self.kinds[slot] = _INT
+            return self.read_blocks(read)
 
-        body, bound = self._loop(turn, node)
+        body, bound = self._loop(iteration, node)
         self.flags.pop()
         slot.writes += 2
         self._add_loop(For(slot, bounds, body, flag), node, readable)
-        if self._keeps(node, bound):
-            turns = self.call(turns_of, bounds)
-            self.leave_unless(self.call(operator.ge, [turns, self.const(1)]))
+        if self._must_iterate(node, bound):
+            trip_count = self.call(turns_of, bounds)
+            self.leave_unless(self.call(operator.ge, [trip_count, self.const(1)]))
 
-    def _part_turns(self, node: ast.For, over: Turns) -> None:
-        """Read the first turn by itself: a variable is of another kind before it."""
+    def _peel(self, node: ast.For, over: IterationSpace) -> None:
+        """Peel the first iteration, because a variable is of another kind before it."""
         n, item = self.held(over.length()), over.item
         one = self.const(1)
         self.leave_unless(self.call(operator.ge, [self.read(n), one]))
 
-        def others() -> None:
-            rest = Turns(
+        def read_others() -> None:
+            others = IterationSpace(
                 lambda: self.call(operator.sub, [self.read(n), one]),
                 lambda i: item(self.call(operator.add, [i, one])),
             )
-            self._turn(node, rest)
+            self._for_loop(node, others)
 
-        self._first_turn(node, lambda: self.assign(node.target, item(self.const(0))), others)
+        def begin() -> None:
+            self.assign(node.target, item(self.const(0)))
 
-    def _first_turn(
-        self, node: ast.For | ast.While, begin: Callable[[], None], others: Callable[[], None]
+        self._first_iteration(node, begin, read_others)
+
+    def _first_iteration(
+        self, node: ast.For | ast.While, begin: Callable[[], None], read_others: Callable[[], None]
     ) -> None:
-        """Read one turn of a loop, and the others unless it ends there."""
-        nodes, flag = self._body_of(node)
-        left = self.hidden("left") if flag else ""
-        if left:
-            self.bind(left, self.const(False))
+        """Read one iteration of a loop, and then the others, unless it leaves the loop."""
+        nodes, left = self._inlined_body(node)
         begin()
-        self.statements(noting_breaks(nodes, left, stays=False) if left else nodes)
+        self.statements(nodes)
         if left:
-            self.branches(self.read(left), lambda: None, others)
+            self.branches(self.read(left), lambda: None, read_others)
         else:
-            others()
+            read_others()
 
-    def _keeps(self, node: ast.stmt, bound: dict[Slot, Kind]) -> bool:
-        """Whether variables that a loop alone binds are read behind it, so it must have a turn."""
+    def _must_iterate(self, node: ast.stmt, bound: dict[Slot, Kind]) -> bool:
+        """Whether variables that only this loop binds are read after it."""
         place = _place(node)
-        if place in self.with_turns:
+        if place in self.assumed.must_iterate:
             self.kinds |= {slot: kind.general() for slot, kind in bound.items()}
             return True
-        self.bound_by |= dict.fromkeys(bound, place)
+        self.bound_in_loop |= dict.fromkeys(bound, place)
         return False
 
     def _add_loop(self, loop: For | While, node: ast.stmt, readable: set[Slot]) -> None:
@@ -181,23 +185,20 @@ class Loops(Iterators):
         loop.function, loop.line = self.scope.function.__qualname__, node.lineno
         self.add_node(loop)
 
-    def _unroll(self, node: ast.For, over: Turns) -> None:
-        nodes, flag = self._body_of(node)
-        left = self.hidden("left") if flag else ""
-        if left:
-            self.bind(left, self.const(False))
-            nodes = noting_breaks(nodes, left, stays=False)
+    def _unroll(self, node: ast.For, over: IterationSpace) -> None:
+        """Read the body once for each item."""
+        nodes, left = self._inlined_body(node)
         names = {part.id for part in ast.walk(node.target) if isinstance(part, ast.Name)}
 
         own = node.target.id if isinstance(node.target, ast.Name) else ""
-        may_be_anew = own not in self.scope.outer and self.depth != self.scope.blocks
+        may_unbind = own not in self.scope.outer and self.depth != self.scope.blocks
         are_alike = True
 
-        def turn(i: int) -> None:
+        def iteration(i: int) -> None:
             nonlocal are_alike
             self._forget(names)
             item = over.item(self.const(i))
-            if may_be_anew and self.form_of(own) not in (None, form_of_value(item)):
+            if may_unbind and self.variable_structure(own) not in (None, structure_of(item)):
                 self.unbind(own)
                 are_alike = False
             self.assign(node.target, item)
@@ -205,28 +206,40 @@ class Loops(Iterators):
 
         for i in range(over.known or 0):
             if left:
-                self.branches(self.read(left), lambda: None, functools.partial(turn, i))
+                self.branches(self.read(left), lambda: None, functools.partial(iteration, i))
             else:
-                turn(i)
+                iteration(i)
         if self.depth != self.scope.blocks:
             self._forget(names)
             if not are_alike:
-                self.unbind(own)  # behind the loop, nobody knows which item it is
+                self.unbind(own)  # which item it is after the loop is unknown
 
     def _forget(self, names: set[str]) -> None:
-        """Have functions and objects no longer known by these names: each item is bound anew."""
+        """Forget the functions and objects with these names, which each item binds again."""
         for name in names:
             self.scope.functions.pop(name, None)
 
     # -- loops -------------------------------------------------------------------------------------
 
     def _body_of(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], str | None]:
-        """Return the body of a loop without jumps, and the name that says that it was left."""
-        nodes = structured(node.body, (ast.Break, ast.Continue, ast.Raise))
+        """Return the body of a loop with jumps last, and the name of its break flag, if any."""
+        nodes = with_jumps_last(node.body, (ast.Break, ast.Continue, ast.Raise))
         return nodes, self.fresh("left") if any(map(breaks, node.body)) else None
 
-    def _widen(self, nodes: list[Any]) -> None:
-        """Forget the values of variables that a loop binds."""
+    def _inlined_body(self, node: ast.For | ast.While) -> tuple[list[ast.stmt], str]:
+        """Return the body of a loop, to be read outside of it, and a variable for its break flag.
+
+        The variable is bound to False here; its name is empty if the body has no ``break``.
+        """
+        nodes, flag = self._body_of(node)
+        if not flag:
+            return nodes, ""
+        left = self.hidden("left")
+        self.bind(left, self.const(False))
+        return recording_breaks(nodes, left, keep=False), left
+
+    def _generalize(self, nodes: list[Any]) -> None:
+        """Forget the known values of the numbers that a loop binds."""
         for node in nodes:
             for part in ast.walk(node):
                 if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
@@ -235,33 +248,34 @@ class Loops(Iterators):
                         self.kinds[slot] = self.kinds[slot].general()
 
     def _loop(
-        self, turn: Callable[[], list], node: ast.For | ast.While
+        self, iteration: Callable[[], list], node: ast.For | ast.While
     ) -> tuple[list, dict[Slot, Kind]]:
-        """Read the body of a loop until the kinds at its beginning hold for every turn.
+        """Read the body of a loop until the kinds at its beginning hold for every iteration.
 
-        Also return the variables that each turn binds, and that need not be bound before.
+        Also return the variables that each iteration binds, and that may be unbound before.
         """
         try:
-            return self._rounds(turn)
+            return self._fixed_point(iteration)
         except ManyKindsError as error:
-            if error.loop is None and _place(node) not in self.parted:
+            if error.loop is None and _place(node) not in self.assumed.peeled:
                 error.loop = _place(node)
             raise
 
-    def _rounds(self, turn: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
-        others = self.left_out
-        for _ in range(_MOST_ROUNDS):
-            before, self.left_out = dict(self.kinds), None
+    def _fixed_point(self, iteration: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
+        """Widen the kinds before the body until they hold after it, too."""
+        skipped_before = self.skipped
+        for _ in range(_MOST_PASSES):
+            before, self.skipped = dict(self.kinds), None
             items = [(memory, memory.root().contents()) for memory in self.lists]
             state = [(s, s.writes, s.reads) for s in self.program.slots]
-            body = turn()
-            joined = {s: self.joined(s, kind, self.kinds[s]) for s, kind in before.items()}
+            body = iteration()
+            joined = {s: self.join_kinds(s, kind, self.kinds[s]) for s, kind in before.items()}
             same_items = all(memory.root().contents() == kinds for memory, kinds in items)
-            left_out = self.left_out
-            self.left_out = left_out or others
+            skipped = self.skipped
+            self.skipped = skipped or skipped_before
             if joined == before and same_items:
-                if left_out is not None and len(self.flags) == 1:
-                    raise left_out
+                if skipped is not None and len(self.flags) == 1:
+                    raise skipped
                 bound = {slot: kind for slot, kind in self.kinds.items() if slot not in before}
                 self.kinds = before
                 return body, bound
@@ -271,52 +285,54 @@ class Loops(Iterators):
         raise UnsupportedError("a loop whose variables change their kinds")
 
     def on_while(self, node: ast.While) -> None:
-        """Read a loop with a test."""
+        """Read a ``while`` loop."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node.test)):
             leaves = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
             loop = ast.While(ast.Constant(True), [leaves, *node.body], [])
             node = ast.fix_missing_locations(ast.copy_location(loop, node))
-        if _place(node) in self.parted:
+        if _place(node) in self.assumed.peeled:
             self.leave_unless(self.truth(node.test))
-            self._first_turn(node, lambda: None, lambda: self._while(node))
+            self._first_iteration(node, lambda: None, lambda: self._while_loop(node))
         else:
-            self._while(node)
+            self._while_loop(node)
 
-    def _while(self, node: ast.While) -> None:
-        had_turn = ""
-        if _place(node) in self.with_turns:
-            had_turn = self.held(self.const(False))
+    def _while_loop(self, node: ast.While) -> None:
+        """Read a loop as a `While` of the IR."""
+        has_run = ""
+        if _place(node) in self.assumed.must_iterate:
+            has_run = self.held(self.const(False))
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
-        self._widen(nodes)
-        parts: list = []
+        self._generalize(nodes)
+        test: Any = None
+        before: list = []  # the blocks that compute the test
 
         def read_test() -> None:
+            nonlocal test
             test = self.truth(node.test)
             if test.kind.is_known and not (flag and test.kind.value):
                 raise UnsupportedError("a loop without end")
-            parts.append(test)
-
-        def turn() -> list:
-            parts.clear()
-            parts.append(self.apart(read_test))
-            return self.apart(read_body)
 
         def read_body() -> None:
-            if had_turn:
-                self.bind(had_turn, self.const(True))
+            if has_run:
+                self.bind(has_run, self.const(True))
             self.statements(nodes)
 
+        def iteration() -> list:
+            nonlocal before
+            before = self.read_blocks(read_test)
+            return self.read_blocks(read_body)
+
         self.flags.append(flag or "")
-        body, bound = self._loop(turn, node)
-        if any(op.code in (*WRITES, *LIST_WRITES) for op in ops_of(parts[1])):
+        body, bound = self._loop(iteration, node)
+        if any(op.code in (*WRITES, *LIST_WRITES) for op in ops_of(before)):
             raise UnsupportedError("a test that writes into an array")
         self.flags.pop()
-        parts[0].uses += 1
-        self._add_loop(While(parts[1], parts[0], body, flag), node, readable)
-        if self._keeps(node, bound):
-            self.leave_unless(self.read(had_turn))
+        test.uses += 1
+        self._add_loop(While(before, test, body, flag), node, readable)
+        if self._must_iterate(node, bound):
+            self.leave_unless(self.read(has_run))
 
 
 def _place(node: ast.stmt) -> tuple[int, int]:

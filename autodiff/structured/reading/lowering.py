@@ -1,16 +1,17 @@
-"""From the source of a function to its structured form.
+"""Lower a function from its source to the structured IR.
 
-The verified syntax tree is read once for arguments of given kinds. Names of functions and modules
-are looked up now, and what was found is noted, to be compared at each call (`guards`). Calls of
-plain functions are read in their place. What is not handled raises `UnsupportedError`: the
-function is then traced as ever.
+The verified syntax tree is read for arguments of given kinds. Names from outside are looked up
+now, and each call checks that they still refer to the same objects (`guards`). Calls of plain
+functions are inlined. What is not supported raises `UnsupportedError`: the call is then traced.
 """
 
 from __future__ import annotations
 
 import ast
+import functools
 import types
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
@@ -43,16 +44,17 @@ from autodiff.structured.form.kinds import (
 )
 from autodiff.structured.form.order import Order
 from autodiff.structured.itself import Itself
+from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.containers.lists import check_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
-    changed_inside,
     jumps,
     leaving,
-    structured,
+    with_bodies,
     with_ends,
+    with_jumps_last,
     without_else,
     without_handlers,
 )
@@ -60,13 +62,13 @@ from autodiff.structured.reading.libraries import by_others, python_functions, u
 from autodiff.structured.reading.matches import without_match
 from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
 from autodiff.structured.reading.recursion import (
-    AgainError,
     OtherKindsError,
     RecursesError,
-    Recursion,
-    bound_in,
-    nonlocal_in,
-    statements_in,
+    RecursionReader,
+    StaleProgramError,
+    body_of,
+    names_bound_in,
+    nonlocal_names,
 )
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
 
@@ -83,88 +85,86 @@ def lower(
     function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any],
     lists: dict[int, GivenList],
 ) -> Lowered:  # fmt: skip
-    """Read a function from its source, for arguments of these kinds.
+    """Lower a function from its source, for arguments of these kinds.
 
     Parameters
     ----------
     function : FunctionType
         The function.
     form : tuple
-        The nest of its positional arguments, with None for each number or array.
+        The pytree of its positional arguments, with None for each leaf: a number or array.
     kinds : list of Kind
-        Those of the numbers and arrays in it.
+        The kinds of the leaves.
     known_args : dict
-        Position → value of those that the program is made for.
+        Position → value of the leaves that the program is specialized for.
     lists : dict
-        Position → those that are lists of numbers.
+        Position → the leaves that are lists of numbers.
 
     Raises
     ------
     UnsupportedError
-        If it uses what is not handled.
+        If it uses what is not supported.
     """
-    return _lowered(lambda reading: reading.function(function, form, kinds, known_args), lists)
+    return _lower_repeatedly(
+        lambda reading: reading.function(function, form, kinds, known_args), lists
+    )
 
 
-def _lowered(read: Callable[[_Lowering], Lowered], lists: dict[int, GivenList]) -> Lowered:
-    """Read a function as often as something new turns out on the way."""
-    with_turns: set = set()
-    parted: set = set()
-    of_values: set[type] = set()  # classes
-    in_memory: set[type] = set()
-    missing: dict[tuple[type, str], Any] = {}  # attributes that may be
-    none_at_first: set[tuple[type, str]] = set()
-    may_be_none: dict[tuple[Any, str], Any] = {}  # variables
-    displayed: set[tuple[int, int]] = set()  # lists and dicts in memory
-    returns: Kind | None = None  # if the function calls itself
-    leaves = False
-    recursive: dict[Any, dict[Any, tuple[list[Kind], Lowered]]] = {}
+def _lower_repeatedly(
+    read: Callable[[FunctionReader], Lowered], lists: dict[int, GivenList]
+) -> Lowered:  # fmt: skip
+    """Read a function again and again, until a reading finds out nothing new."""
+    assumed = Assumptions()
     while True:
-        reading = _Lowering(with_turns, parted, returns, leaves)
-        reading.recursive = recursive
-        reading.of_values, reading.in_memory = frozenset(of_values), frozenset(in_memory)
-        reading.displayed_in_memory, reading.given_lists = frozenset(displayed), lists
-        reading.may_be_missing, reading.none_at_first = missing, none_at_first
-        reading.may_be_none = may_be_none
+        reading = FunctionReader(assumed, lists)
         try:
             lowered = read(reading)
         except UnsupportedError as error:
-            if isinstance(error, UnboundError) and error.loop not in {None, *with_turns}:
-                with_turns.add(error.loop)
-            elif isinstance(error, ListInMemoryError) and not error.places <= displayed:
-                displayed |= error.places
-            elif isinstance(error, MadeInLoopError):
-                of_values.add(error.cls)
-            elif isinstance(error, InMemoryError):
-                of_values.discard(error.cls)
-                in_memory.add(error.cls)
-            elif isinstance(error, MayBeMissingError):
-                missing[error.key] = error.value
-                none_at_first |= {error.key} if error.is_none else set()
-            elif isinstance(error, OtherKindsError):
-                raise
-            elif isinstance(error, RecursesError) and len(recursive) < _MOST_INLINED:
-                recursive[error.node] = {}
-            elif isinstance(error, AgainError):
-                pass
-            elif isinstance(error, ManyKindsError) and (error.loop or _is_new(error, may_be_none)):
-                # With a variable that may be None, loops may need no turn of their own any more.
-                parted = parted | {error.loop} if error.loop else set()
-            elif reading.may_leave and not leaves:
-                leaves = True
-            else:
+            if not _learn(assumed, error, reading.may_leave):
                 raise
             continue
         if not reading.calls_itself:
             return lowered
         found = _kind_returned(lowered.program)
-        if found == returns:
+        if found == assumed.returns:
             return lowered
-        returns = found if returns is None else join(returns, found)
+        assumed.returns = found if assumed.returns is None else join(assumed.returns, found)
 
 
-def _is_new(error: ManyKindsError, may_be_none: dict[tuple[Any, str], Any]) -> bool:
-    """Note a variable that may be None; return whether it is not known so far."""
+def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bool:
+    """Add what an error tells to the assumptions; return whether another reading makes sense."""
+    match error:
+        case UnboundError() if error.loop not in {None, *assumed.must_iterate}:
+            assumed.must_iterate.add(error.loop)  # type: ignore[arg-type] # not None
+        case ListInMemoryError() if not error.places <= assumed.displayed_in_memory:
+            assumed.displayed_in_memory |= error.places
+        case MadeInLoopError():
+            assumed.of_values.add(error.cls)
+        case InMemoryError():
+            assumed.of_values.discard(error.cls)
+            assumed.in_memory.add(error.cls)
+        case MayBeMissingError():
+            assumed.may_be_missing[error.key] = error.value
+            assumed.none_at_first |= {error.key} if error.is_none else set()
+        case OtherKindsError():
+            return False
+        case RecursesError() if len(assumed.recursive) < _MOST_INLINED:
+            assumed.recursive[error.node] = {}
+        case StaleProgramError():
+            pass
+        case ManyKindsError() if error.loop:
+            assumed.peeled.add(error.loop)
+        case ManyKindsError() if _learn_maybe_none(error, assumed.may_be_none):
+            assumed.peeled.clear()  # the loops may do without peeling now
+        case _:
+            if assumed.leaves or not may_leave:
+                return False
+            assumed.leaves = True
+    return True
+
+
+def _learn_maybe_none(error: ManyKindsError, may_be_none: dict[tuple[Any, str], Any]) -> bool:
+    """Add a variable that may be None; return whether it is new."""
     if error.other is None or error.other[0] in may_be_none:
         return False
     variable, kind, memory = error.other
@@ -175,101 +175,94 @@ def _is_new(error: ManyKindsError, may_be_none: dict[tuple[Any, str], Any]) -> b
     return len(may_be_none) <= _MOST_NONE
 
 
+@dataclass(eq=False, slots=True)
 class Lowered:
     """A program, and what was looked up for it."""
 
-    __slots__ = ("guards", "made_of_others", "outside_lists", "outside_objects", "program")
-
-    def __init__(
-        self, program: Program, guards: list[tuple[dict, Any, Any]], made_of_others: set[Any],
-        outside_objects: list[Any], outside_lists: list[Any],
-    ) -> None:  # fmt: skip
-        self.program = program
-        self.guards = guards
-        self.made_of_others = made_of_others
-        self.outside_objects = outside_objects
-        self.outside_lists = outside_lists
+    program: Program
+    guards: list[tuple[dict, Any, Any]]
+    made_of_others: set[Any]
+    outside_objects: list[Any]
+    outside_lists: list[Any]
 
 
-class _Lowering(Recursion):
-    """Reads functions."""
+class FunctionReader(RecursionReader):
+    """The whole reader: functions, from their parameters to what they return."""
 
-    def __init__(self, with_turns: set, parted: set, returns: Kind | None, leaves: bool) -> None:
-        super().__init__(with_turns, parted)
-        self.calls_itself = False
-        self.returns = returns  # what the function returns, where it calls itself
-        self.leaves = leaves  # where some branches of a function return nothing, others values
-        self.may_leave = False
+    may_leave = False
 
     def function(
         self, function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any]
     ) -> Lowered:
+        """Read the function that the program is for."""
         node = self.definition_of(function)
         given = [known_args.get(i, kind.general()) for i, kind in enumerate(kinds)]
         self.given = function, given, all(part is None for part in form)
         self.calling.append(node)
         self.scope = Scope(function, 0)
         leaves = iter(enumerate(kinds))
-        if len(form) > len(parameters_of(node)):  # what it has captured comes first
+        if len(form) > len(parameters_of(node)):  # its captured variables come first
             own, *form = form
-            outer = self._given_function(own, leaves, known_args).scope
+            outer = self._bind_captured(own, leaves, known_args).scope
             self.scope = Scope(function, 0, outer, self.scope.locals)
         if node.args.vararg or node.args.kwarg:
             raise UnsupportedError("parameters * and **")
         for name, part in zip(parameters_of(node), form, strict=True):
             self.parameter(name, part, leaves, known_args)
-        self.program.returned = self.there(self.statements_of(node))
-        return self.finished()
+        self.program.returned = self.not_none(self.read_body_of(node))
+        return self.finish()
 
-    def finished(self) -> Lowered:
-        """Return what was read."""
+    def finish(self) -> Lowered:
+        """Check what was read as a whole; return it."""
         if self.bound_attributes:
             held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
             if not all(type(x) in (Value, tuple) for x in held):
                 raise UnsupportedError("a list or dict as an attribute")
             self.program.returned = (self.program.returned, *held)
             self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
-        named = list(_named_in(self.program.returned))
+        named = list(_named_containers(self.program.returned))
         origins = {x.origin for x in named}
         if len(named) > 1 and (None in origins or len(origins) < len(named)):
             places = {place for x in named for place in x.places}
-            raise ListInMemoryError("a list or dict that may come twice in a result", places)
+            raise ListInMemoryError("a result that may hold one list or dict twice", places)
         if not _can_be_returned(self.program.returned):
             raise UnsupportedError("a list, dict or function as a result, or as an attribute")
         self.end_block()
         self.program.body = self.body
-        for slot, where in self.arrays:
+        for slot, where in self.captured_arrays:
             if slot.memory.root().is_written or changes_list(slot.memory):  # type: ignore[union-attr] # an array has one
                 raise UnsupportedError("a write into an array or list from outside")
             self.program.parameters.append(slot)
-            kind: Any = self.outside_keys.get(slot, self.lasting_kinds[slot])
+            kind: Any = self.outside_keys.get(slot, self.definite_kinds[slot])
             self.program.captured.append((*where, kind))
         given = [slot for slot in self.program.parameters if changes_list(slot.memory)]
         for x in (*flat(self.program.returned), *given):
             for part in lists_of(x.memory):
                 self.check_records(part)
                 if part.root().has_none:
-                    raise UnsupportedError("a list of None at first that is seen outside")
+                    raise UnsupportedError("a list of None at first that is visible outside")
                 check_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
         self.check_none()
         self.check_attributes_of_classes()
-        self.check_spared()
+        self.check_writes()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
-            raise UnsupportedError("a function that calls itself, and reads or changes more")
+            raise UnsupportedError(
+                "a function that calls itself, and reads or changes something outside"
+            )
         return Lowered(
             self.program, self.guards, self.made_of_others, self.outside_objects, self.outside_lists
         )
 
     def _check_views(self) -> None:
-        """Raise if what may or may not be a view is written into; note which results may be one."""
+        """Raise on a write into what may or may not be a view; collect the results that may be."""
         order = Order(self.program.body)
         writes = [op for op in ops_of(self.body) if op.code in WRITES]
         returned = {v.memory.root() for v in flat(self.program.returned) if v.memory is not None}
-        for made, given in self.may_share:
-            if made.op not in order.places:  # of an earlier reading of a loop
+        for made, given in self.may_alias:
+            if made.op not in order.places:  # from an earlier pass over a loop
                 continue
             mine, other = made.memory.root(), given.memory.root()  # type: ignore[union-attr] # arrays
             for op in writes:
@@ -282,57 +275,33 @@ class _Lowering(Recursion):
                 self.program.may_be_views.add(mine)
 
     def _is_slope(self, function: types.FunctionType) -> bool:
-        """Whether it is a helper of a rule that a tangent function calls for a slope."""
+        """Whether a tangent function calls this helper of a rule for a partial derivative."""
         name = self.scope.function.__globals__.get("__name__", "")
         is_of_rules = self.is_tangent or name.startswith("chainrules.")
-        if not is_of_rules or hasattr(function, "_implementation"):  # no engine looks into those
+        if not is_of_rules or hasattr(function, "_implementation"):  # opaque to engines
             return False
         return function.__module__.startswith("chainrules.")
 
-    def read_apart(self, read: Callable) -> Lowered:
-        """Return what is read for a program of its own."""
-        return _lowered(read, {})
+    def lower_separately(self, read: Callable) -> Lowered:
+        """Lower a function to a program of its own."""
+        return _lower_repeatedly(read, {})
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
-        """Read a function in the place of its call."""
+        """Inline a call of a function."""
         if type(function) is LocalFunction:
-            node, outer = function.node, function.scope
-            parameters = parameters_of(node)
-            own = {*parameters, *bound_in(node)} - nonlocal_in(node)
-            scope = Scope(outer.function, outer.depth, outer, own, self.depth)
-            defaults: dict[str, Any] = function.defaults
-
-            def default(name: str) -> Any:
-                return self.read_in(outer, defaults[name])
-
+            node, scope, defaults = self._callee_inside(function)
         else:
-            is_others = is_ours(function) or is_library(function)
-            if is_others and function not in _OURS and not self._is_slope(function):
-                raise UnsupportedError(f"{function.__name__} of a library")
-            self.made_of_others.add(function)
-            node = self.definition_of(function)
-            parameters = parameters_of(node)
-            scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
-            self.guards.append((Attributes(function), "__code__", function.__code__))
-            for part in ("__defaults__", "__kwdefaults__"):
-                self.guards.append((Attributes(function), part, getattr(function, part)))
-            last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
-            self.guards += [(named, name, x) for name, x in named.items()]
-            places = by_place(node)
-            defaults = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
-
-            def default(name: str) -> Any:
-                return self.const(defaults[name])
-
-        given = given_to(node.args, args, names)
-        given |= {name: default(name) for name in parameters if name in defaults.keys() - given}
-        if given.keys() != set(parameters):
+            node, scope, defaults = self._callee_outside(function)
+        parameters = parameters_of(node)
+        given = given_to(node, args, names)
+        if not given.keys() | defaults.keys() >= set(parameters):
             raise UnsupportedError("a call that fails")
-        values = [given[name] for name in parameters]
-        if self.given[0] is function and self.given[2] and self._are_as_given(values):
-            return self._call_itself(values)
-        # With values of other kinds, it may be read in itself.
-        made = self.by_program(function, node, values)
+        values = [given[name] if name in given else defaults[name]() for name in parameters]
+        if self.given[0] is function and self.given[2] and self._have_given_kinds(values):
+            kinds = zip(values, self.given[1], strict=True)
+            return self.recursive_call(function, [x for x, kind in kinds if type(kind) is Kind])
+        # A recursive call with arguments of other kinds may be inlined.
+        made = self.call_by_program(function, node, values)
         if made is not None:
             return made
         inner = node, list(map(_kinds_of, values))
@@ -343,20 +312,51 @@ class _Lowering(Recursion):
         caller, self.scope = self.scope, scope
         self.inlined.append(inner)
         self.calling.append(node)
-        sources = {name: self.variable_with(given[name]) for name in parameters}
+        sources = list(map(self.slot_holding, values))
         try:
-            for name in parameters:
-                self.bind(name, given[name])
-            slots = [(scope.slots.get(name), sources[name]) for name in parameters]
+            for name, value in zip(parameters, values, strict=True):
+                self.bind(name, value)
+            slots = zip(map(scope.slots.get, parameters), sources, strict=True)
             same = {own: (own.writes, s, s.writes) for own, s in slots if own and s}
-            return self.as_given(self.statements_of(node), same)
+            return self.as_variable_of_caller(self.read_body_of(node), same)
         finally:
             self.scope = caller
             self.calling.pop()
             self.inlined.pop()
 
-    def _are_as_given(self, values: list[Any]) -> bool:
-        """Whether the arguments of a call are of the kinds that the function is read for."""
+    def _callee_inside(
+        self, function: LocalFunction
+    ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
+        """Return the definition of an inner function, a scope for a call, and its defaults."""
+        node, outer = function.node, function.scope
+        own = {*parameters_of(node), *names_bound_in(node)} - nonlocal_names(node)
+        scope = Scope(outer.function, outer.depth, outer, own, self.depth)
+        defaults: dict[str, Callable[[], Any]] = {
+            name: functools.partial(self.read_in, outer, place)
+            for name, place in function.defaults.items()
+        }
+        return node, scope, defaults
+
+    def _callee_outside(
+        self, function: types.FunctionType
+    ) -> tuple[ast.FunctionDef | ast.Lambda, Scope, dict[str, Callable[[], Any]]]:
+        """Return the definition of another function, a scope for a call, and its defaults."""
+        is_others = is_ours(function) or is_library(function)
+        if is_others and function not in _OURS and not self._is_slope(function):
+            raise UnsupportedError(f"{function.__name__} of a library")
+        self.made_of_others.add(function)
+        node = self.definition_of(function)
+        scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
+        for part in ("__code__", "__defaults__", "__kwdefaults__"):
+            self.guards.append((Attributes(function), part, getattr(function, part)))
+        last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+        self.guards += [(named, name, x) for name, x in named.items()]
+        places = by_place(node)
+        values = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
+        return node, scope, {name: functools.partial(self.const, x) for name, x in values.items()}
+
+    def _have_given_kinds(self, values: list[Any]) -> bool:
+        """Whether the arguments of a call have the kinds that the function is read for."""
         return all(
             type(x) is Value
             and (
@@ -367,44 +367,38 @@ class _Lowering(Recursion):
             for x, kind in zip(values, self.given[1], strict=True)
         )
 
-    def _call_itself(self, args: list[Any]) -> Value:
-        """Read a call of the function in itself, with arguments of the same kinds."""
-        function, kinds, _ = self.given
-        return self.call_of(
-            function, [x for x, kind in zip(args, kinds, strict=True) if type(kind) is Kind]
-        )
-
     def on_functiondef(self, node: ast.FunctionDef) -> None:
-        """Read the definition of a function inside: its body is read where it is called."""
+        """Read the definition of an inner function: its body is read at each call."""
         if node.decorator_list:
             raise UnsupportedError("a function with decorators")
-        self.bind(node.name, self._defined(node))
+        self.bind(node.name, self._local_function(node))
 
     def on_lambda(self, node: ast.Lambda) -> LocalFunction:
-        return self._defined(node)
+        """Read a lambda."""
+        return self._local_function(node)
 
-    def _defined(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
+    def _local_function(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
         a, places = node.args, by_place(node)
         defaults = list(zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True))
         defaults += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
         held = {name: self.held(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
-    def statements_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
-        """Read the statements of a function; return what it returns."""
-        body = statements_in(node)
+    def read_body_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
+        """Read the body of a function; return what it returns."""
+        body = body_of(node)
         if yields(node):
-            if not (self.takers and self.takers[-1][0] is node):
-                raise UnsupportedError("a generator that no loop goes over")
-            body = yielding(body, ENDED if self.takers[-1][-1] else "", self.hidden)
+            if not (self.consumers and self.consumers[-1].generator is node):
+                raise UnsupportedError("a generator that no loop iterates over")
+            body = yielding(body, ENDED if self.consumers[-1].flag else "", self.hidden)
         if any(isinstance(part, ast.Try) for node in body for part in ast.walk(node)):
             self.program.catches = True
             body = without_handlers(body)
-        body = without_else(without_match(body, self.hidden_at_once), self.hidden)
-        body, may_leave = with_ends(body, self.leaves)
+        body = without_else(without_match(body, self.temporary), self.hidden)
+        body, may_leave = with_ends(body, self.assumed.leaves)
         self.may_leave |= may_leave
         body = self._without_returns_in_loops(body)
-        body = structured(body, (ast.Return, ast.Raise))
+        body = with_jumps_last(body, (ast.Return, ast.Raise))
         last = body[-1]
         if isinstance(last, ast.Return):
             self.statements(body[:-1])
@@ -415,29 +409,29 @@ class _Lowering(Recursion):
         if not returns:
             return self.const(None)
         if not always_returns(body):
-            raise UnsupportedError("a function that returns this and that")
+            raise UnsupportedError("a function that returns on some paths only")
         return self.read(RETURNED)
 
     def _without_returns_in_loops(self, body: list[ast.stmt]) -> list[ast.stmt]:
-        """Leave loops that return by ``break``: the function returns behind them."""
+        """Make each loop that returns ``break`` instead: the function returns after it."""
         made: list[ast.stmt] = []
         for node in body:
             if isinstance(node, (ast.If, ast.With)):
-                made.append(changed_inside(node, self._without_returns_in_loops))
+                made.append(with_bodies(node, self._without_returns_in_loops))
             elif isinstance(node, (ast.For, ast.While)) and jumps(node, (ast.Return,)):
-                made += leaving(node, self.hidden("returns"), self.hidden("result", lasts=True))
+                made += leaving(node, self.hidden("returns"), self.hidden("result", definite=True))
             else:
                 made.append(node)
         return made
 
     def on_return(self, node: ast.Return) -> None:
-        """At the end of a branch."""
+        """Read a ``return`` at the end of a branch."""
         value = self.const(None) if node.value is None else self.or_none(node.value)
         self.bind(RETURNED, value)
 
 
 def _kinds_of(x: Any) -> Any:
-    """Return the kinds of what an argument is, with those of what is in it."""
+    """Return the kind of an argument, and the kinds of its parts."""
     if type(x) is Value:
         return x.kind.general(), [part.root().contents() for part in lists_of(x.memory)]
     if isinstance(x, (tuple, Named)):
@@ -446,7 +440,7 @@ def _kinds_of(x: Any) -> Any:
 
 
 def _kind_returned(program: Program) -> Kind:
-    """Return the kind of what a function that calls itself returns."""
+    """Return the kind of the result of a function that calls itself."""
     x = program.returned
     if type(x) is not Value or not (x.kind.is_array or x.kind.is_scalar):
         raise UnsupportedError("a function that calls itself, and returns no number or array")
@@ -461,13 +455,13 @@ def _can_be_returned(x: Any) -> bool:
     return all(map(_can_be_returned, parts_of(x)))
 
 
-def _named_in(x: Any) -> Iterator[Any]:
-    """Yield each list or dict in a result that a variable holds, known part by part."""
+def _named_containers(x: Any) -> Iterator[Any]:
+    """Yield the lists and dicts in a result that have a name, and whose parts are known."""
     if is_nest(x):
         if type(x) in _MUTABLE and x.has_name:
             yield x
         for part in parts_of(x):
-            yield from _named_in(part)
+            yield from _named_containers(part)
 
 
 _MUTABLE = (Items, Named)

@@ -1,4 +1,4 @@
-"""Reading parameters: what a program is given, in the nest of the arguments."""
+"""Reading parameters: the arguments of a program, as pytrees of numbers and arrays."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.rewritten_code import definition_of
-from autodiff.structured.form.ir import Memory, Named, formed, lists_of, parts_of
-from autodiff.structured.form.kinds import UnsupportedError, kind_of
+from autodiff.structured.form.ir import Memory, Named, Slot, formed, lists_of, parts_of
+from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.forms import Applied, Captured, Fields, Owned, Rows, default_name
 from autodiff.structured.reading.scopes import (
     GivenRows,
@@ -20,16 +20,16 @@ from autodiff.structured.reading.scopes import (
     Scope,
     is_plain_class,
 )
-from autodiff.structured.reading.statements import Statements
+from autodiff.structured.reading.statements import StatementReader
 
 
-class Parameters(Statements):
-    """Reads parameters."""
+class ParameterReader(StatementReader):
+    """Layer of the reader: parameters."""
 
     objects_given = 0
 
     def parameter(self, name: str, form: Any, leaves: Iterator, known_args: dict) -> None:
-        """Bind a parameter: a number or array, or the parts of a nest of such."""
+        """Bind a parameter to its part of the form, and each leaf to an argument of the program."""
         if type(form) is Fields:
             own_scope = Scope(self.scope.function, self.scope.depth)
             self.scope.functions[name] = LocalObject(form.cls, own_scope, place=self.objects_given)
@@ -40,7 +40,7 @@ class Parameters(Statements):
             self.scope = outer
             return
         if type(form) is Captured:
-            self.scope.functions[name] = self._given_function(form, leaves, known_args)
+            self.scope.functions[name] = self._bind_captured(form, leaves, known_args)
             return
         if type(form) is Owned:
             self.parameter(f"{name}.0", form["__self__"], leaves, known_args)
@@ -76,23 +76,34 @@ class Parameters(Statements):
         if i in known_args and is_plain_class(type(known_args[i])):
             self.scope.functions[name] = self.outside_object(known_args[i])
             return
-        slot = self._slot(name)
-        slot.writes += 1
         if i in known_args:
-            self.kinds[slot] = kind_of(known_args[i], known=True)
+            self._bind_known(name, known_args[i])
             return
-        slot.holds(kind)
-        self.kinds[slot] = kind
-        slot.memory = Memory() if kind.is_array else None
+        slot = self._bind_argument(name, kind)
         if i in self.given_lists:
             slot.memory = self.given_lists[i].memory()
             self.lists += lists_of(slot.memory)
-        self.program.parameters.append(slot)
 
-    def _given_function(
+    def _bind_known(self, name: str, x: Any) -> None:
+        """Bind a parameter to a value that the program is specialized for."""
+        slot = self._slot(name)
+        slot.writes += 1
+        self.kinds[slot] = kind_of(x, known=True)
+
+    def _bind_argument(self, name: str, kind: Kind) -> Slot:
+        """Bind a parameter to the next argument of the program."""
+        slot = self._slot(name)
+        slot.writes += 1
+        slot.holds(kind)
+        self.kinds[slot] = kind
+        slot.memory = Memory() if kind.is_array else None
+        self.program.parameters.append(slot)
+        return slot
+
+    def _bind_captured(
         self, form: Captured, leaves: Iterator, known_args: dict
     ) -> LocalFunction:  # fmt: skip
-        """Return a function that is given: what it has captured are variables around it."""
+        """Bind what a function that is an argument has captured, in a scope around it."""
         node = self.definition_of(form.function)
         parts = [part for part in ast.walk(node) if isinstance(part, ast.Nonlocal)]
         names = {name for part in parts for name in part.names}
@@ -109,7 +120,7 @@ class Parameters(Statements):
         return LocalFunction(node, scope, defaults)
 
     def definition_of(self, function: types.FunctionType) -> ast.FunctionDef | ast.Lambda:
-        """Return the definition of a function."""
+        """Return the syntax tree of a function."""
         found = definition_of(function)
         if found is None or type(found.node) not in (ast.FunctionDef, ast.Lambda):
             raise UnsupportedError("its source is not to be had")
@@ -127,20 +138,21 @@ def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[str]:
 
 
 def by_place(node: ast.FunctionDef | ast.Lambda) -> list[str]:
-    """Return the parameters that are given by their place."""
+    """Return the names of the positional parameters."""
     return [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
 
 
-def given_to(parameters: ast.arguments, args: list, names: dict[str, Any]) -> dict[str, Any]:
-    """Return what the parameters of a function are given in a call."""
-    places = [p.arg for p in (*parameters.posonlyargs, *parameters.args)]
+def given_to(
+    node: ast.FunctionDef | ast.Lambda, args: list, names: dict[str, Any]
+) -> dict[str, Any]:  # fmt: skip
+    """Return what a call passes to each parameter of a function."""
+    parameters, places = node.args, by_place(node)
     given: dict[str, Any] = dict(zip(places, args, strict=False))
     by_name = {p.arg for p in (*parameters.args, *parameters.kwonlyargs)}
     more = {name: x for name, x in names.items() if name not in by_name}
     rest = args[len(places) :]
-    if not names.keys().isdisjoint(given) or (rest and not parameters.vararg):
-        raise UnsupportedError("a call that fails")
-    if more and not parameters.kwarg:
+    is_twice = not names.keys().isdisjoint(given)
+    if is_twice or (rest and not parameters.vararg) or (more and not parameters.kwarg):
         raise UnsupportedError("a call that fails")
     given |= {name: x for name, x in names.items() if name in by_name}
     if parameters.vararg:

@@ -1,4 +1,4 @@
-"""Reading functions that call themselves, and that others call: they get programs of their own."""
+"""Reading recursive functions: each gets a program of its own, which other programs call."""
 
 from __future__ import annotations
 
@@ -11,39 +11,38 @@ import numpy as np
 
 from autodiff.structured.form.ir import (
     Instance,
-    Memory,
     Named,
     Op,
     Value,
     known,
     parts_of,
 )
-from autodiff.structured.form.kinds import Kind, UnsupportedError, join, kind_of
+from autodiff.structured.form.kinds import Kind, UnsupportedError, join
 from autodiff.structured.itself import CallsItselfError, Itself
-from autodiff.structured.reading.generators import Generators, own_parts
+from autodiff.structured.reading.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
 
 
 class RecursesError(UnsupportedError):
-    """A function that is read in the place of its call calls itself: it gets a program."""
+    """An inlined function is recursive: it needs a program of its own."""
 
     def __init__(self, node: Any) -> None:
         super().__init__("a function that calls itself")
         self.node = node
 
 
-class AgainError(UnsupportedError):
-    """A function that calls itself has got another program, for arguments of more kinds."""
+class StaleProgramError(UnsupportedError):
+    """A recursive function has got a more general program, so what was read so far is stale."""
 
 
 class OtherKindsError(UnsupportedError):
-    """A function calls itself with arguments of other kinds than it is read for.
+    """A recursive call has arguments of other kinds than the function is read for.
 
     Attributes
     ----------
     kinds : list of Kind
-        What it is to be read for.
+        The kinds to read it for.
     """
 
     def __init__(self, kinds: list[Kind]) -> None:
@@ -51,56 +50,54 @@ class OtherKindsError(UnsupportedError):
         self.kinds = kinds
 
 
-class Recursion(Generators):
-    """Reads calls of functions that call themselves."""
+class RecursionReader(GeneratorReader):
+    """Layer of the reader: calls of recursive functions."""
 
     calls_itself = False
-    returns: Kind | None = None  # what the function that is read returns, where it calls itself
 
     def __init__(self, *args: Any) -> None:
         super().__init__(*args)
-        self.given: tuple = ()  # the function, and for each argument its kind or value
-        # Functions that call themselves, of which others call programs: by form, the kinds of the
-        # arguments and the program. Of one that is read for that: itself, its form, the kinds.
-        self.recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = {}
+        # The function, for each argument its kind or value, and whether all arguments are leaves.
+        self.given: tuple = ()
+        # The recursive function that is read for others: its definition, the form and the kinds.
         self.own: tuple[Any, Any, list[Kind]] | None = None
 
-    def read_apart(self, read: Callable) -> Any:
-        """Return what is read for a program of its own."""
+    def lower_separately(self, read: Callable) -> Any:
+        """Lower a function to a program of its own."""
         raise NotImplementedError
 
-    def statements_of(self, node: Any) -> Any:
-        """Read the statements of a function; return what it returns."""
+    def read_body_of(self, node: Any) -> Any:
+        """Read the body of a function; return what it returns."""
         raise NotImplementedError
 
-    def finished(self) -> Any:
-        """Return what was read."""
+    def finish(self) -> Any:
+        """Check what was read as a whole; return it."""
         raise NotImplementedError
 
     def recursion(self, function: Any, node: Any, form: tuple, kinds: list[Kind]) -> Any:
-        """Read a function that calls itself, and that others call, for arguments of a form."""
+        """Read a recursive function for a program of its own, for arguments of a form."""
         own, *parts = form
         self.own, self.given = (node, form, kinds), (None, [], False)
         self.calling.append(node)
         leaves = iter(kinds)
         self.scope = Scope(own[2] if own else function, 1)
         if own:
-            f = self._given_inside(own, leaves)
-            names = {*parameters_of(node), *bound_in(node)}
+            f = self._bind_function(own, leaves)
+            names = {*parameters_of(node), *names_bound_in(node)}
             self.scope = Scope(f.scope.function, f.scope.depth, f.scope, names)
         for name, part in zip(parameters_of(node), parts, strict=True):
             self._bind_given(name, part, leaves)
-        x = self.statements_of(node)
+        x = self.read_body_of(node)
         given = [s.memory.root() for s in self.program.parameters if s.memory is not None]
         if type(x) is Value and x.kind.is_array and x.memory.root() in given:  # type: ignore[union-attr]
             x = self.call(np.copy, [x])
             if self.program.itself is not None:
                 self.program.itself.copies_arguments = True
         self.program.returned = x
-        return self.finished()
+        return self.finish()
 
-    def _given_inside(self, form: tuple, leaves: Iterator[Kind]) -> LocalFunction:
-        """Return a function inside another one, with variables for what it has captured."""
+    def _bind_function(self, form: tuple, leaves: Iterator[Kind]) -> LocalFunction:
+        """Bind what an inner function has captured; return the function."""
         _, node, function, depth, names, parts = form
         f = LocalFunction(node, Scope(function, depth), {})
         f.scope.locals = frozenset(names)
@@ -114,18 +111,15 @@ class Recursion(Generators):
         return f
 
     def _bind_given(self, name: str, form: Any, leaves: Iterator[Kind]) -> None:
-        """Bind a variable to what `_form_of` was given."""
-        if form is None or form[0] == "known":
-            slot = self._slot(name)
-            slot.writes += 1
-            self.kinds[slot] = next(leaves) if form is None else kind_of(form[2], known=True)
-            if form is None:
-                slot.holds(self.kinds[slot])
-                slot.memory = Memory() if self.kinds[slot].is_array else None
-                self.program.parameters.append(slot)
+        """Bind a variable to an argument whose form is what `_form_of` returned."""
+        if form is None:
+            self._bind_argument(name, next(leaves))
+            return
+        if form[0] == "known":
+            self._bind_known(name, form[2])
             return
         if form[0] == "function":
-            self.scope.functions[name] = self._given_inside(form, leaves)
+            self.scope.functions[name] = self._bind_function(form, leaves)
             return
         _, cls, keys, parts = form
         names = [f"{name}.{i}" for i in range(len(parts))]
@@ -137,7 +131,7 @@ class Recursion(Generators):
             self._bind_given(place, part, leaves)
 
     def _form_of(self, x: Any, leaves: list[Value], within: Any = None) -> Any:
-        """Return the form of an argument: None for numbers and arrays, which it collects."""
+        """Return the form of an argument: None for numbers and arrays, which go to `leaves`."""
         is_number = type(x) is Value and x.kind.is_scalar and type(known(x)) is not bool
         if is_number or (type(x) is Value and x.kind.is_array):
             leaves.append(x)
@@ -147,13 +141,13 @@ class Recursion(Generators):
         if type(x) is Named or (isinstance(x, tuple) and not isinstance(x, Instance)):
             keys = tuple(x) if type(x) is Named else ()
             parts = [self._form_of(p, leaves, within) for p in parts_of(x)]
-            return "nest", type(x), keys, tuple(parts)
-        if type(x) is not LocalFunction or x.defaults or nonlocal_in(x.node):
-            raise UnsupportedError("a function that calls itself, and is given this")
+            return "pytree", type(x), keys, tuple(parts)
+        if type(x) is not LocalFunction or x.defaults or nonlocal_names(x.node):
+            raise UnsupportedError("a function that calls itself, with an argument of this class")
         if x.node is within:
             return ()
         names, parts = [], []
-        own = {*parameters_of(x.node), *bound_in(x.node)}
+        own = {*parameters_of(x.node), *names_bound_in(x.node)}
         read = {p.id for p in ast.walk(x.node) if isinstance(p, ast.Name)} - own
         for name in sorted(read):
             scope: Any = x.scope
@@ -164,10 +158,10 @@ class Recursion(Generators):
                 parts.append(self._form_of(self.read_in(scope, name), leaves, x.node))
         return "function", x.node, x.scope.function, x.scope.depth, tuple(names), tuple(parts)
 
-    def by_program(self, function: Any, node: Any, values: list[Any]) -> Value | None:
-        """Read a call of a function that calls itself, by a program; None for other calls."""
+    def call_by_program(self, function: Any, node: Any, values: list[Any]) -> Value | None:
+        """Read a call of a recursive function as a call of its program; None for other calls."""
         is_own = self.own is not None and self.own[0] is node
-        if not is_own and node not in self.recursive:
+        if not is_own and node not in self.assumed.recursive:
             return None
         leaves: list[Value] = []
         own = self._form_of(function, leaves) if type(function) is LocalFunction else None
@@ -178,64 +172,66 @@ class Recursion(Generators):
             joined = list(map(join, before, kinds))
             if joined != before:
                 raise OtherKindsError(joined)
-            return self.call_of(function, leaves)
-        if node not in self.recursive:
+            return self.recursive_call(function, leaves)
+        if node not in self.assumed.recursive:
             return None
-        known_forms = self.recursive[node]
+        known_forms = self.assumed.recursive[node]
         before, lowered = known_forms.get(form, (kinds, None))
         joined = list(map(join, before, kinds))
         while lowered is None or joined != before:
             before = joined
             read = operator.methodcaller("recursion", function, node, form, before)
             try:
-                lowered = self.read_apart(read)
+                lowered = self.lower_separately(read)
             except OtherKindsError as error:
                 joined, lowered = error.kinds, None
                 continue
             is_other = form in known_forms
             known_forms[form] = before, lowered
             if is_other:
-                raise AgainError("a function that calls itself")
+                raise StaleProgramError("a function that calls itself")
         program = lowered.program
         if program.itself is None or lowered.outside_objects or lowered.outside_lists:
-            raise UnsupportedError("a function that calls itself, and reads or changes more")
+            raise UnsupportedError(
+                "a function that calls itself, and reads or changes something outside"
+            )
         self.guards += lowered.guards
         self.made_of_others |= lowered.made_of_others
         program.itself.lowered = lowered
-        return self._call_to(program.itself, leaves)
+        return self._call_program(program.itself, leaves)
 
-    def call_of(self, function: Any, values: list[Value]) -> Value:
-        """Read a call of the function in itself; what it returns may be known by now."""
+    def recursive_call(self, function: Any, values: list[Value]) -> Value:
+        """Read a recursive call; raise if the kind of the result is still unknown."""
         self.calls_itself = True
-        if self.returns is None:
+        if self.assumed.returns is None:
             raise CallsItselfError
         if self.program.itself is None:
             own = function.node if type(function) is LocalFunction else function
             name = getattr(own, "name", getattr(own, "__name__", "inner"))
-            self.program.itself = Itself(name, self.returns)
-        return self._call_to(self.program.itself, values)
+            self.program.itself = Itself(name, self.assumed.returns)
+        return self._call_program(self.program.itself, values)
 
-    def _call_to(self, itself: Itself, values: list[Value]) -> Value:
+    def _call_program(self, itself: Itself, values: list[Value]) -> Value:
         made = self.made(Op("call", values, f=itself), itself.kind)
         if itself.kind.is_array:
-            self.may_share += [(made, v) for v in values if v.kind.is_array]
+            self.may_alias += [(made, v) for v in values if v.kind.is_array]
         return made
 
 
-def statements_in(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
-    """Return the statements of a function."""
+def body_of(node: ast.FunctionDef | ast.Lambda) -> list[ast.stmt]:
+    """Return the body of a function; a lambda is one ``return``."""
     return node.body if isinstance(node, ast.FunctionDef) else [ast.Return(node.body)]
 
 
-def nonlocal_in(node: ast.AST) -> set[str]:
-    """Return the names that belong to a function around another one."""
-    parts = [part for part in own_parts(node) if isinstance(part, ast.Nonlocal)]
+def nonlocal_names(node: ast.AST) -> set[str]:
+    """Return the names that a function declares ``nonlocal``."""
+    parts = [part for part in own_nodes(node) if isinstance(part, ast.Nonlocal)]
     return {name for part in parts for name in part.names}
 
 
-def bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:
-    """Yield the names that a function inside another may bind."""
-    for statement in statements_in(node):
+def names_bound_in(node: ast.FunctionDef | ast.Lambda) -> Iterator[str]:
+    """Yield the names that an inner function may bind."""
+    for statement in body_of(node):
         for part in ast.walk(statement):
             if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                 yield part.id

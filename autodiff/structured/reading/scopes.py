@@ -1,4 +1,4 @@
-"""Names: the variables of functions, and where names from outside are looked up again."""
+"""Scopes, the static values that names can stand for, and the guards of names from outside."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import types
 import weakref
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from autodiff import caches
 from autodiff.closures.captured_values import is_empty
@@ -18,18 +18,18 @@ from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 
 
 class Scope:
-    """The names of one function: the one that is read, one that it calls, or one inside these.
+    """The names of a function that is read, inlined, or defined inside another one.
 
     Attributes
     ----------
     function : FunctionType
-        The function; for one inside another, the outer one.
+        The function; for an inner function, the outer one.
     parent : Scope, optional
-        That of the outer function.
+        The scope of the outer function.
     depth : int
-        0 for the function that is read, and those inside it.
+        0 for the function that the program is for, and its inner functions.
     blocks : int
-        How many loops and branches the call of the function stands in.
+        How many loops and branches enclose the call of the function.
     """
 
     def __init__(
@@ -45,19 +45,36 @@ class Scope:
         self.parent = parent
         self.blocks = blocks
         self.slots: dict[str, Slot] = {}
-        self.forms: dict[str, Any] = {}  # of variables that hold tuples: the names of the parts
-        self.functions: dict[str, Any] = {}  # and objects: `NO_VALUES`
-        self.outer: set[str] = set()  # names that belong to an outer function, by ``nonlocal``
-        self.lasting: set[str] = set()  # variables that are read only where they are bound
-        self.at_once: set[str] = set()  # those that are read only behind where they were bound last
+        self.forms: dict[str, Any] = {}  # variables that hold tuples → the names of the parts
+        self.functions: dict[str, Static] = {}  # and objects
+        self.outer: set[str] = set()  # ``nonlocal`` names
+        self.definite: set[str] = set()  # variables assigned on every path to where they are read
+        self.temporaries: set[str] = set()  # those of which only the latest binding is read
         self.has_moved = False  # of an object: its attributes are in memory
         code = function.__code__
         own = code.co_varnames + code.co_cellvars
         self.locals = frozenset(own if parent is None else names)
 
 
+class Static:
+    """What a name can stand for while a function is read, but no value of the program is.
+
+    Attributes
+    ----------
+    noun : str
+        What error messages call it.
+    """
+
+    noun: ClassVar[str]
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error: only values of the program have a kind."""
+        raise UnsupportedError(f"{self.noun} as a value")
+
+
 @dataclass(frozen=True, eq=False)
-class LocalFunction:
+class LocalFunction(Static):
     """A function that is defined inside another one.
 
     Attributes
@@ -65,39 +82,31 @@ class LocalFunction:
     node : FunctionDef or Lambda
         Its definition.
     scope : Scope
-        Where it is defined: there its other names are looked up, when it is called.
+        The scope that it is defined in, where a call looks up its free names.
     defaults : dict
         Parameters → hidden variables of that scope, with their default values.
     """
 
+    noun = "a function"
     node: Any
     scope: Scope
     defaults: dict[str, str]
 
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("a function as a value")
-
 
 @dataclass(frozen=True, eq=False)
-class LocalPartial:
-    """What `functools.partial` makes: variables of a scope with the function and arguments."""
+class LocalPartial(Static):
+    """A `functools.partial`: variables of a scope hold the function and its arguments."""
 
+    noun = "a function"
     scope: Scope
     function: str
     args: tuple[str, ...]
     named: dict[str, str]
 
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("a function as a value")
-
 
 @dataclass(frozen=True, eq=False)
-class LocalObject:
-    """An object that the function makes, or is given, if it has traced attributes.
+class LocalObject(Static):
+    """An object that the function makes, or an argument with traced attributes.
 
     Attributes
     ----------
@@ -106,11 +115,12 @@ class LocalObject:
     scope : Scope
         Its attributes.
     of_class : set of str
-        The attributes that were read of its class, because it had none of its own.
+        The attributes that were read from its class, because it had none of its own.
     place : int, optional
-        Of an argument: it is the object of this number among those that are.
+        Of an argument: its number among the objects that are arguments.
     """
 
+    noun = "an object"
     cls: type
     scope: Scope
     of_class: set[str] = field(default_factory=set)
@@ -118,43 +128,35 @@ class LocalObject:
 
     @property
     def is_given(self) -> bool:
-        """Whether it is an argument, and the function has not made it."""
+        """Whether it is an argument."""
         return self.place is not None
-
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("an object as a value")
 
 
 @dataclass(frozen=True, eq=False)
-class GivenRows:
-    """A list of tuples that is an argument, or of lists of such, which nobody changes.
+class GivenRows(Static):
+    """A read-only argument that is a list of tuples, perhaps nested in further lists.
 
     Attributes
     ----------
     scope : Scope
-        Where its columns are.
+        The scope of its columns.
     columns : tuple of str
-        Variables of it: for each part of the tuples, a list of these parts, or of lists of such.
+        For each part of the tuples, the variable with a list of these parts, nested alike.
     depth : int
-        How many lists stand one in another.
+        How deep the lists are nested.
     """
 
+    noun = "a list of tuples"
     scope: Scope
     columns: tuple[str, ...]
     depth: int
 
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("a list of tuples as a value")
-
 
 @dataclass(frozen=True, eq=False)
-class OutsideObject:
+class OutsideObject(Static):
     """An object from outside."""
 
+    noun = "an object"
     x: Any
 
     @property
@@ -162,36 +164,23 @@ class OutsideObject:
         """Its class."""
         return type(self.x)
 
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("an object as a value")
-
 
 @dataclass(frozen=True, eq=False)
-class Method:
-    """A function of a class, and the object that it is called of."""
+class Method(Static):
+    """A bound method: a function of a class, and its owner."""
 
+    noun = "a method"
     function: types.FunctionType
     owner: Any  # an object, or a value that is a class
 
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("a method as a value")
-
 
 @dataclass(frozen=True, eq=False)
-class Above:
-    """What ``super()`` is: an object, and the classes in which its attributes are looked up."""
+class Above(Static):
+    """What ``super()`` returns: an object, and the classes in which it looks up attributes."""
 
+    noun = "super()"
     owner: Any
     classes: tuple[type, ...]
-
-    @property
-    def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
-        raise UnsupportedError("super() as a value")
 
 
 OBJECTS = (LocalObject, OutsideObject)
@@ -199,18 +188,12 @@ OBJECTS = (LocalObject, OutsideObject)
 OWNERS = (*OBJECTS, Above)
 """Objects, and ``super()``: what has attributes."""
 
-NO_VALUES = (
-    LocalFunction, LocalPartial, LocalObject, OutsideObject, GivenRows, Method, Above,
-)  # fmt: skip
-"""What a name can stand for while a function is read, and no value of the program is."""
-
-
 IS_TANGENT = "__is_tangent__"
-"""What the globals of a tangent function have: it calls helpers of rules."""
+"""A name in the globals of generated tangent functions, which may call helpers of rules."""
 
 
 def is_the_same(a: Any, b: Any) -> bool:
-    """Whether two of these are one."""
+    """Whether two static values are the same."""
     if type(a) is not type(b):
         return False
     if type(a) is LocalFunction:
@@ -221,12 +204,12 @@ def is_the_same(a: Any, b: Any) -> bool:
 
 
 def is_plain_class(cls: type) -> bool:
-    """Whether a class is the user's, and its objects have dicts of attributes, and nothing else."""
+    """Whether a class is the user's, and its objects have a dict of attributes and no slots."""
     return may_be_made(cls) and not any("__slots__" in vars(base) for base in cls.__mro__)
 
 
 def may_be_made(cls: type) -> bool:
-    """Whether a class is the user's, and of attributes it says only which its objects may have."""
+    """Whether a class is the user's, and does not customize making objects or their attributes."""
     *own, last = cls.__mro__
     return (
         type(cls) is type
@@ -241,7 +224,7 @@ _records = caches.register("named tuples in programs", weakref.WeakKeyDictionary
 
 
 def record_class(cls: type) -> type[Record] | None:
-    """Return the class that stands for a class of named tuples; None for other classes."""
+    """Return the `Record` class for a class of named tuples; None for other classes."""
     if not issubclass(cls, tuple):
         return None
     if cls not in _records:
@@ -251,7 +234,7 @@ def record_class(cls: type) -> type[Record] | None:
 
 
 def _has_fields_alone(cls: Any) -> bool:
-    """Whether a class is one of named tuples whose fields are what it is called with."""
+    """Whether a class is a plain named tuple: its fields are the arguments that make it."""
     fields = getattr(cls, "_fields", None)
     if type(cls) is not type or type(fields) is not tuple:
         return False
@@ -277,7 +260,7 @@ _DECIDES_OF_RECORD = frozenset(
 
 
 def _decides(cls: type) -> bool:
-    """Whether a class itself says what its attributes are, and not that none may be set."""
+    """Whether a class customizes attributes, other than as a frozen dataclass does."""
     params = vars(cls).get("__dataclass_params__")
     names = _DECIDES - _OF_FROZEN if params is not None and params.frozen else _DECIDES
     return not names.isdisjoint(vars(cls))
@@ -287,15 +270,15 @@ _DECIDES = frozenset({
     "__getattr__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__del__",
     "__class__",
 })  # fmt: skip
-_OF_FROZEN = frozenset({"__setattr__", "__delattr__"})  # of a frozen dataclass, which makes them
+_OF_FROZEN = frozenset({"__setattr__", "__delattr__"})  # made by a frozen dataclass
 
 
 OWN_CELLS: dict = {}
-"""In a guard: the captured variables of the function that is called, by their place."""
+"""In a guard, in place of a dict: the cells of the called function, by position."""
 
 
 def looked_up(d: dict, name: Any, g: Any) -> Any:
-    """Return what stands at the place of a guard now; `g` is the function that is called."""
+    """Return the present value that a guard checks; `g` is the called function."""
     if d is OWN_CELLS:
         return content_of(g.__closure__[name])
     return d.get(name, UNKNOWN)
@@ -307,30 +290,30 @@ def content_of(cell: Any) -> Any:
 
 
 class Watched(dict):
-    """What is looked up of an object or a class, which does not stay alive for that."""
+    """Something of an object or class, read like an entry of a dict; the owner is held weakly."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = weakref.ref(owner)
 
     def get(self, name: str, default: Any = None) -> Any:
-        """Return what is looked up; if the owner is gone, what nothing is identical to."""
+        """Return what `of` finds; a new object, equal to none, if the owner is gone."""
         owner = self.owner()
         return object() if owner is None else self.of(owner, name, default)
 
     def of(self, owner: Any, name: str, default: Any) -> Any:
-        """Look it up."""
+        """Look up something of the owner."""
         raise NotImplementedError
 
 
 class Contents(dict):
-    """What a list, tuple or dict has in it; under None, whether it has as many parts as before.
+    """The items of a list, tuple or dict; under None, whether its keys are as before.
 
     Attributes
     ----------
     places : tuple
         Its keys or indices.
     constants : list, optional
-        What a list holds that holds nothing else: under None, these are compared as well.
+        The items of a list that holds constants alone: the entry None compares these, too.
     """
 
     def __init__(self, owner: Any, constants: list | None) -> None:
@@ -342,7 +325,7 @@ class Contents(dict):
         return tuple(self.owner if type(self.owner) is dict else range(len(self.owner)))
 
     def get(self, name: Any, default: Any = None) -> Any:
-        """Return what is there now."""
+        """Return the present item, or what None stands for."""
         if name is None and self.constants is not None:
             is_as_long = len(self.owner) == len(self.constants)
             return is_as_long and all(map(operator.is_, self.owner, self.constants))
@@ -352,7 +335,7 @@ class Contents(dict):
 
 
 class OwnAttributes(Watched):
-    """What an object or a class itself has."""
+    """The attributes in the dict of an object or class."""
 
     def of(self, owner: Any, name: str, default: Any) -> Any:
         """Return the attribute of this name."""
@@ -368,7 +351,7 @@ class ClassOf(Watched):
 
 
 class BasesOf(Watched):
-    """The classes in which attributes of a plain class are looked up, while it is plain."""
+    """The method resolution order of a plain class, as long as it is plain."""
 
     def of(self, owner: Any, name: str, default: Any) -> Any:
         """Return the classes."""
@@ -377,7 +360,7 @@ class BasesOf(Watched):
 
 
 class Attributes(dict):
-    """The attributes of a function or cell, read as the entries of a dict are."""
+    """The attributes of a function or cell, read like the entries of a dict."""
 
     def __init__(self, owner: Any) -> None:
         self.owner = owner

@@ -1,4 +1,4 @@
-"""Loops over several indices at once, which stand for loops in loops; counted generators."""
+"""Rewriting loops over several indices to nested loops, and loops that count."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import itertools
 import types
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -13,20 +14,34 @@ import numpy as np
 from autodiff.structured.form.ir import Columns, Memory, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.containers.lists import written
-from autodiff.structured.reading.expressions import Expressions
+from autodiff.structured.reading.expressions import ExpressionReader
 from autodiff.structured.reading.jumps import breaks
 
 
-class SeveralIndices(Expressions):
-    """Reads loops over several indices."""
+@dataclass
+class _Template:
+    """The source of nested loops.
 
-    # What is noted while one such loop is read: names of hidden variables, as they are written, and
-    # what items are taken from before the turns that are given them.
-    _names: dict[str, str]
-    _taken: list[Memory]
+    Attributes
+    ----------
+    names : dict
+        Names in the source → hidden variables.
+    read_only : list of Memory
+        What the loops must not write into, because Python takes the items before their iterations.
+    """
 
-    def _callee(self, node: ast.expr) -> Any:
-        """Return the function that a call calls, if it is read by name, alone or in a module."""
+    names: dict[str, str]
+    read_only: list[Memory] = field(default_factory=list)
+
+
+class NestedLoopReader(ExpressionReader):
+    """Layer of the reader: loops over several indices."""
+
+    def _positional_callee(self, node: ast.expr) -> Any:
+        """Return the function of a call with positional arguments alone, or `UNKNOWN`.
+
+        The function must be a name, or an attribute of a module.
+        """
         if not isinstance(node, ast.Call) or node.keywords:
             return UNKNOWN
         if any(isinstance(a, ast.Starred) for a in node.args):
@@ -40,93 +55,84 @@ class SeveralIndices(Expressions):
         return known(found) if type(found) is Value else UNKNOWN
 
     def nested(self, node: ast.For) -> tuple[list[ast.stmt], list[Memory]] | None:
-        """Return the loops that one over several indices stands for; None for other loops.
+        """Return the nested loops for one over several indices; None for other loops.
 
         Also return what they must not write into.
         """
-        f = self._callee(node.iter)
-        if f not in _NESTED or any(map(breaks, node.body)):
+        f = self._positional_callee(node.iter)
+        if f not in _NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
             return None
-        if not node.iter.args:  # type: ignore[attr-defined] # a call
-            return None
-        outer = getattr(self, "_names", {}), getattr(self, "_taken", [])
-        self._taken = []
-        try:
-            return self._nested(f, node), self._taken
-        finally:
-            self._names, self._taken = outer
-
-    def _nested(self, f: Any, node: ast.For) -> list[ast.stmt]:
-        args = node.iter.args  # type: ignore[attr-defined] # it is a call
-        self._names = {"range": self.hidden("range"), "len": self.hidden("len")}
-        for name, function in zip(self._names.values(), (range, len), strict=True):
+        template = _Template({"range": self.hidden("range"), "len": self.hidden("len")})
+        for name, function in zip(template.names.values(), (range, len), strict=True):
             self.bind(name, self.const(function))
-        overs, item = _NESTED[f](self, args)
+        overs, item = _NESTED[f](self, node.iter.args, template)  # type: ignore[attr-defined]
         lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
-        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | self._names
+        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | template.names
         (outer,) = written("\n".join([*lines, f"{' ' * len(overs)}item = {item}"]), **names)
         inner: Any = outer
         for k in range(len(overs)):
             inner.lineno, inner.col_offset = node.lineno, node.col_offset + k * _WIDE
             inner, loop = inner.body[0], inner
         loop.body = [ast.copy_location(ast.Assign([node.target], inner.value), node), *node.body]
-        return [outer]
+        return [outer], template.read_only
 
-    def _hold(self, value: Any) -> str:
-        """Bind a hidden variable, and return a name for it in what is written."""
+    def _hold(self, template: _Template, value: Any) -> str:
+        """Bind a hidden variable; return its name in the template."""
         name = self.hidden("nested")
         self.bind(name, value)
-        self._names[key := f"x{len(self._names)}"] = name
+        template.names[key := f"x{len(template.names)}"] = name
         return key
 
-    def _gone_over(self, node: ast.expr) -> str:
-        """Return a range, or the name of a list or array, as a loop goes over it."""
-        if self._callee(node) is range:
-            bounds = [self._hold(self.value(a)) for a in node.args]  # type: ignore[attr-defined]
+    def _iterable(self, template: _Template, node: ast.expr) -> str:
+        """Return the text of a range, or the name of a list or array, for the template."""
+        if self._positional_callee(node) is range:
+            bounds = [self._hold(template, self.value(a)) for a in node.args]  # type: ignore[attr-defined]
             return f"range({', '.join(bounds)})"
         value = self.expression(node)
-        self._taken += memory_of_items(value)
-        return self._hold(value)
+        template.read_only += memory_of_items(value)
+        return self._hold(template, value)
 
-    def on_product(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_product(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
         """Read ``itertools.product(...)``."""
-        return list(map(self._gone_over, nodes)), _indices(len(nodes))
+        return [self._iterable(template, node) for node in nodes], _indices(len(nodes))
 
-    def on_combinations(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_combinations(
+        self, nodes: list[ast.expr], template: _Template
+    ) -> tuple[list[str], str]:
         """Read ``itertools.combinations(items, n)``."""
         n = known(self.value(nodes[1])) if len(nodes) == 2 else None
         if type(n) is not int or not 0 < n < _MOST_INDICES:
-            raise UnsupportedError("combinations of so many")
-        is_range = self._callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
+            raise UnsupportedError("combinations of so many items")
+        is_range = self._positional_callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
         if is_range:
-            end, item = self._hold(self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
+            end, item = self._hold(template, self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
         else:
-            xs = self._gone_over(nodes[0])
+            xs = self._iterable(template, nodes[0])
             end, item = f"len({xs})", xs + "[i{}]"
         overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
         return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
 
-    def on_ndindex(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_ndindex(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
         """Read ``np.ndindex(shape)``."""
         given = [self.expression(a) for a in nodes]
         if len(given) == 1 and (isinstance(given[0], tuple) or given[0].kind.parts):
             given = self._parts_of(given[0])
         if len(given) > _MOST_INDICES:
             raise UnsupportedError("a loop over so many indices")
-        return [f"range({self._hold(n)})" for n in given], _indices(len(given))
+        return [f"range({self._hold(template, n)})" for n in given], _indices(len(given))
 
-    def on_ndenumerate(self, nodes: list[ast.expr]) -> tuple[list[str], str]:
+    def over_ndenumerate(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
         """Read ``np.ndenumerate(array)``."""
         x = self.value(nodes[0])
         if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
-            raise UnsupportedError("a loop over the elements of no array")
-        n, name = x.kind.ndim, self._hold(x)
+            raise UnsupportedError("np.ndenumerate of something other than an array")
+        n, name = x.kind.ndim, self._hold(template, x)
         at = _indices(n)
         return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
 
     def counted(self, node: ast.For) -> list[ast.stmt] | None:
-        """Return a loop whose turns or items are counted, as others; None for other loops."""
-        callee = self._callee(node.iter)
+        """Rewrite a loop over ``itertools.count`` or an enumerated generator, or return None."""
+        callee = self._positional_callee(node.iter)
         if callee is itertools.count:
             return self._counting(node)
         if callee is not enumerate or not node.iter.args:  # type: ignore[attr-defined] # a call
@@ -142,10 +148,10 @@ class SeveralIndices(Expressions):
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
 
     def _counting(self, node: ast.For) -> list[ast.stmt]:
-        """Return the loop without end that one over ``itertools.count(...)`` is."""
+        """Rewrite a loop over ``itertools.count(...)`` to ``while True``."""
         call: Any = node.iter
         if len(call.args) > 2:
-            raise UnsupportedError("this call in a loop")
+            raise UnsupportedError("a loop over an iterator with these arguments")
         n, step = self.hidden("count"), self.hidden("step")
         values = list(map(self.value, call.args))
         values += list(map(self.const, (0, 1)))[len(values) :]
@@ -157,12 +163,12 @@ class SeveralIndices(Expressions):
         return [ast.fix_missing_locations(ast.copy_location(loop, node))]
 
     def is_generator(self, node: ast.expr) -> bool:
-        """Whether a call is one of a generator function."""
+        """Whether this is a call of a generator function."""
         raise NotImplementedError
 
 
 def memory_of_items(value: Any) -> list[Memory]:
-    """Return the memory of a vector or list, whose items are not views."""
+    """Return the memory of vectors and lists, whose items are not views."""
     found = [x for x in (value if isinstance(value, Columns) else [value]) if type(x) is Value]
     return [
         x.memory
@@ -176,12 +182,12 @@ def _indices(n: int) -> str:
 
 
 _MOST_INDICES = 6
-_WIDE = 1000  # columns: loops that stand for one have places of their own
+_WIDE = 1000  # columns: gives each of the nested loops a place of its own
 
 _NESTED: dict[Any, Callable] = {
-    itertools.product: SeveralIndices.on_product,
-    itertools.combinations: SeveralIndices.on_combinations,
-    np.ndindex: SeveralIndices.on_ndindex,
-    np.ndenumerate: SeveralIndices.on_ndenumerate,
+    itertools.product: NestedLoopReader.over_product,
+    itertools.combinations: NestedLoopReader.over_combinations,
+    np.ndindex: NestedLoopReader.over_ndindex,
+    np.ndenumerate: NestedLoopReader.over_ndenumerate,
 }
-"""What goes over several indices at once."""
+"""Iterators over several indices."""

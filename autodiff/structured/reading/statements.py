@@ -1,4 +1,4 @@
-"""Reading statements: variables, writes into arrays and lists, branches, and the ends of loops."""
+"""Reading statements: assignments, imports, branches, jumps and ``with``."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ from autodiff.structured.reading.containers.tables import grows_by_keys
 from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
-from autodiff.structured.reading.writes import Writes
+from autodiff.structured.reading.writes import WriteReader
 
 
-class Statements(Writes):
-    """Reads statements."""
+class StatementReader(WriteReader):
+    """Layer of the reader: statements."""
 
     def statements(self, nodes: list[ast.stmt]) -> None:
         """Read statements."""
@@ -58,22 +58,22 @@ class Statements(Writes):
             if method is None:
                 raise UnsupportedError(f"statement {type(node).__name__}")
             if self.flags:
-                self._in_this_round(method, node)
+                self._read_or_skip(method, node)
             else:
                 method(node)
 
-    def _in_this_round(self, method: Callable[[Any], None], node: ast.stmt) -> None:
-        """Read a statement in a loop, or leave it out until lists have the items that it reads.
+    def _read_or_skip(self, method: Callable[[Any], None], node: ast.stmt) -> None:
+        """Read a statement in a loop; skip it if it reads an item of a list that has none yet.
 
-        The loop is then read once more.
+        Later statements may append items, and then another pass over the loop reads it.
         """
         kinds, n = dict(self.kinds), len(self.flags)
         try:
             method(node)
         except (NoItemsError, UnboundError) as error:
-            if isinstance(error, UnboundError) and not self.left_out:
+            if isinstance(error, UnboundError) and not self.skipped:
                 raise
-            self.left_out = error
+            self.skipped = error
             self.kinds = kinds
             del self.flags[n:]
 
@@ -81,39 +81,39 @@ class Statements(Writes):
         """Do nothing."""
 
     def on_continue(self, node: ast.Continue) -> None:
-        """At the end of a branch: nothing is left of the turn."""
+        """Do nothing: it stands at the end of a branch, with nothing after it in the iteration."""
 
     def on_break(self, node: ast.Break) -> None:
-        """At the end of a branch: nothing is left of the turn, and it is the last."""
+        """Read a ``break`` at the end of a branch: no iteration follows."""
         self.done(Op("break", [], data=self.flags[-1]))
 
-    def given_to_loop(self, node: ast.Yield) -> None:
-        """Read what a generator yields."""
+    def read_yield(self, node: ast.Yield) -> None:
+        """Read a ``yield``."""
         raise NotImplementedError
 
     def on_expr(self, node: ast.Expr) -> None:
-        """Read a call whose result nobody takes, or what a generator gives to a loop."""
+        """Read an expression whose value is dropped, or a ``yield``."""
         if isinstance(node.value, ast.Yield):
-            self.given_to_loop(node.value)
+            self.read_yield(node.value)
         else:
             self.expression(node.value)
 
     def on_nonlocal(self, node: ast.Nonlocal) -> None:
-        """Read a declaration: these variables are those of a function around this one."""
+        """Read a declaration of variables of an outer function."""
         self.scope.outer.update(node.names)
 
     def on_import(self, node: ast.Import) -> None:
         """Read an import of modules that are loaded already."""
         for alias in node.names:
             module, name = self._module(alias.name), alias.asname
-            if not name and "." in alias.name:  # the package is bound
+            if not name and "." in alias.name:  # binds the package
                 module = self._module(alias.name.partition(".")[0])
             self.bind(name or alias.name.partition(".")[0], self.from_outside(module))
 
     def on_importfrom(self, node: ast.ImportFrom) -> None:
-        """Read an import of names out of a module that is loaded already."""
+        """Read an import of names from a module that is loaded already."""
         if node.level or not node.module:
-            raise UnsupportedError("an import out of the package that the function is in")
+            raise UnsupportedError("a relative import")
         module = self._module(node.module)
         for alias in node.names:
             if alias.name not in vars(module):
@@ -137,51 +137,50 @@ class Statements(Writes):
         is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
         given = as_list(node.value) if is_taken else node.value
         is_zip = isinstance(given, ast.Call) and is_of_columns(given)
-        if is_taken and is_zip and self._made_by(given) is zip:  # type: ignore[arg-type] # a call
+        if is_taken and is_zip and self._callee(given) is zip:  # type: ignore[arg-type] # a call
             value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
         else:
-            value = self._that_may_grow(self.or_none(given), node.targets)
+            value = self._growable(self.or_none(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
-    def _that_may_grow(self, value: Any, targets: list[ast.expr]) -> Any:
-        """Return a list as one that may grow, if the function changes what it binds to it.
+    def _growable(self, value: Any, targets: list[ast.expr]) -> Any:
+        """Put a list or dict into memory if the function changes what these targets hold.
 
-        What a tangent function displays stands for a list or dict in memory.
+        Each list or dict that a tangent function displays stands for one in memory.
         """
         if isinstance(value, (Named, Items)) and value and self.is_tangent:
             return self.dict_from(value) if isinstance(value, Named) else self.list_from(value)
+        function = self.calling[-1]
+        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
         if type(value) is Named and len(targets) == 1:
-            own = targets[0].id if isinstance(targets[0], ast.Name) else ""
-            grows = not value or grows_by_keys(own, value, self.calling[-1])
+            grows = not value or grows_by_keys(name, value, function)
             return self.table_from(value) if grows and not value.has_name else value
         if type(value) is not Items:
             return value
-        name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
-        n = parts_appended(name, self.calling[-1]) if name and not value else 0
+        n = parts_appended(name, function) if name and not value else 0
         if n:
             return Columns([self.list_of([]) for _ in range(n)])
-        function = self.calling[-1]
         if function not in self.grown:
             self.grown[function] = grown_in(function)
-        grown = self.grown[function]
-        grows = any(isinstance(t, ast.Name) and t.id in grown for t in targets)
-        grows = grows or any(map(self.is_moving, targets))
-        grows = grows or (
-            any(type(part) is Named for part in value) and changes_dicts(self.calling[-1])
+        grows = (
+            not value
+            or any(isinstance(t, ast.Name) and t.id in self.grown[function] for t in targets)
+            or any(map(self.is_moving, targets))
+            or (any(type(part) is Named for part in value) and changes_dicts(function))
         )
-        return self.list_from(value) if grows or not value else value
+        return self.list_from(value) if grows else value
 
     def on_annassign(self, node: ast.AnnAssign) -> None:
-        """Read an assignment with a type."""
+        """Read an annotated assignment."""
         if node.value is not None:
             assigned = ast.Assign([node.target], node.value)
             self.on_assign(ast.copy_location(assigned, node))
 
     def assign(self, target: ast.expr, value: Any) -> None:
-        """Bind a variable, or several, or write into an array or list."""
+        """Bind the variables of a target, or write into an array or list."""
         name = self._variable_of(target)
-        value = value if name is not None else self.there(value)
+        value = value if name is not None else self.not_none(value)
         if name is not None:
             self.bind(name, value)
         elif isinstance(target, ast.Attribute):
@@ -201,7 +200,7 @@ class Statements(Writes):
                 else self._unpacked(value, len(targets))
             )
             for t, v in zip(targets, parts, strict=True):
-                self.assign(t, self._that_may_grow(v, [t]))
+                self.assign(t, self._growable(v, [t]))
         elif isinstance(target, ast.Subscript):
             base = self._base_of(target)
             if is_object(base):
@@ -221,7 +220,7 @@ class Statements(Writes):
             raise UnsupportedError(f"assignment to {type(target).__name__}")
 
     def _variable_of(self, target: ast.expr) -> str | None:
-        """Return the variable that a target binds, which may be an item of a dict."""
+        """Return the variable that a target binds, perhaps an item of a dict kept in variables."""
         if isinstance(target, ast.Name):
             return target.id
         if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
@@ -232,7 +231,7 @@ class Statements(Writes):
         return form.get(known(self.value(target.slice)))
 
     def _unpacked(self, value: Any, n: int) -> list:
-        """Return the parts of a tuple, or those of an array or list that has so many."""
+        """Unpack a tuple, array or list into `n` parts."""
         is_one = isinstance(value, tuple) or is_object(value)
         if is_one or not (value.kind.is_array or value.kind.is_list):
             parts = self._parts_of(value)
@@ -248,7 +247,7 @@ class Statements(Writes):
         return [self.indexed(self.read(name), [i], ("value", 0)) for i in at]
 
     def _unpacked_around(self, value: Any, n: int, m: int) -> list:
-        """Return the first `n` parts, a list of those in between, and the last `m`."""
+        """Unpack into the first `n` parts, a list of those in between, and the last `m`."""
         if not (type(value) is Value and (value.kind.is_array or value.kind.is_list)):
             parts = self._parts_of(value)
             if len(parts) < n + m:
@@ -260,7 +259,7 @@ class Statements(Writes):
         last = self.held(
             self.call(operator.sub, [self.called(len, [self.read(xs)], {}), self.const(m)])
         )
-        turn = written(
+        loop = written(
             "for i in range(n, m):\n ys.append(xs[i])",
             i=self.hidden("i"),
             xs=xs,
@@ -268,7 +267,7 @@ class Statements(Writes):
             n=self.held(self.const(n)),
             m=last,
         )
-        self.statements(turn)
+        self.statements(loop)
         at = [*range(n), *range(-m, 0)]
         read = [
             self.item(self.read(xs), self.const(i))
@@ -279,62 +278,69 @@ class Statements(Writes):
         return [*read[:n], self.read(end), *read[n:]]
 
     def on_raise(self, node: ast.Raise) -> None:
-        """Leave the program: the function is then traced, and raises what it raises."""
+        """Exit the program: the call is then traced, and raises the error."""
         self.done(Op("raise", []))
 
     def on_assert(self, node: ast.Assert) -> None:
-        """Leave the program where a test fails."""
+        """Exit the program if the test fails."""
         self.on_if(ast.copy_location(ast.If(node.test, [ast.Pass()], [ast.Raise()]), node))
 
     def on_augassign(self, node: ast.AugAssign) -> None:
-        """Read an operator that changes a variable or an item."""
-        sign, f, _ = BINARY[type(node.op)]
-        name, scope = self._variable_of(node.target), self.scope
-        while name in scope.outer:
-            scope = scope.parent
-        slots = scope.slots
-        bind: Callable[[Any], None]
-        if isinstance(node.target, ast.Attribute):
-            owner, name = self.expression(node.target.value), node.target.attr
+        """Read an augmented assignment."""
+        target, f = node.target, BINARY[type(node.op)].function
+        if isinstance(target, ast.Attribute):
+            owner = self.expression(target.value)
             if type(owner) is Value and owner.kind.is_object:
                 self._change_attribute(f, owner, node)
                 return
-            old = self.attribute_of_any(owner, name)
+            old = self.attribute_of_any(owner, target.attr)
+            bind = functools.partial(self.set_attribute, target, owner)
             slots = owner.scope.slots if type(owner) is LocalObject else {}
-            bind = functools.partial(self.set_attribute, node.target, owner)
-        elif name is not None:
-            old, bind = self.expression(node.target), functools.partial(self.bind, name)
-        if name is not None and is_object(old):
+            self._augment(node, target.attr, old, bind, slots, owner)
+            return
+        name, scope = self._variable_of(target), self.scope
+        if name is None:
+            self._change_part(f, target, node.value)
+            return
+        while name in scope.outer:
+            scope = scope.parent
+        bind = functools.partial(self.bind, name)
+        self._augment(node, name, self.expression(target), bind, scope.slots)
+
+    def _augment(
+        self, node: ast.AugAssign, name: str, old: Any, bind: Callable[[Any], None],
+        slots: dict[str, Slot], owner: Any = None,
+    ) -> None:  # fmt: skip
+        """Read an augmented assignment to a variable, or to an attribute of an owner."""
+        sign, f, _ = BINARY[type(node.op)]
+        if is_object(old):
             value = self.expression(node.value)
             found = self.by_method(f"__i{sign}__", old, value)
             if found is NotImplemented:
                 found = self.operator_of(sign, old, value)
             if found is NotImplemented:
-                raise UnsupportedError("an operator that an object does not have")
+                raise UnsupportedError("an operator that the class of an object does not define")
             bind(found)
             return
-        if name is not None:
-            is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
-            if not (is_list or old.kind.is_array):
-                self.changed.update([slots[name]] if name in slots else ())
-                bind(self.binary(f, old, self.value(node.value)))
-                return
-            # It is changed in place, and bound to the variable once more.
-            was_bound = _times_bound(slots, name)
-            if isinstance(node.target, ast.Attribute) and type(owner) in OBJECTS:
-                self.check_set(owner, name)
-            if is_list:
-                self._extend(f, old, node.value)
-            else:
-                whole = ("known", Ellipsis)
-                self._change_in_place(f, old, list[Value](), whole, node.value)
-            if _times_bound(slots, name) != was_bound:
-                raise UnsupportedError("an operator on a variable that its operand binds anew")
+        is_list = isinstance(old, (tuple, Named)) or old.kind.has_items
+        if not (is_list or old.kind.is_array):
+            self.augmented.update([slots[name]] if name in slots else ())
+            bind(self.binary(f, old, self.value(node.value)))
+            return
+        # It changes in place, and the variable is bound to it again.
+        was_bound = _times_bound(slots, name)
+        if type(owner) in OBJECTS:
+            self.check_set(owner, name)
+        if is_list:
+            self._extend(f, old, node.value)
         else:
-            self._change_part(f, node.target, node.value)
+            whole = ("known", Ellipsis)
+            self._change_in_place(f, old, list[Value](), whole, node.value)
+        if _times_bound(slots, name) != was_bound:
+            raise UnsupportedError("an augmented assignment whose operand rebinds the variable")
 
     def on_with(self, node: ast.With) -> None:
-        """Read ``with np.errstate(...)``, which changes no value."""
+        """Read ``with np.errstate(...)``, which affects warnings but no value."""
         if jumps(node, (ast.Return, ast.Break, ast.Continue)):
             raise UnsupportedError("a jump out of a statement with")
         names = [self._entered(item) for item in node.items]
@@ -344,6 +350,7 @@ class Statements(Writes):
             self.done(Op("leave", [], data=name))
 
     def _entered(self, item: ast.withitem) -> str:
+        """Enter a context; return the name of the variable that holds it."""
         call = item.context_expr
         if not isinstance(call, ast.Call) or call.args or item.optional_vars is not None:
             raise UnsupportedError("this statement with")
@@ -358,7 +365,7 @@ class Statements(Writes):
         return name
 
     def on_delete(self, node: ast.Delete) -> None:
-        """Take an item out of a list."""
+        """Read ``del xs[i]``."""
         for target in node.targets:
             if not isinstance(target, ast.Subscript) or isinstance(target.slice, ast.Slice):
                 raise UnsupportedError("del of what is no item of a list")
@@ -378,6 +385,6 @@ class Statements(Writes):
 
 
 def _times_bound(slots: dict[str, Slot], name: str) -> tuple[Slot | None, int]:
-    """Return the variable of a name, and how often it has been bound."""
+    """Return the slot of a variable, and its write count."""
     slot = slots.get(name)
     return slot, 0 if slot is None else slot.writes

@@ -24,20 +24,22 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.building import places_of
-from autodiff.structured.reading.comprehensions import Comprehensions
+from autodiff.structured.reading.comprehensions import ComprehensionReader
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence
 
+_IN_PLACE: dict[Any, str] = {operator.add: "add", operator.sub: "sub"}
 
-class Writes(Comprehensions):
-    """Reads writes."""
+
+class WriteReader(ComprehensionReader):
+    """Layer of the reader: writes."""
 
     def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
-        """Read ``np.add.at``, which adds to an element as often as it is named."""
+        """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
         values, template = self._index(at)
         memory = value.memory and value.memory.root()
         if memory is not None and base.memory is not None and memory is base.memory.root():
-            raise UnsupportedError("np.add.at of parts of the array itself")
+            raise UnsupportedError("np.add.at with parts of the array itself")
         self.store(base, value, values, template, "add", np.add)
 
     def store(
@@ -49,13 +51,13 @@ class Writes(Comprehensions):
         code: str = "store",
         f: Any = None,
     ) -> None:
-        """Write a value into an array at an index, or add it there."""
+        """Write a value into an array at an index, or add or subtract it there."""
         if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
+            raise UnsupportedError("an item of something other than an array")
         if not (value.kind.is_scalar or value.kind.is_array):
             raise UnsupportedError("a write of what is no number or array")
         if len({a.kind.letter == "b" for a in arrays_in(template, values)}) > 1:
-            raise UnsupportedError("a write at truth values and places")
+            raise UnsupportedError("a write at a mask and at indices")
         if value.kind.is_inexact and base.kind.letter not in "fc":
             raise UnsupportedError("floats written into an array of integers")
         if value.kind.is_complex and base.kind.letter != "c":
@@ -65,17 +67,17 @@ class Writes(Comprehensions):
             template = without_ellipsis(template)
             region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
-            raise UnsupportedError("a write of more axes")
+            raise UnsupportedError("a write of an array with too many axes")
         self.done(Op(code, [base, value, *values], f=f, data=template))
         base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
 
     def _base_of(self, node: ast.Subscript) -> Any:
-        """Return what an item is written into."""
+        """Read the container of an item that is written."""
         base = self.expression(node.value)
         return base if is_object(base) else self.as_value(base)
 
     def _change_part(self, f: Callable, target: ast.expr, value: ast.expr) -> None:
-        """Read an operator that changes an item of a list, or a part of an array."""
+        """Read an augmented assignment to an item of a container, or to a part of an array."""
         if not isinstance(target, ast.Subscript):
             raise UnsupportedError(f"assignment to {type(target).__name__}")
         base = self._base_of(target)
@@ -87,22 +89,22 @@ class Writes(Comprehensions):
             return
         values, template = self._index(target.slice)
         if not base.kind.is_array:
-            raise UnsupportedError("an item of what is no array")
+            raise UnsupportedError("an item of something other than an array")
         self._change_in_place(f, base, values, template, value)
 
     def _change_in_place(
         self, f: Callable, base: Value, values: list[Value], template: Any, node: ast.expr
     ) -> None:
-        """Read an operator that changes the elements of an array."""
+        """Read an augmented assignment to elements of an array."""
         region = kind_of_index(base.kind, [v.kind for v in values], template)
         if is_element(region, template):
-            value = self._spared(node)
+            value = self._read_without_writes(node)
             template = without_ellipsis(template)
             element = self.indexed(base, values, template)
             self.store(base, self.binary(f, element, value), values, template)
             return
-        if f in (operator.add, operator.sub) and not has_arrays(template):
-            # Python reads an element before what is added to it, which may write into the array.
+        if f in _IN_PLACE and not has_arrays(template):
+            # Python reads the element before the operand, which may write into the array.
             old = None if region.is_array else self.indexed(base, values, template)
             block, n = self.block, len(self.block.ops)
             value = self.value(node)
@@ -113,81 +115,83 @@ class Writes(Comprehensions):
                 return
             if old is not None:
                 self.drop(old)
-            self.store(base, value, values, template, "add" if f is operator.add else "sub")
+            self.store(base, value, values, template, _IN_PLACE[f])
             return
         old = self.indexed(base, values, template)
         value = self.value(node)
         self._check_in_place(f, region, value)
         self.store(base, self.binary(f, old, value), values, template)
 
-    def _spared(self, node: ast.expr) -> Value:
-        """Read what changes an element of which there is a view: it may not write."""
+    def _read_without_writes(self, node: ast.expr) -> Value:
+        """Read an operand that must not write, because NumPy has a view of the element."""
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if self.block is not block or any(op.code in WRITES for op in block.ops[n:]):
-            raise UnsupportedError("an element that changes while an operator changes it")
+            raise UnsupportedError("an augmented assignment whose operand may change the element")
         return value
 
     def _extend(self, f: Callable, xs: Any, node: ast.expr) -> None:
-        """Read ``xs += [a, b]``, for a list that may grow."""
+        """Read ``xs += [a, b]`` for a list that may grow."""
         items = self.expression(node)
         if f is not operator.add or not is_sequence(items) or not _may_grow(xs):
             raise ListInMemoryError("this change of a list, tuple or dict", places_of(xs))
         self.extended(xs, items)
 
     def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
-        """Read an attribute of an object in memory that is changed by an operator."""
+        """Read an augmented assignment to an attribute of an object in memory."""
         name = node.target.attr  # type: ignore[union-attr] # it is an attribute
         self.check_set(owner, name)
         self.check_there(owner, name)
         self._change_item(f, owner, self.const(name), node.value)
 
     def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
-        """Read an item of a list that is changed by an operator; an array changes in place."""
+        """Read an augmented assignment to an item of a list; an array there changes in place."""
         old = self.item(xs, at)
         if type(old) is not Value:
-            raise UnsupportedError("an operator that changes a named tuple")
+            raise UnsupportedError("an augmented assignment to a named tuple")
         block, n = self.block, len(self.block.ops)
         value = self.value(node)
         if not old.kind.is_array:
             self.set_item(xs, at, self.binary(f, old, value))
             return
         if self.block is not block or any(op.code in LIST_WRITES for op in block.ops[n:]):
-            raise UnsupportedError("a list that changes while one of its items does")
+            raise UnsupportedError("an augmented assignment whose operand may change the list")
         self._check_in_place(f, old.kind, value)
         whole = ("known", Ellipsis)
-        if f in (operator.add, operator.sub):
-            self.store(old, value, [], whole, "add" if f is operator.add else "sub")
+        if f in _IN_PLACE:
+            self.store(old, value, [], whole, _IN_PLACE[f])
         else:
             self.store(old, self.binary(f, old, value), [], whole)
 
     def _change_item_of_object(self, f: Callable, owner: Any, at: Any, node: ast.expr) -> None:
-        """Read an item of an object that is changed by an operator."""
+        """Read an augmented assignment to an item of an object."""
         old, value = self.must_have("__getitem__", owner, at), self.expression(node)
         is_one = type(old) is Value and old.kind.is_scalar
         if is_object(value) or not is_one:
-            raise UnsupportedError("an operator that changes what is no number")
+            raise UnsupportedError("an augmented assignment to an item that is not a number")
         self.must_have("__setitem__", owner, at, self.binary(f, old, value))
 
     def filled(self, out: Value, made: Value) -> Value:
-        """Read the argument ``out`` of a ufunc, which its result is written into."""
+        """Write the result of a ufunc into its argument ``out``; return that."""
         if out.kind.dtype is None or made.kind.dtype != out.kind.dtype:
-            raise UnsupportedError("an argument out of another dtype")
+            raise UnsupportedError("an argument out with another dtype")
         self.store(out, made, [], ("known", Ellipsis))
         return out
 
     def drop(self, value: Value) -> None:
-        """Take the operation that made a value out of the block: nobody reads it."""
+        """Remove the operation that made an unused value from the current block."""
         self.block.ops.remove(value.op)
         for a in value.op.args:
             a.uses -= 1
 
     def _check_in_place(self, f: Callable, region: Kind, value: Value) -> None:
         if not (value.kind.is_scalar or value.kind.is_array):
-            raise UnsupportedError("an operator on what is no number or array")
+            raise UnsupportedError(
+                "an in-place operation with something other than numbers and arrays"
+            )
         result = kind_of_result(f, [region, value.kind])
         if region.is_array and result.general() != region.general():
-            raise UnsupportedError("an operation in place that changes dtype or axes")
+            raise UnsupportedError("an in-place operation that changes the dtype or axes")
 
 
 def _may_grow(xs: Any) -> bool:

@@ -1,0 +1,48 @@
+"""What earlier readings of a function have found out, which the next reading assumes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from autodiff.structured.form.kinds import Kind
+
+
+@dataclass
+class Assumptions:
+    """What has turned out while a function was read: each finding starts another reading.
+
+    Attributes
+    ----------
+    must_iterate, peeled : set of tuple
+        The places of loops that run at least once, and of those whose first iteration is peeled.
+    displayed_in_memory : set of tuple
+        The places where lists and dicts are displayed that are in memory.
+    of_values, in_memory : set of type
+        Classes whose objects nobody changes, and classes whose objects are in memory.
+    may_be_missing : dict
+        Class and name of an attribute that may be missing → the placeholder for its value.
+    none_at_first : set of tuple
+        Those of these attributes that are None at first.
+    may_be_none : dict
+        Function and name of a variable that may be None → the placeholder for its value.
+    returns : Kind, optional
+        What the function returns, if it calls itself.
+    leaves : bool
+        Whether the program exits where some branches return nothing and others return values.
+    recursive : dict
+        Definitions of functions that call themselves, and have programs of their own → by form,
+        the kinds of the arguments and the program.
+    """
+
+    must_iterate: set[tuple[int, int]] = field(default_factory=set)
+    peeled: set[tuple[int, int]] = field(default_factory=set)
+    displayed_in_memory: set[tuple[int, int]] = field(default_factory=set)
+    of_values: set[type] = field(default_factory=set)
+    in_memory: set[type] = field(default_factory=set)
+    may_be_missing: dict[tuple[type, str], Any] = field(default_factory=dict)
+    none_at_first: set[tuple[type, str]] = field(default_factory=set)
+    may_be_none: dict[tuple[Any, str], Any] = field(default_factory=dict)
+    returns: Kind | None = None
+    leaves: bool = False
+    recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = field(default_factory=dict)
