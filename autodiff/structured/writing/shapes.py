@@ -24,7 +24,8 @@ class Shapes:
         blocks = list(blocks_of(emitter.program.body))
         ops = [op for block in blocks for op in block.ops]
         self.numbers = {op: n for n, op in enumerate(ops)}  # in the order of the source
-        self.lasting = {v for block in blocks for v in block.writes.values()}  # outlive their block
+        # Values that other blocks, or the caller, may read.
+        self.lasting = {v for block in blocks for v in block.writes.values()}
         self.lasting.update(emitter.outputs)
         self.found: dict[Value, Value] = {}  # array → an earlier one known to have its shape
         # Whether a cotangent with too many elements raises an error, or at least does no harm.

@@ -157,7 +157,7 @@ class Writer:
         self.layouts = {} if has_checkpoints else layouts(program)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.viewed: set[str] = set()  # arrays that the sweep reads through a memoryview
-        self.memories: dict[str, str] = {}  # array passed to BLAS → function that gives its memory
+        self.memories: dict[str, str] = {}  # array passed to BLAS → getter
         loops = [node for node in program.body if isinstance(node, (For, While))]
         made = [CheckpointedLoop(self, node) for node in loops if has_checkpoints]
         self.checkpointed = {loop.node: loop for loop in made if loop.has_states}
