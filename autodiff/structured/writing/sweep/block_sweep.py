@@ -149,11 +149,10 @@ class BlockSweep:
                 self.held.add(v.memory.root(), shadow, text)  # type: ignore[union-attr] # it has one
                 return
             self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
-            if shadow.isidentifier():
-                self.out.add(added(shadow, text))
-            else:
+            if not shadow.isidentifier():
                 self.out.add(f"s = {shadow}")
-                self.out.add(added("s", text))
+                shadow = "s"
+            self.out.add(added(shadow, text))
             return
         terms = self.terms.setdefault(v, [])
         is_negative, x = without_sign(text)
@@ -187,9 +186,8 @@ class BlockSweep:
         """Whether these are float64 vectors, for which the sweep may call BLAS."""
         if self.is_complex or self.e.for_machine or self.e.is_strong(self.e.current):
             return False
-        kinds = [v.kind for v in values if isinstance(v, Value)]
-        return len(kinds) == len(values) and all(
-            kind.ndim == 1 and kind.dtype == np.float64 for kind in kinds
+        return all(
+            isinstance(v, Value) and v.kind.ndim == 1 and v.kind.dtype == np.float64 for v in values
         )
 
     def _name(self, v: Value) -> str:
@@ -332,11 +330,10 @@ class BlockSweep:
             e.pushing[item] = item
         if base.kind.is_table:
             self.out.add(f"{shadow}[{e.need(at)}] = {item}")
-            return
-        is_last = known(at) == -1
-        self.out.add(
-            f"{shadow}.append({item})" if is_last else f"put_back({shadow}, {e.need(at)}, {item})"
-        )
+        elif known(at) == -1:
+            self.out.add(f"{shadow}.append({item})")
+        else:
+            self.out.add(f"put_back({shadow}, {e.need(at)}, {item})")
 
     def write(self, op: Op) -> None:
         """Undo a write: take the cotangent of the written value, and restore the old contents."""
@@ -422,18 +419,16 @@ class BlockSweep:
         if len(aliases) != 1 or aliases[0].kind.ndim != value.kind.ndim:
             return None
         (old,) = aliases
-        is_same = old.op.code == "view" and old.op.data == op.data
-        is_same = is_same and old.op.args == [base, *at]
+        is_same = old.op.code == "view" and (old.op.data, old.op.args) == (op.data, [base, *at])
         return old if is_same and are_apart(op, value.op, self.block.ops) else None
 
     def _is_elementwise_once(self, v: Value) -> bool:
         """Whether the block computes an active value by an elementwise call, and reads it once."""
         e, made = self.e, v.op
-        if not is_active(v) or v.uses != 1 or v in e.shapes.lasting:
+        if not is_active(v) or v.uses != 1 or v in e.shapes.lasting or self.is_complex:
             return False
-        if self.is_complex or e.is_strong(made):
-            return False
-        return made in self.block.ops and made.code == "call" and is_elementwise(made)
+        is_call = made in self.block.ops and made.code == "call"
+        return is_call and is_elementwise(made) and not e.is_strong(made)
 
     def is_added_now(self, op: Op) -> bool:
         """Whether the cotangent of a written value is added to something, not bound to a name."""
@@ -477,8 +472,8 @@ class BlockSweep:
     ) -> None:
         """Add an expression with `ndim` axes, which may be broadcast, to the cotangent of a value.
 
-        `fits` says that arrays with equal numbers of axes have been compared: they have one shape.
-        The other parameters are those of `add_to`. With a factor, `v` has a shadow.
+        `fits` says that arrays with equal numbers of axes are known to have one shape. The other
+        parameters are those of `add_to`. With a factor, `v` has a shadow.
         """
         is_broadcast = self.e.shapes.is_broadcast(self.e.current)
         own = v.kind.ndim if v.kind.is_array else 0
