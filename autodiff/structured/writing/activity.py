@@ -1,4 +1,4 @@
-"""Which values depend on the variables, and which memory they are in."""
+"""Activity analysis: which values and which memory depend on the differentiated variables."""
 
 from __future__ import annotations
 
@@ -32,11 +32,14 @@ from chainrules_core import AbstractZero
 from chainrules_core.rule import Rule
 
 WITHOUT_SWEEP = frozenset({"read", "view", "form", "tuple", "const", "item", "length"})
-"""Operations that make values to whose cotangents or shadows those of others belong."""
+"""Operations without a sweep of their own.
+
+Their results have no derivative, or share the cotangent or shadow of their argument.
+"""
 
 
 def remove_unread(program: Program) -> None:
-    """Do not bind variables that nobody reads: parameters of functions read in place, say."""
+    """Remove bindings of variables that are never read, such as parameters of inlined functions."""
     blocks = list(blocks_of(program.body))
     returned = set(flat(program.returned))
     live: set[Slot] = set()
@@ -57,7 +60,7 @@ def remove_unread(program: Program) -> None:
 
 
 def written_parameters(program: Program) -> list[Slot]:
-    """Return the parameters that may be written into: those that a write may reach."""
+    """Return the parameters that the function may write into."""
     held = parameters_held(program)
     written: set[Slot] = set()
     for op in ops_of(program.body):
@@ -67,10 +70,10 @@ def written_parameters(program: Program) -> list[Slot]:
 
 
 def parameters_held(program: Program) -> dict[Slot, set[Slot]]:
-    """Return of which parameters each variable may hold the array, or a view.
+    """Return for each variable the parameters whose array, or a view of it, it may hold.
 
-    Where two variables may hold one array (``u = new``), memory is shared as a whole. But each
-    array comes from somewhere.
+    This is more precise than `Memory`: after ``u = new`` both variables have one memory, whichever
+    parameter they hold.
     """
     blocks = list(blocks_of(program.body))
     held: dict[Slot, set[Slot]] = {slot: {slot} for slot in program.parameters}
@@ -85,11 +88,11 @@ def parameters_held(program: Program) -> dict[Slot, set[Slot]]:
 
 
 def parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
-    """Return the parameters whose memory an array may be in."""
+    """Return the parameters that an array may alias."""
     op = v.op
     if op.code == "read":
         return held.get(op.data, set())
-    if op.code == "item":  # whatever was put into the list
+    if op.code == "item":  # any array that was put into the list
         return {s for s in held if s.memory is not None and s.memory.root() is v.memory.root()}  # type: ignore[union-attr]
     if op.code in ("load", "join") or (op.code == "call" and makes_new(op)):
         return set()
@@ -98,7 +101,7 @@ def parameters_of(v: Value, held: dict[Slot, set[Slot]]) -> set[Slot]:
 
 
 def is_active(value: Value) -> bool:
-    """Whether a value depends on the variables."""
+    """Whether a value depends on the differentiated variables."""
     if value.kind.has_memory:
         return value.memory is not None and value.memory.root().is_active
     if value.op.code == "tuple":
@@ -107,16 +110,16 @@ def is_active(value: Value) -> bool:
 
 
 def depends(op: Op) -> bool:
-    """Whether what a call makes depends on the variables."""
+    """Whether the result of a call depends on the differentiated variables."""
     if isinstance(op.rule, Rule) and op.rule.kind == "non_differentiable":
         return False
     if type(op.f) is Itself and op.f.returned is not None and not is_active(op.f.returned):
-        return False  # as far as it is known
-    return any(map(is_active, _with_slopes(op)))
+        return False  # as far as the fixed point iteration knows
+    return any(map(is_active, _differentiable_arguments(op)))
 
 
-def _with_slopes(op: Op) -> list[Value]:
-    """Return the arguments of a call but those whose partial derivative is zero everywhere."""
+def _differentiable_arguments(op: Op) -> list[Value]:
+    """Return the arguments of a call whose partial derivative is not identically zero."""
     if not is_elementwise(op):
         return [*op.args, *op.options.values()]
     pairs = zip(op.rule.args, op.rule.rule.partials[0], strict=False)
@@ -128,9 +131,9 @@ def _with_slopes(op: Op) -> list[Value]:
 
 
 def mark_active(program: Program, variables: set[int]) -> None:
-    """Mark what depends on the parameters at these positions.
+    """Mark values and memory that depend on the parameters at these positions.
 
-    Memory is active as a whole: an array into which one active value is written, and all its views.
+    Memory is active as a whole: one active value written into an array activates all its views.
     """
     for i in variables:
         slot = program.parameters[i]
@@ -139,12 +142,13 @@ def mark_active(program: Program, variables: set[int]) -> None:
         else:
             slot.is_active = True
     blocks = list(blocks_of(program.body))
-    while sum(map(_mark_block, blocks)) + _mark_given(program):  # all are looked at in every round
+    # To a fixed point. `sum`, unlike `any`, visits all blocks in each round.
+    while sum(map(_mark_block, blocks)) + _mark_list_parameters(program):
         pass
 
 
-def _mark_given(program: Program) -> bool:
-    """Mark the lists that are given, and those in them, if one of these depends on variables."""
+def _mark_list_parameters(program: Program) -> bool:
+    """Mark list parameters as a whole, with the lists in them, if one level is active."""
     changed = False
     for slot in program.parameters:
         held = [part.root() for part in lists_of(slot.memory)]
@@ -156,7 +160,7 @@ def _mark_given(program: Program) -> bool:
 
 
 def parts_made(op: Op, block: Block) -> list[Value]:
-    """Return the parts of the tuple that a call makes, as its block reads them."""
+    """Return the values that the block unpacks from the tuple that a call returns."""
     return [part.out for part in block.ops if part.code == "part" and part.args[0] is op.out]  # type: ignore[misc] # a part is a value
 
 
@@ -184,7 +188,7 @@ def _mark_op(op: Op) -> bool:
     if op.code in ("list", "dict") or op.code in LIST_WRITES:
         return _mark_list(op)
     value: Any = op.out
-    if op.code == "call" and value.kind.parts:  # its parts are read behind it
+    if op.code == "call" and value.kind.parts:  # operations `part` follow it
         is_new = value.kind.has_floats and depends(op) and not value.is_active
         return is_new and _activate(value)
     if not value.kind.is_inexact or is_active(value):
@@ -201,13 +205,14 @@ def _mark_op(op: Op) -> bool:
 
 
 def _mark_list(op: Op) -> bool:
-    """Mark a list or dict if one of its items depends on the variables."""
+    """Mark a list or dict if one of its items is active."""
     xs, items = (op.args[0], op.args[1:2]) if op.code in LIST_WRITES else (op.out, op.args)
     found = any(map(is_active, items)) or any(x.is_active for x in xs.memory.root().within())  # type: ignore[union-attr] # it has one
     return found and _activate(xs)  # type: ignore[arg-type] # it is a value
 
 
 def _activate(value: Value) -> bool:
+    """Mark a value or its memory as active; False if it is already."""
     if value.kind.has_memory:
         assert value.memory is not None
         memory = value.memory.root()
@@ -224,26 +229,25 @@ _CONVERSIONS = frozenset({bool, math.frexp})
 
 
 def is_rounded(op: Op) -> bool:
-    """Whether a number that depends on the variables becomes an integer, which does not."""
+    """Whether an active number is rounded to an integer, which has no derivative."""
     if op.code != "call" or op.f not in _ROUNDINGS or not is_active(op.args[0]):
         return False
     return op.out.kind.classes == {int}  # type: ignore[union-attr] # a call makes a value
 
 
 def check_conversions(program: Program) -> None:
-    """Raise where a value that depends on the variables becomes another: tracing decides."""
-    for block in blocks_of(program.body):
-        for op in block.ops:
-            if op.code != "call" or not any(map(is_active, op.args)):
-                continue
-            is_text = op.out.kind.is_text  # type: ignore[union-attr] # a call makes a value
-            is_other = op.f in _ROUNDINGS and not is_rounded(op)
-            if is_text or is_other or op.f in _CONVERSIONS:
-                raise UnsupportedError(f"{op.f} of a value that depends on the variables")
+    """Raise if the function converts an active value to text, a bool, …: tracing decides then."""
+    for op in ops_of(program.body):
+        if op.code != "call" or not any(map(is_active, op.args)):
+            continue
+        is_text = op.out.kind.is_text  # type: ignore[union-attr] # a call makes a value
+        is_other = op.f in _ROUNDINGS and not is_rounded(op)
+        if is_text or is_other or op.f in _CONVERSIONS:
+            raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
 def check_itself(program: Program, has_checkpoints: bool) -> None:
-    """Raise if the sweep of the function could not be that of a call of it in itself."""
+    """Raise if the sweep of a recursive function could not serve its recursive calls."""
     if program.itself is None:
         return
     if has_checkpoints or written_parameters(program):
@@ -256,87 +260,86 @@ def check_itself(program: Program, has_checkpoints: bool) -> None:
 
 
 def holds_active(slot: Slot) -> bool:
-    """Whether what a variable holds depends on the variables of the derivative."""
+    """Whether a variable of the program holds a value that is active."""
     return slot.is_active if slot.memory is None else slot.memory.root().is_active
 
 
 def leaves_alone(memory: Memory, nodes: list) -> bool:
-    """Whether a loop or a body neither writes into arrays in this memory nor makes such arrays.
+    """Whether nodes neither write into arrays in this memory nor make such arrays.
 
-    Its sweep then does not change them, and only adds to their shadows.
+    Their sweep then only adds to the shadows of these arrays.
     """
-    for block in blocks_of(nodes):
-        for op in block.ops:
-            x = op.args[0] if op.code in WRITES else op.out
-            if x is None or x.memory is None or x.memory.root() is not memory:
-                continue
-            if op.code in WRITES or op.code not in ("read", "view", "item"):
-                return False
+    for op in ops_of(nodes):
+        x = op.args[0] if op.code in WRITES else op.out
+        if x is None or x.memory is None or x.memory.root() is not memory:
+            continue
+        if op.code in WRITES or op.code not in ("read", "view", "item"):
+            return False
     return True
 
 
 def is_left_alone(write: Op, made: Op, ops: list[Op]) -> bool:
-    """Whether the sweep of a block leaves a shadow alone between two of its operations.
+    """Whether the shadow of a written array survives until the sweep of the written value is done.
 
-    It is the shadow of what is written into, and the other operation makes what is written. It is
-    left alone by the operations between them, and by what the second adds to its arguments.
+    `made` computes the value that `write` stores. The sweep of the operations between them must not
+    touch the shadow, and neither must the additions to the arguments of `made`.
     """
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-    return are_apart(write, made, ops) and not _reach(memory, [write.args[1], *made.args])
+    return are_apart(write, made, ops) and not _has_active(memory, [write.args[1], *made.args])
 
 
 def are_apart(write: Op, made: Op, ops: list[Op]) -> bool:
-    """Whether the sweep of the operations between two others leaves a shadow alone."""
+    """Whether the sweep of the operations between two does not touch the written array's shadow."""
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-    passed = ops[ops.index(made) + 1 : ops.index(write)]
-    passed = [op for op in passed if op.code not in WITHOUT_SWEEP]
-    return not _reach(
-        memory, [v for op in passed for v in (op.out, *op.args, *op.options.values())]
+    between = ops[ops.index(made) + 1 : ops.index(write)]
+    between = [op for op in between if op.code not in WITHOUT_SWEEP]
+    return not _has_active(
+        memory, [v for op in between for v in (op.out, *op.args, *op.options.values())]
     )
 
 
-def _reach(memory: Memory, values: list[Value | None]) -> bool:
-    """Whether arrays that depend on the variables are in some memory."""
+def _has_active(memory: Memory, values: list[Value | None]) -> bool:
+    """Whether one of the values is an active array in this memory."""
     arrays = without_tuples([v for v in values if v is not None])
     return any(v.memory and is_active(v) and v.memory.root() is memory for v in arrays)
 
 
-def compares(program: Program) -> bool:
-    """Whether what has no derivative is made of values that depend on the variables.
+def _loses_derivatives(program: Program) -> bool:
+    """Whether a result without derivative is computed from active values.
 
-    It may decide: a truth value, an integer, or a float such as a sign, which is compared later.
+    It may decide a branch: a truth value, an integer, or a float such as a sign that is compared
+    later.
     """
-    if any(map(is_active, tests_of(program.body))):  # of whether a float is zero
+    if any(map(is_active, tests_of(program.body))):  # whether a float is zero
         return True
     return any(
         op.code == "call"
         and op.f not in OF_SHAPE
         and not is_active(op.out)  # type: ignore[arg-type] # a call makes a value
         and any(map(is_active, op.args))
-        for block in blocks_of(program.body)
-        for op in block.ops
+        for op in ops_of(program.body)
     )
 
 
 def ways_of(
     program: Program, variables: set[int], outputs: list[Value]
 ) -> tuple[dict[int, list[int]], bool]:
-    """Return where the ways of variables lead, and whether some that are compared lack one.
+    """Return the results that each variable reaches, and whether one that decides lacks some.
 
-    They lead to outputs, and to arrays and lists that are written into, which are counted behind
-    them. If nothing is compared, there are none. The marks are left as they are with all variables.
+    Results are the outputs, then the arrays and lists that are written into. The dict is empty if
+    no active value loses its derivative. The activity of all variables is marked afterwards.
     """
     written = written_parameters(program)
     written += [s for s in program.parameters if changes_list(s.memory)]
     found: dict[int, list[int]] = {}
     lacks_one = False
     try:
-        for i in variables if compares(program) else ():
+        for i in variables if _loses_derivatives(program) else ():
             _unmark(program)
             mark_active(program, {i})
-            ways = [*map(is_active, outputs), *[s.memory.root().is_active for s in written]]  # type: ignore[union-attr]
-            found[i] = [k for k, is_one in enumerate(ways) if is_one]
-            lacks_one = lacks_one or (not all(ways) and compares(program))
+            reached = [*map(is_active, outputs), *[s.memory.root().is_active for s in written]]  # type: ignore[union-attr]
+            found[i] = [k for k, is_reached in enumerate(reached) if is_reached]
+            lacks_one = lacks_one or (not all(reached) and _loses_derivatives(program))
     finally:
         _unmark(program)
         mark_active(program, variables)
@@ -348,9 +351,8 @@ def _unmark(program: Program) -> None:
         slot.is_active = False
         for part in lists_of(slot.memory):
             part.root().is_active = False
-    for block in blocks_of(program.body):
-        for op in block.ops:
-            if op.out is not None:
-                op.out.is_active = False
-                if op.out.memory is not None:
-                    op.out.memory.root().is_active = False
+    for op in ops_of(program.body):
+        if op.out is not None:
+            op.out.is_active = False
+            if op.out.memory is not None:
+                op.out.memory.root().is_active = False

@@ -1,4 +1,4 @@
-"""Changes of lists and dicts in the forward function: their shadows change along."""
+"""Mutations of lists and dicts in the forward function, which their shadows mirror."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def change_list(w: ForwardWriter, op: Op, pushed: Container[str]) -> None:
-    """Write a change of a list or dict; `pushed` are the names of what the sweep is given."""
+    """Write a mutation of a list or dict; `pushed` are the names that the block pushes."""
     old = w.old_name(op)
     kept = old if old in pushed else None
     if op.code == "drop":
@@ -29,7 +29,7 @@ def change_list(w: ForwardWriter, op: Op, pushed: Container[str]) -> None:
 
 
 def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
-    """Write an item of a list; an array in it has its shadow in the shadow of the list."""
+    """Assign an item of a list; the shadow of the list holds the shadow of an array in it."""
     base, value, at = op.args
     w.out.add(f"{w.text(base)}[{w.text(at)}] = {w.in_its_class(value)}")
     if value.kind.has_memory and w.has_shadow(base):
@@ -40,7 +40,7 @@ def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
 
 
 def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
-    """Take an item out of a list or dict; a dict of numbers has a shadow that keeps all keys."""
+    """Remove an item of a list or dict; the shadow of a dict of numbers keeps all keys."""
     base, at = op.args
     place = w.text(at)
     is_table = base.kind.is_table

@@ -1,4 +1,4 @@
-"""Which results of operations are checked when the forward function runs."""
+"""Which results the forward function guards, because their kind may differ at run time."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from autodiff.structured.writing.rules.calls_without_rules import is_display
 
 
 def is_checked(op: Op) -> bool:
-    """Whether the kind of a result could depend on values, or on shapes."""
+    """Whether the kind of a result could depend on values or shapes."""
     if op.code == "join" or op.data is CALLED:
         return True
-    if op.code == "part":  # of what a call returns, or of a shape
+    if op.code == "part":  # of the tuple that a call returns, or of a shape
         return op.args[0].op.code == "call" and is_checked(op.args[0].op)
     if op.code != "call" or isinstance(op.f, np.ufunc):
         return False
@@ -25,11 +25,11 @@ def is_checked(op: Op) -> bool:
     if op.f in (abs, min, max) and not any(a.kind.is_array for a in op.args):
         return False
     if getattr(op.f, "__module__", None) == "math" or is_display(op):
-        return False  # its class depends on those of the arguments alone
+        return False  # only the classes of the arguments decide that of the result
     return op.f not in SIGNS and op.f not in PREFIXES
 
 
 def _is_whole_power(op: Op) -> bool:
-    """Whether a float is raised to a power that is an integer: the result is a float."""
+    """Whether a float is raised to an integer power, which gives a float."""
     x, exponent = op.args
     return not (x.kind.is_integral or x.kind.is_complex) and exponent.kind.is_integral

@@ -1,11 +1,11 @@
-"""Writing loops that keep few states, and run the turns between anew in the sweep.
+"""Checkpointed loops: they keep few states, and the sweep recomputes the iterations between them.
 
-The forward function runs the loop without pushing anything, and keeps the state at about √n of its
-turns. The sweep takes the turns between two states at a time, the last ones first: it runs them
-anew as the forward function does, now pushing what their sweep reads, and sweeps them.
+The forward function runs the loop without a tape and keeps the state of about √n iterations. The
+sweep takes one segment between two states at a time, the last one first: it reruns the segment as
+the forward function does, now with a tape, and sweeps it.
 
-Arrays that the loop binds anew have new shadows in each such run. What has come for them by the
-turns that follow is added at its end.
+Arrays that the loop rebinds get new shadows in each rerun. At its end, the cotangents from later
+segments are added to them.
 """
 
 from __future__ import annotations
@@ -24,22 +24,21 @@ from autodiff.structured.form.ir import (
     blocks_of,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.order import binds
 
 
 class CheckpointedLoop:
-    """Writes one loop.
+    """Writes one checkpointed loop.
 
     Attributes
     ----------
     live : list of Slot
-        The variables that the loop reads or binds and that are bound before it.
+        The variables bound before the loop and rebound later that the loop reads or binds.
     arrays : list of Slot
-        Those that are bound once, in memory that the loop writes into.
+        The variables bound once, before the loop, whose memory the loop writes into.
     has_states : bool
-        Whether a turn may depend on the turns before it.
+        Whether an iteration may depend on earlier ones.
     reads : set of Memory
-        What the turns read when they run anew: writes behind the loop have to be undone before.
+        What a rerun reads: writes after the loop have to be undone before it.
     """
 
     def __init__(self, emitter: Any, node: For | While) -> None:
@@ -61,7 +60,7 @@ class CheckpointedLoop:
         values = [v for op in ops for v in (*op.args, *op.options.values())]
         self.reads = {v.memory.root() for v in values if v.memory is not None}
         for memory in written:
-            memory.is_restored = True  # what is returned must not change in the sweep
+            memory.is_restored = True  # the sweep must not change returned arrays
         before = set(node.readable)
         for other in program.body[: program.body.index(node)]:
             if isinstance(other, Block):
@@ -78,7 +77,7 @@ class CheckpointedLoop:
         self._check_lists(ops, [s for s in known if s in read | bound], written)
 
     def _check_lists(self, ops: list[Op], known: list[Slot], written: set[Memory]) -> None:
-        """Raise if a state would be, or be in, a list."""
+        """Raise if a list, or an array in a list, would be part of the state."""
         if not self.has_states:
             return
         filled = {op.args[0].memory.root() for op in ops if op.code in LIST_WRITES}  # type: ignore[union-attr]
@@ -91,7 +90,7 @@ class CheckpointedLoop:
             raise UnsupportedError("arrays in a list that a checkpointed loop writes into")
 
     def is_before(self, op: Op) -> bool:
-        """Whether an operation runs after the loop."""
+        """Whether the loop runs before an operation."""
         return self.e.order.places[op][0] > self.end
 
     @property
@@ -103,7 +102,7 @@ class CheckpointedLoop:
         return f"({''.join(f'{s.name}{end}, ' for s in slots)})"
 
     def forward(self) -> None:
-        """Write the loop of the forward function."""
+        """Write the loop in the forward function."""
         e, out, node, name = self.e, self.e.out, self.node, self.name
         copied = tuple([
             i for i, s in enumerate(self.live)
@@ -132,11 +131,11 @@ class CheckpointedLoop:
             out.add(f"if {node.broken}: break")
         out.depth -= 1
         out.add("push = tape_push")
-        turns = f"{name}_range" if isinstance(node, For) else "None"
-        out.add(f"push(({name}, {turns}, {name}_begun, {self._names(self.shadowed, '_b')}))")
+        trips = f"{name}_range" if isinstance(node, For) else "None"
+        out.add(f"push(({name}, {trips}, {name}_begun, {self._names(self.shadowed, '_b')}))")
 
     def backward(self, sweep: list[str]) -> None:
-        """Write the loop of the backward function, given the sweep of its body."""
+        """Write the loop in the backward function, given the sweep of its body."""
         e, out, node, name = self.e, self.e.out, self.node, self.name
         out.add(f"{name}, {name}_range, {name}_begun, {name}_after = pop()")
         out.add(f"{name}_after = taken({name}_after)")
@@ -146,11 +145,12 @@ class CheckpointedLoop:
         out.add(f"{heads} = {name}_heads = begun({name}_n, {name}_begun, {shadowed})")
         out.add("turns = []")
         out.add("push, pop = turns.append, turns.pop")
-        turns = f"{name}_range[{name}_n:{name}_m]"
+        trips, count = f"{name}_range[{name}_n:{name}_m]", f"range({name}_m - {name}_n)"
+        rerun_head = sweep_head = f"for _ in {count}:"
         if isinstance(node, For):
-            out.add(f"for {node.slot.name} in {turns}:")
-        else:
-            out.add(f"for _ in range({name}_m - {name}_n):")
+            rerun_head = f"for {node.slot.name} in {trips}:"
+            sweep_head = f"for {e.target_of(node)} in reversed({trips}):"
+        out.add(rerun_head)
         out.depth += 1
         if isinstance(node, While):
             e.forward_test(node)
@@ -158,11 +158,7 @@ class CheckpointedLoop:
         out.add("pass")
         out.depth -= 1
         out.add(f"added({heads}, {name}_after)")
-        if isinstance(node, For):
-            turn = "_" if binds(node.body, node.slot) else node.slot.name
-            out.add(f"for {turn} in reversed({turns}):")
-        else:
-            out.add(f"for _ in range({name}_m - {name}_n):")
+        out.add(sweep_head)
         out.lines += sweep
         out.add("    pass")
         out.add(f"{name}_after = {name}_heads")
@@ -171,10 +167,10 @@ class CheckpointedLoop:
         out.add(f"if not {name}.count: added({name}_begun, {name}_after)")
 
 
-def _within(memories: list[Memory]) -> set[Memory]:
-    """Return the memory of lists and dicts, and of all that is in them."""
+def _within(lists: list[Memory]) -> set[Memory]:
+    """Return the memory of lists and dicts, and of everything inside them."""
     found: set[Memory] = set()
-    left = list(memories)
+    left = list(lists)
     while left:
         memory = left.pop().root()
         if memory not in found:

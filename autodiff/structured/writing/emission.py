@@ -1,20 +1,21 @@
-"""From the structured form to source: the function with a tape, and its reverse sweep.
+"""Code generation: the forward function with a tape, and its reverse sweep.
 
-The forward function does what the user's does, in the same order, with the same functions of NumPy.
-At the end of each block it pushes what the backward function will read and could not compute
-again; where memory is overwritten whose contents are read again, it pushes what was there.
+The forward function does what the user's function does, in the same order, with the same NumPy
+functions. At the end of each block it pushes the values that the backward function reads and cannot
+recompute cheaply. Before it overwrites contents that the sweep reads, it saves them.
 
-The backward function runs the blocks in reverse order. A number has a variable for its cotangent,
-and so has an array that is nowhere indexed or written into, if variables that hold it are bound
-anew. Other arrays that are read in several blocks have a *shadow*, an array of the same layout, in
-which cotangents are added up: the shadow of a view is the same view of the shadow. In machine code
-all arrays that are read in several blocks have one.
+The backward function runs the blocks in reverse order. The cotangent of a number is a variable. So
+is that of an array that is nowhere indexed or written into, if variables that hold it are rebound.
+Other arrays that are read in several blocks have a *shadow*, an array of the same layout that
+accumulates cotangents; the shadow of a view is the same view of the shadow. In machine code all
+arrays that are read in several blocks have one.
 
-Memory is put back to what it was as writes are passed, so that every read finds what it found.
+The sweep undoes each write as it passes it, so every read finds what the forward function found.
 """
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Any
 
@@ -31,7 +32,7 @@ from autodiff.structured.form.ir import (
     Slot,
     Value,
     While,
-    blocks_of,
+    ops_of,
     without_tuples,
 )
 from autodiff.structured.form.known_functions import CALLED
@@ -46,27 +47,30 @@ class Emitter(ForwardWriter):
     """Writes the forward and the backward function of a program."""
 
     def emit(self) -> tuple[str, dict[str, Any]]:
-        """Return the source of both functions, and what it reads by name."""
+        """Return the source of both functions, and the constants that it reads by name.
+
+        Which writes are undone depends on what the sweep reads, and the other way round: so the
+        sweep is rewritten until its reads no longer change.
+        """
         while True:
-            readers = self._count_of_readers()
+            readers = self._reader_count()
             self.pushes = {}
             self.backward_lines = self._backward()
-            if readers == self._count_of_readers():
+            if readers == self._reader_count():
                 break
         self._forward()
         self.backward_head = self._backward_head()
         lines = [*self.forward_head, *self.forward_lines, "", *self.backward_head]
         return "\n".join([*lines, *self.backward_lines]), self.constants.scope
 
-    def _count_of_readers(self) -> int:
-        memories = {
+    def _reader_count(self) -> int:
+        roots = {
             v.memory.root()
-            for block in blocks_of(self.program.body)
-            for op in block.ops
+            for op in ops_of(self.program.body)
             for v in (op.out, *op.args)
             if v is not None and v.memory is not None
         }
-        return sum(len(m.readers) for m in memories)
+        return sum(len(m.readers) for m in roots)
 
     def _backward(self) -> list[str]:
         self._begin()
@@ -77,48 +81,49 @@ class Emitter(ForwardWriter):
             source.add(f"{s.name}_b = 0.0")
         self.seeded: dict[Value, list[str]] = {}
         self.sums = {}
-        n = 0
-        for v in self.outputs:
-            if is_active(v) and v.kind.is_list:  # which is as long here as it is returned
-                source.add(f"if seeds[{n}] is not None: add_in(out{n}_b, seeds[{n}])")
-            elif is_active(v):
-                source.add(f"seed{n} = seeds[{n}]")
-                if v.kind.is_array:
-                    source.add(f"if seed{n} is None: seed{n} = zeros_like(outs[{n}])")
-                else:
-                    source.add(f"if seed{n} is None: seed{n} = 0.0")
-                self._seed(v, f"seed{n}")
-            n += 1
-        for slot in self.written_parameters:
-            if self.has_shadow(slot):
-                name = self._initial_shadow(slot)
-                source.add(f"if seeds[{n}] is not None: {name} += seeds[{n}]")
-            n += 1
-        for slot in self.changed_lists:
-            if self.has_shadow(slot):
-                # Also to lists that are no more in it.
-                source.add(f"if seeds[{n}] is not None: add_in({slot}_b_first, seeds[{n}])")
-            n += 1
+        self._backward_seeds()
         first = len(source.lines)
         self._backward_nodes(self.program.body)
         self._add_sums(None, first)
-        results = []
-        for slot in self.program.parameters:
-            if self.has_shadow(slot):
-                shadow = self._initial_shadow(slot)
-                is_other = slot.memory.root() in self.layouts  # type: ignore[union-attr]
-                results.append(f"array({shadow}, order='C')" if is_other else shadow)
-            elif self.has_variable(slot):
-                name = f"{slot.name}_b"
-                is_array = slot.memory is not None
-                results.append(f"whole({name}, {self._initial(slot)})" if is_array else name)
-            else:
-                results.append("None")
-        source.add(f"return ({''.join(f'{r}, ' for r in results)})")
+        gradients = map(self._gradient, self.program.parameters)
+        source.add(f"return ({''.join(f'{g}, ' for g in gradients)})")
         return source.lines
 
+    def _backward_seeds(self) -> None:
+        """Add the seeds to the cotangents of outputs and of arrays and lists written into."""
+        out, outputs = self.out, self.outputs
+        for n, v in enumerate(outputs):
+            if is_active(v) and v.kind.is_list:  # here as long as when it was returned
+                out.add(f"if seeds[{n}] is not None: add_in(out{n}_b, seeds[{n}])")
+            elif is_active(v):
+                zero = f"zeros_like(outs[{n}])" if v.kind.is_array else "0.0"
+                out.add_all([f"seed{n} = seeds[{n}]", f"if seed{n} is None: seed{n} = {zero}"])
+                self.seeded.setdefault(v, []).append(f"seed{n}")
+        for n, slot in enumerate(self.written_parameters, len(outputs)):
+            if self.has_shadow(slot):
+                shadow = self._initial_shadow(slot)
+                out.add(f"if seeds[{n}] is not None: {shadow} += seeds[{n}]")
+        for n, slot in enumerate(self.changed_lists, len(outputs) + len(self.written_parameters)):
+            if self.has_shadow(slot):
+                # The lists of its initial state: some may have been removed since.
+                out.add(f"if seeds[{n}] is not None: add_in({slot}_b_first, seeds[{n}])")
+
+    def _gradient(self, slot: Slot) -> str:
+        """Return the cotangent of a parameter as the backward function returns it."""
+        if self.has_shadow(slot):
+            shadow = self._initial_shadow(slot)
+            is_permuted = slot.memory.root() in self.layouts  # type: ignore[union-attr]
+            return f"array({shadow}, order='C')" if is_permuted else shadow
+        if not self.has_variable(slot):
+            return "None"
+        name = f"{slot.name}_b"
+        return name if slot.memory is None else f"whole({name}, {self._initial(slot)})"
+
     def _begins_with_cotangent(self, slot: Slot) -> bool:
-        """Have a shadow begin as a copy of what is first added to all of it, if that is so."""
+        """Initialize a shadow by its first cotangent, if that covers the whole array.
+
+        This saves an array of zeros. False if the shadow must begin as zeros.
+        """
         name = f"{slot.name}_b"
         if slot.memory.root() in self.layouts:  # type: ignore[union-attr]
             return False
@@ -129,9 +134,9 @@ class Emitter(ForwardWriter):
         added = re.fullmatch(
             rf"    (?:if (seeds\S+) is not None: )?{name} \+= (seed\S+)", lines[first]
         )
-        if added is None or added.group(1) not in (None, added.group(2)):
+        if added is None or added[1] not in (None, added[2]):
             return False
-        lines[first] = f"    {name} = shadow_with({slot.name}, {added.group(2)})"
+        lines[first] = f"    {name} = shadow_with({slot.name}, {added[2]})"
         if name in self.viewed:
             self.viewed.remove(name)
             lines[first] += f"; {name}_m = memoryview({name})"
@@ -156,9 +161,6 @@ class Emitter(ForwardWriter):
             source.add(f"{name}_v = {self.blas(made)}({name})")
         return source.lines
 
-    def _seed(self, v: Value, text: str) -> None:
-        self.seeded.setdefault(v, []).append(text)
-
     def _backward_nodes(self, nodes: list) -> None:
         out = self.out
         for node in reversed(nodes):
@@ -172,55 +174,53 @@ class Emitter(ForwardWriter):
                 continue
             with self.sharing(node):
                 if isinstance(node, If):
-                    self._backward_if(node)
+                    out.inside("if pop():", functools.partial(self._backward_nodes, node.then))
+                    out.inside("else:", functools.partial(self._backward_nodes, node.otherwise))
                 else:
                     self.enclosing.append(node)
                     self._backward_loop(node)
                     self.enclosing.pop()
                     self._add_sums(node, first)
-                self._leave_out(node, first)
+                self._drop_if_empty(node, first)
             self.backward_spans[node] = first, len(out.lines)
 
-    def _leave_out(self, node: For | While | If, first: int) -> None:
-        """Drop the sweep of a branch or loop that does nothing; nobody pushes its way then."""
+    def _drop_if_empty(self, node: For | While | If, first: int) -> None:
+        """Drop the sweep of a branch or loop if it does nothing.
+
+        The forward function then pushes neither branch nor trip count.
+        """
         lines = [line.strip() for line in self.out.lines[first:]]
         does_nothing = set(lines[1:]) <= {"pass", "else:"}
         if does_nothing and not (self.for_machine or self.checkpointed):
             del self.out.lines[first:]
             self.silent.add(node)
 
-    def _backward_if(self, node: If) -> None:
-        self.out.add("if pop():")
-        self._indented(node.then)
-        self.out.add("else:")
-        self._indented(node.otherwise)
-
     def _backward_loop(self, node: For | While) -> None:
         out, first = self.out, len(self.out.lines)
         if isinstance(node, While):
-            out.add("for _ in range(pop()):")
-            self._turn_back(node)
+            self._backward_body(node, "for _ in range(pop()):")
             return
-        own = not binds(node.body, node.slot)
-        head = f"for {node.slot.name if own else '_'} in reversed({{}}):"
-        out.add(head.format("pop()"))
-        self._turn_back(node)
+        head = f"for {self.target_of(node)} in reversed({{}}):"
+        self._backward_body(node, head.format("pop()"))
         if self.shared is not None and self.shared.names:
-            turns = self.fresh("r")
-            made = [f"{turns} = pop()", *self.shared.lines(turns), head.format(turns)]
+            trips = self.fresh("r")
+            made = [f"{trips} = pop()", *self.shared.lines(trips), head.format(trips)]
             out.lines[first : first + 1] = ["    " * out.depth + line for line in made]
 
-    def _turn_back(self, node: For | While) -> None:
-        """Write the sweep of the body of a loop, in which its variable is at hand."""
-        own = isinstance(node, For) and not binds(node.body, node.slot)
-        if own:
-            self.loops.append(node.slot)  # type: ignore[union-attr] # it is a `For`
-        self._indented(node.body)
-        if own:
-            self.loops.pop()
+    def target_of(self, node: For) -> str:
+        """Return the loop variable of the sweep; ``_`` if the body rebinds the user's."""
+        return "_" if binds(node.body, node.slot) else node.slot.name
+
+    def _backward_body(self, node: For | While, head: str) -> None:
+        """Write the sweep of the body of a loop, which may read the loop variable."""
+        outer = self.loops
+        if isinstance(node, For) and not binds(node.body, node.slot):
+            self.loops = [*outer, node.slot]
+        self.out.inside(head, lambda: self._backward_nodes(node.body))
+        self.loops = outer
 
     def _add_sums(self, node: For | While | None, first: int) -> None:
-        """Add what was collected in lines from the first on."""
+        """Create the collectors of a loop at line `first`, and add their sums after the loop."""
         sums = self.sums.get(node, {})
         for inner, (start, stop) in self.backward_spans.items():
             if start >= first:
@@ -230,10 +230,10 @@ class Emitter(ForwardWriter):
             self.out.add(f"{name}.add_all()")
 
     def outer_sum(self, v: Value) -> str | None:
-        """Return what collects outer products for the shadow of a matrix; None if nothing does.
+        """Return the name of the `OuterSum` for the shadow of a matrix; None if there is none.
 
-        It does so until a loop ends or, outside of loops, the function. There nothing but sums
-        goes into the shadow: what is in it is not read before.
+        It collects outer products until a loop ends or, outside of loops, the function. Until then
+        the sweep only adds to the shadow and never reads it.
         """
         node, body = self._summing_loop(v), self.program.body
         if node is None and (self.enclosing or not leaves_alone(v.memory.root(), body)):  # type: ignore[union-attr] # an array has one
@@ -241,55 +241,45 @@ class Emitter(ForwardWriter):
         return self._collected(node, "OuterSum()", v)
 
     def product_sum(self, v: Value, matrix: Value, axis: int) -> str | None:
-        """Return what collects products of a matrix and vectors for the shadow of a vector.
+        """Return the name of the `ProductSum` for the shadow of a vector; None if there is none.
 
-        It does so until a loop ends in which nothing but sums goes into the shadow, and nothing is
-        written into the matrix.
+        It collects products of a matrix and vectors until a loop ends in which the sweep only adds
+        to the shadow, and which does not write into the matrix.
         """
         node = self._summing_loop(v, matrix)
         return None if node is None else self._collected(node, f"ProductSum({axis})", matrix)
 
     def _summing_loop(self, *values: Value) -> For | While | None:
-        """Return the outermost loop that leaves these arrays alone; None if there is none."""
-        memories = [v.memory.root() for v in values]  # type: ignore[union-attr] # they have one
-        loops = [node for node in self.enclosing if all(leaves_alone(m, [node]) for m in memories)]
+        """Return the outermost enclosing loop in which these arrays are invariant, or None."""
+        roots = [v.memory.root() for v in values]  # type: ignore[union-attr] # they have one
+        loops = [node for node in self.enclosing if all(leaves_alone(m, [node]) for m in roots)]
         return loops[0] if loops else None
 
     def _collected(self, node: For | While | None, made: str, matrix: Value) -> str | None:
-        """Return the name of what collects for a matrix until a loop ends."""
+        """Return the name of the object that collects products with a matrix until a loop ends."""
         if self.is_strong(self.current) or matrix.kind.dtype != np.float64:
             return None
         memory = matrix.memory.root()  # type: ignore[union-attr] # an array has one
+        # All views of a parameter share one collector; other memory may hold several matrices.
         of_parameter = memory in {s.memory.root() for s in self.program.parameters if s.memory}
-        key = (
-            self.blas(made),
-            memory if of_parameter else matrix.op,
-        )  # else they may be several in turn
+        key = self.blas(made), memory if of_parameter else matrix.op
         return self.sums.setdefault(node, {}).setdefault(key, self.fresh("o"))
 
     def _sweep_of(self, node: For | While) -> list[str]:
-        """Return the sweep of the body of a loop, as it is written inside two others."""
+        """Return the sweep of the body of a checkpointed loop, for a loop inside another."""
         outer, self.out = self.out, Source()
         self.out.depth = outer.depth + 1
         with self.sharing(None):
-            self._turn_back(node)
-        made, self.out = self.out.lines, outer
+            self._backward_body(node, "")
+        (_, *made), self.out = self.out.lines, outer
         return made
-
-    def _indented(self, nodes: list) -> None:
-        self.out.depth += 1
-        n = len(self.out.lines)
-        self._backward_nodes(nodes)
-        if len(self.out.lines) == n:
-            self.out.add("pass")
-        self.out.depth -= 1
 
     def _backward_block(self, block: Block) -> None:
         outer = self.out
         self.out = Source()
         self.out.depth = outer.depth
         self.pushing: dict[str, Pushed] = {}
-        self.views: dict[str, str] = {}  # that the sweep of the block makes: source → name
+        self.views: dict[str, str] = {}  # views that the sweep of the block makes: source → name
         BlockSweep(self, block).run()
         names = list(self.pushing)
         if names:
@@ -299,20 +289,24 @@ class Emitter(ForwardWriter):
         self.out = outer
 
     def need(self, v: Value, contents: bool = True) -> str:
-        """Return a value as the backward function writes it; it is pushed if it must be."""
+        """Return a value as source of the backward function.
+
+        It is recomputed if that is cheap; otherwise the forward function pushes it.
+        """
         if contents:
             self.reads(v)
-        again = self.again(v)
-        if again is not None:
-            same = self._same_in_turns(v, self._is_at_hand)
-            return self._view(again, same) if v.op.code == "view" else again
-        self.pushing[v.name] = (v, "")
-        return v.name
+        text = self._recomputed(v)
+        if text is None:
+            self.pushing[v.name] = (v, "")
+            return v.name
+        if v.op.code != "view":
+            return text
+        return self._view(text, self._same_in_turns(v, self._is_available))
 
     def _view(self, text: str, same: str | None) -> str:
-        """Return the name of a view in the sweep of a block, which makes it once.
+        """Return the name of a view, which the sweep of a block makes once.
 
-        `same` is the view as it is written before the loop, if it is the same in all turns.
+        `same` is its source before the loop, if it is loop-invariant.
         """
         if self.for_machine:
             return text
@@ -324,37 +318,37 @@ class Emitter(ForwardWriter):
         return self.views[text]
 
     def _same_shadow_in_turns(self, v: Value) -> str | None:
-        """Return a shadow as it is written before the loop; None if turns may have others."""
+        """Return a loop-invariant shadow as source before the loop; None if it may vary."""
         op, shared = v.op, self.shared
         if shared is None or op.code not in ("read", "view") or op.data == CALLED:
             return None
         if op.code == "read":
             return f"{op.data}_b" if op.data.is_stable and shared.is_fixed(op.data) else None
-        at = [self._same_in_turns(a, self._is_at_hand) for a in op.args[1:]]
+        at = [self._same_in_turns(a, self._is_available) for a in op.args[1:]]
         return self._of_texts(op, [self._same_shadow_in_turns(op.args[0]), *at])
 
     def shape_of(self, v: Value) -> str:
-        """Return the shape of an array as the backward function writes it.
+        """Return the shape of an array as source of the backward function.
 
-        It is pushed if the array is not at hand, so that nobody keeps the array for it.
+        If the array is not available, its shape is pushed: the tape need not keep the array alive.
         """
-        found = self.again(v)
-        if found is not None:
-            return f"{found}.shape"
+        text = self._recomputed(v)
+        if text is not None:
+            return f"{text}.shape"
         self.pushing[f"{v.name}_shape"] = (v, "_shape")
         return f"{v.name}_shape"
 
     def reads(self, v: Value) -> None:
-        """Note that the sweep of this operation reads what an array holds."""
+        """Record that the sweep of the current operation reads the contents of an array."""
         for x in without_tuples([v]):
             if x.memory is not None and x.memory.root().is_written:
                 x.memory.root().readers.add((self.current, x))
 
     def must_restore(self, op: Op, ops: list[Op]) -> bool:
-        """Whether what a write overwrites is read in the sweep after the write is passed.
+        """Whether the sweep must undo a write, because it later reads what was overwritten.
 
-        `ops` are the operations of its block. What an earlier write to the same part overwrites
-        is put back there, too: if nobody reads it before, the later write need not be undone.
+        `ops` are the operations of its block. If an earlier write to the same part is undone anyway
+        and no sweep reads the array between them, the later one need not be.
         """
         if not self._is_read_again(op):
             return False
@@ -362,7 +356,7 @@ class Emitter(ForwardWriter):
         return earlier is None or not self._is_read_again(earlier)
 
     def _write_before(self, op: Op, ops: list[Op]) -> Op | None:
-        """Return the write to the same part before another, if no sweep reads the array between."""
+        """Return the previous write to the same part, if no sweep reads the array between them."""
         memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
         readers = {reader for reader, _ in memory.readers}
         for other in reversed(ops[: ops.index(op)]):
@@ -374,32 +368,32 @@ class Emitter(ForwardWriter):
         return None
 
     def _is_read_again(self, op: Op) -> bool:
-        """Whether a sweep reads what a write overwrites."""
+        """Whether a sweep, or the rerun of a checkpointed loop, reads what a write overwrites."""
         memory: Memory = op.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-        again = [loop for loop in self.checkpointed.values() if memory in loop.reads]
+        reruns = [loop for loop in self.checkpointed.values() if memory in loop.reads]
         if any(self._changes(op, *reader) for reader in memory.readers) or any(
-            loop.is_before(op) for loop in again
+            loop.is_before(op) for loop in reruns
         ):
             memory.is_restored = True
             return True
         return False
 
     def _changes(self, write: Op, reader: Op, read: Value) -> bool:
-        """Whether a write may change what an operation has read before."""
+        """Whether a write may overwrite what an operation has read before it."""
         if not self.order.may_precede(reader, write):
             return False
         return bool(self.checkpointed) or not spares(write, reader, read, self.order)
 
-    def again(self, v: Value) -> str | None:
-        """Return a value as an expression of what is at hand in the sweep, or None."""
-        return self._expression(v, self._is_at_hand, self.pushing)
+    def _recomputed(self, v: Value) -> str | None:
+        """Return an expression that recomputes a value in the sweep, or None."""
+        return self._expression(v, self._is_available, self.pushing)
 
-    def _is_at_hand(self, slot: Slot) -> bool:
-        """Whether a variable is at hand in the sweep."""
+    def _is_available(self, slot: Slot) -> bool:
+        """Whether the sweep can read a variable without the tape."""
         return slot.is_stable or slot in self.loops
 
     def place(self, op: Op, is_shadow: bool = True) -> str:
-        """Return where the sweep reads or writes in the array of an operation, or in its shadow."""
+        """Return what the sweep indexes for an operation: its array or shadow, or a memoryview."""
         v = op.args[0]
         if op not in self.plain.elements:
             return self.shadow(v) if is_shadow else self.need(v, contents=False)
@@ -412,15 +406,15 @@ class Emitter(ForwardWriter):
         return f"{v}{end}_m"
 
     def part_of_shadow(self, op: Op, index: str) -> str:
-        """Return the name of the part of a shadow in the place of what an operation writes."""
+        """Return the name of the part of a shadow that corresponds to what a write changes."""
         same = self._same_shadow_in_turns(op.args[0])
-        at = [self._same_in_turns(a, self._is_at_hand) for a in op.args[2:]]
+        at = [self._same_in_turns(a, self._is_available) for a in op.args[2:]]
         is_same = same is not None and None not in at
         part = f"{same}[{self.index(op.data, at)}]" if is_same else None  # type: ignore[arg-type] # no None
         return self._view(f"{self.place(op)}[{index}]", part)
 
     def shadow(self, v: Value) -> str:
-        """Return the shadow of an array as the backward function writes it."""
+        """Return the shadow of an array as source of the backward function."""
         op = v.op
         if op.code == "read":
             slot = op.data

@@ -1,4 +1,4 @@
-"""Writing the forward function of a program."""
+"""The code generator of the forward function."""
 
 from __future__ import annotations
 
@@ -31,24 +31,28 @@ from autodiff.structured.writing.activity import (
 )
 from autodiff.structured.writing.changed_lists import change_list
 from autodiff.structured.writing.checked_results import is_checked
-from autodiff.structured.writing.writer import Pushed, Source, Writer
+from autodiff.structured.writing.writer import Pushed, Source, Writer, new_bindings
 from autodiff.trace.checks.conversions import EXACT
 
-_NEW = ("call", "part", "load", "list", "dict", "item", "join")  # each makes what has a shadow
+_WITH_NEW_SHADOW = ("call", "part", "load", "list", "dict", "item", "join")
+"""Operations whose results get shadows of their own."""
 
 
 class ForwardWriter(Writer):
-    """Writes the function that does what the user's does, and pushes what the sweep reads."""
+    """Writes the forward function.
+
+    It does what the user's function does and pushes what the sweep reads.
+    """
 
     def in_its_class(self, v: Value) -> str:
-        """Return a number, in the class that it has in the function."""
+        """Return a number in the class that it has in the user's function."""
         text = self.text(v)
         if v not in self.plain.loose or len(v.kind.classes) > 1:
             return text
         return f"{self.constants.name(next(iter(v.kind.classes)))}({text})"
 
     def text_for(self, op: Op) -> Callable[[Value], str]:
-        """Return what writes the arguments of an operation of the forward function."""
+        """Return the function that writes the arguments of an operation."""
         return self.text if op in self.plain.lenient else self.in_its_class
 
     def _forward(self) -> None:
@@ -56,9 +60,9 @@ class ForwardWriter(Writer):
         body = self.out = Source()
         self.forward_nodes(self.program.body)
         outs = [self._returned(v) for v in self.outputs]
-        written = [self._written(s) for s in self.written_parameters]
+        written = [self._written_parameter(s) for s in self.written_parameters]
         where = "is_outermost() and " if self._hides_views_of_calls() else ""
-        for a, b in self._what_may_be_shared():
+        for a, b in self._possible_aliases():
             body.add(f"if {where}may_share({a}, {b}): raise Changed")
         written += [f"{s.name}_first" for s in self.changed_lists]
         for n, v in self.lists_with_seeds():
@@ -70,10 +74,10 @@ class ForwardWriter(Writer):
         body.add(f"return outs, ({''.join(f'{n}, ' for n in self._frame())}), tape")
         self.forward_head, self.forward_lines = self._forward_head(), body.lines
 
-    def _what_may_be_shared(self) -> Iterator[tuple[str, str]]:
-        """Yield the names of a result and of an argument, or another result, that may be views.
+    def _possible_aliases(self) -> Iterator[tuple[str, str]]:
+        """Yield pairs of a result and an argument, or another result, that may share memory.
 
-        The user could write into one of them, and change the other.
+        By writing into one of them, the caller would change the other.
         """
         held = parameters_held(self.program)
         seen: list[Value] = []
@@ -89,10 +93,10 @@ class ForwardWriter(Writer):
             seen.append(v)
 
     def _hides_views_of_calls(self) -> bool:
-        """Whether nobody can tell if the calls of a function in itself return views of arguments.
+        """Whether results of recursive calls may be copies where the function returns views.
 
-        They return copies. So neither what they return nor what they are given is written into,
-        and the function returns arrays of its own.
+        That makes no difference if neither these results nor the arguments are written into, and
+        the function does not return them.
         """
         if self.program.itself is None:
             return False
@@ -107,7 +111,7 @@ class ForwardWriter(Writer):
         return v.memory is not None and v.memory.root() in views
 
     def argument_of(self, v: Value) -> Slot | None:
-        """Return the parameter that an array is, or is a view of, in any case."""
+        """Return the parameter that an array always is, or always is a view of; None otherwise."""
         while v.op.code == "view":
             v = v.op.args[0]
         is_one = v.op.code == "read" and v.op.data.is_stable
@@ -120,8 +124,7 @@ class ForwardWriter(Writer):
         source.add("tape = []")
         source.add("push = tape.append")
         for slot in self.program.parameters:
-            memory = slot.memory.root() if slot.memory is not None else None
-            if memory is None:
+            if slot.memory is None:
                 continue
             if slot in self.written_parameters:
                 source.add(f"{slot.name} = array({slot.name}, order='K')")
@@ -148,12 +151,12 @@ class ForwardWriter(Writer):
             return f"copied({text})"
         return text
 
-    def _written(self, slot: Slot) -> str:
+    def _written_parameter(self, slot: Slot) -> str:
         copied = slot.memory.root().is_restored  # type: ignore[union-attr] # an array has one
         return self._initial(slot) + (".copy('K')" if copied else "")
 
     def forward_nodes(self, nodes: list) -> None:
-        """Write what the forward function does."""
+        """Write nodes of the forward function."""
         for node in nodes:
             first = len(self.out.lines)
             if isinstance(node, Block):
@@ -161,8 +164,8 @@ class ForwardWriter(Writer):
             elif isinstance(node, If):
                 test = self.text(node.test)
                 with self.sharing(None):
-                    self._turns(f"if {test}:", node.then, *self._push("True", node))
-                    self._turns("else:", node.otherwise, *self._push("False", node))
+                    self._body(f"if {test}:", node.then, *self._push("True", node))
+                    self._body("else:", node.otherwise, *self._push("False", node))
             elif node in self.checkpointed:
                 self.checkpointed[node].forward()
             else:
@@ -171,32 +174,26 @@ class ForwardWriter(Writer):
             self.forward_spans[node] = first, len(self.out.lines)
 
     def _push(self, text: str, node: For | While | If) -> list[str]:
-        """Return what pushes the way that a branch or loop took, if the sweep reads it."""
+        """Return the line that pushes a branch taken or a trip count, if the sweep reads it."""
         return [] if self.is_test or node in self.silent else [f"push({text})"]
 
     def _forward_for(self, node: For) -> None:
         bounds = ", ".join(self.text(b) for b in node.bounds)
-        n = self.fresh("r")
-        self.out.add(f"{n} = range({bounds})")
+        trips = done = self.fresh("r")
+        self.out.add(f"{trips} = range({bounds})")
         first = len(self.out.lines)
-        if node.broken is None:
-            self._turns(f"for {node.slot.name} in {n}:", node.body)
-            self._make_shared_views(first, n)
-            self.out.add_all(self._push(n, node))
-            return
-        self.counters.append(f"{n}_")
-        self.out.add(f"{node.broken} = False")
-        self.out.add(f"{n}_ = 0")
-        last = [f"{n}_ += 1", f"if {node.broken}: break"]
-        self._turns(f"for {node.slot.name} in {n}:", node.body, *last)
-        self._make_shared_views(first, n)
-        self.out.add_all(self._push(f"{n}[:{n}_]", node))
-
-    def _make_shared_views(self, at: int, turns: str) -> None:
-        """Make the views that the turns of a loop share, before a line."""
+        last = []
+        if node.broken is not None:
+            count = f"{trips}_"
+            done = f"{trips}[:{count}]"
+            self.counters.append(count)
+            self.out.add_all([f"{node.broken} = False", f"{count} = 0"])
+            last = [f"{count} += 1", f"if {node.broken}: break"]
+        self._body(f"for {node.slot.name} in {trips}:", node.body, *last)
         if self.shared is not None:
             indent = "    " * self.out.depth
-            self.out.lines[at:at] = [indent + line for line in self.shared.lines(turns)]
+            self.out.lines[first:first] = [indent + line for line in self.shared.lines(trips)]
+        self.out.add_all(self._push(done, node))
 
     def _forward_while(self, node: While) -> None:
         n = self.fresh("n")
@@ -204,24 +201,23 @@ class ForwardWriter(Writer):
         self.out.add(f"{n} = 0")
         if node.broken is not None:
             self.out.add(f"{node.broken} = False")
-        self.out.add("while True:")
-        self.out.depth += 1
-        self.forward_test(node)
-        self.out.add(f"if not {self.text(node.test)}: break")
-        self.forward_nodes(node.body)
-        self.out.add(f"{n} += 1")
-        if node.broken is not None:
-            self.out.add(f"if {node.broken}: break")
-        self.out.depth -= 1
+
+        def body() -> None:
+            self.forward_test(node)
+            self.out.add(f"if not {self.text(node.test)}: break")
+            self.forward_nodes(node.body)
+            self.out.add(f"{n} += 1")
+
+        self.out.inside("while True:", body, [f"if {node.broken}: break"] if node.broken else [])
         self.out.add_all(self._push(n, node))
 
     def forward_test(self, node: While) -> None:
-        """Write what makes the test of a loop."""
+        """Write the nodes that compute the test of a loop."""
         is_test, self.is_test = self.is_test, True
         self.forward_nodes(node.before)
         self.is_test = is_test
 
-    def _turns(self, head: str, nodes: list, *last: str) -> None:
+    def _body(self, head: str, nodes: list, *last: str) -> None:
         self.out.inside(head, lambda: self.forward_nodes(nodes), last)
 
     def _forward_block(self, block: Block) -> None:
@@ -237,9 +233,9 @@ class ForwardWriter(Writer):
             if op.code == "read":
                 self._forward_read(value, block)
                 continue
-            shared = self._shared_result(op)
-            if shared is not None:
-                self.inlined[value] = shared
+            hoisted = self._hoisted_view(op)
+            if hoisted is not None:
+                self.inlined[value] = hoisted
                 continue
             if value.name + "_pull" in pushes:
                 out.add(f"{value.name}, {value.name}_pull = {self._recorded(op)}")
@@ -258,27 +254,29 @@ class ForwardWriter(Writer):
         if names:
             self.push_names[len(out.lines)] = list(pushes)
             out.add(f"push({names[0]})" if len(names) == 1 else f"push(({', '.join(names)}))")
-        slots, values, made = [], [], []
-        for slot, value in block.writes.items():
-            if value.op.code == "read" and value.op.data is slot:
-                continue
-            slots.append(slot.name)
+        self._bind_slots(block)
+
+    def _bind_slots(self, block: Block) -> None:
+        """Bind the variables that a block writes, their shadows and their memoryviews."""
+        names, values, new_views = [], [], []
+        for slot, value in new_bindings(block):
+            names.append(slot.name)
             values.append(self._bound(slot, value))
             if self.has_shadow(value):
-                slots.append(f"{slot.name}_b")
+                names.append(f"{slot.name}_b")
                 values.append(self.shadow_forward(value))
             views = self._views(slot)
             if value.op.code == "read" and set(views) <= set(self._views(value.op.data)):
-                slots += [f"{slot}{m}" for m in views]
+                names += [f"{slot}{m}" for m in views]
                 values += [f"{self.text(value)}{m}" for m in views]
             else:
-                made += self._new_views(slot)
-        if slots:
-            out.add(f"{', '.join(slots)} = {', '.join(values)}")
-        out.add_all(made)
+                new_views += self._new_views(slot)
+        if names:
+            self.out.add(f"{', '.join(names)} = {', '.join(values)}")
+        self.out.add_all(new_views)
 
     def _forward_read(self, v: Value, block: Block) -> None:
-        """Keep what a variable holds, if it is bound anew and what follows may read this value."""
+        """Keep the value of a variable under its own name if the block rebinds the variable."""
         slot = v.op.data
         if self._is_rebound(v, block):
             self.out.add(f"{v.name} = {slot.name}")
@@ -287,8 +285,8 @@ class ForwardWriter(Writer):
                 self.out.add(f"{v.name}_b = {slot.name}_b")
             self.out.add_all([f"{v.name}{m} = {slot}{m}" for m in self._views(slot)])
 
-    def _shared_result(self, op: Op) -> str | None:
-        """Return the name of a view that is made before the loop; None for other operations."""
+    def _hoisted_view(self, op: Op) -> str | None:
+        """Return the name of a view that is hoisted out of the loop; None for other operations."""
         if op.code != "view" or op.data == CALLED:
             return None
         value: Any = op.out
@@ -298,21 +296,18 @@ class ForwardWriter(Writer):
         return [f"{slot}{m} = memoryview({slot}{m[:-2]})" for m in self._views(slot)]
 
     def _bound(self, slot: Slot, v: Value) -> str:
-        """Return what a variable is bound to."""
+        """Return the expression that a variable is bound to."""
         if slot not in self.plain.loose:
             return self.in_its_class(v)
         is_float = v.kind.classes == {np.float64} and v not in self.plain.loose
         return f"float({self.text(v)})" if is_float and slot.is_stable else self.text(v)
 
-    def _is_rebound(self, v: Value, block: Block) -> bool:
-        return v.op.data in block.writes and block.writes[v.op.data] is not v
-
     def _makes_shadow(self, op: Op) -> bool:
         value = op.out
-        return value is not None and op.code in _NEW and self.has_shadow(value)
+        return value is not None and op.code in _WITH_NEW_SHADOW and self.has_shadow(value)
 
     def _new_shadow(self, op: Op) -> str:
-        """Return a shadow for what an operation makes, or reads in a list, as it is written."""
+        """Return the expression of the shadow of a result, or of an item read from a list."""
         if op.code == "item":
             base = self.shadow_forward(op.args[0])
             return self.view_of_shadow(op, base, self.text)
@@ -327,13 +322,13 @@ class ForwardWriter(Writer):
         return f"[{', '.join(map(self.shadow_of_item, op.args))}]"
 
     def shadow_of_item(self, v: Value) -> str:
-        """Return the shadow of what is put into a list, as the forward function writes it."""
+        """Return the shadow of an item that is put into a list, as forward source."""
         if not v.kind.has_memory:
             return "0.0"
         return self.shadow_forward(v) if self.has_shadow(v) else "None"
 
     def shadow_forward(self, v: Value) -> str:
-        """Return the shadow of an array or list as the forward function writes it."""
+        """Return the shadow of an array or list as source of the forward function."""
         op = v.op
         if op.code == "read":
             return f"{v.name}_b" if v in self.renamed else f"{op.data.name}_b"
@@ -345,12 +340,12 @@ class ForwardWriter(Writer):
     def _can_be_inlined(
         self, op: Op, k: int, block: Block, pushed: set[str], used_later: set[Value]
     ) -> bool:
-        """Whether an operation is written where its value is read: once, with no write between."""
+        """Whether to write an operation where its result is read: once, with no write between."""
         value = op.out
         assert value is not None
-        if value.uses != 1 or value.name in pushed or value in used_later:
+        if value.uses != 1 or value in used_later:
             return False
-        if {value.name + "_b", value.name + "_shape"} & pushed:
+        if {value.name, value.name + "_b", value.name + "_shape"} & pushed:
             return False
         if self._makes_shadow(op) or is_checked(op) or is_rounded(op):
             return False
@@ -367,11 +362,11 @@ class ForwardWriter(Writer):
         return False
 
     def _check(self, op: Op) -> None:
-        """Check a result whose kind could depend on values, or on shapes."""
+        """Write the guard of a result whose kind could depend on values or shapes."""
         value = op.out
         assert value is not None
         self.shapes.compare(op)
-        if is_rounded(op):  # an integer beyond may hold all digits of the number
+        if is_rounded(op):  # a larger integer may keep all digits of the number: no rounding
             self.out.add(f"if not {-EXACT} < {value.name} < {EXACT}: raise Changed")
         if not is_checked(op):
             return
@@ -389,20 +384,19 @@ class ForwardWriter(Writer):
             self.out.add(f"if type({value.name}) not in {classes}: raise Changed")
 
     def _recorded(self, op: Op) -> str:
+        """Return the call of a rule that gives the result and its pullback."""
         bound = op.rule
-        wanted = tuple([
+        active = tuple([
             i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
         ])  # fmt: skip
-        record = self.constants.name(bound.rule.record)
-        text = self.text_for(op)
-        args = "".join(
-            f"{text(a) if isinstance(a, Value) else self.const(a)}, " for a in bound.args
-        )
-        named = ", ".join(
-            f"{name!r}: {text(a) if isinstance(a, Value) else self.const(a)}"
-            for name, a in bound.options.items()
-        )
-        return f"{record}(({args}), {{{named}}}, {wanted!r})"
+        record, text_of = self.constants.name(bound.rule.record), self.text_for(op)
+
+        def text(a: Any) -> str:
+            return text_of(a) if isinstance(a, Value) else self.const(a)
+
+        args = "".join(f"{text(a)}, " for a in bound.args)
+        options = ", ".join(f"{name!r}: {text(a)}" for name, a in bound.options.items())
+        return f"{record}(({args}), {{{options}}}, {active!r})"
 
     def _forward_write(self, op: Op, block: Block) -> None:
         if op.code == "break":
@@ -431,23 +425,21 @@ class ForwardWriter(Writer):
             is_view = region_of(op).is_array and (self.for_machine or not has_arrays(op.data))
             self.out.add(f"{old} = {target}" + (".copy()" if is_view else ""))
         if op.code == "store" and _may_overlap(base, value) and not has_places(op.data, at):
-            # NumPy writes along another direction in an order of its own; at arrays of places it
-            # copies before.
+            # With other strides, NumPy chooses the order of writing. At index arrays it copies
+            # first.
             self.out.add(f"if {given}.strides != {target}.strides: raise Changed")
         self.shapes.compare_written(op, target, given)
         sign = {"store": "=", "add": "+=", "sub": "-="}[op.code]
         if op.f is np.add:
             index = self.index(op.data, [self.text(a) for a in at])
             self.out.add(f"add_at({self.text(base)}, s_[{index}], {given})")
-            return
-        if op.data == ("known", Ellipsis) and op.code != "store":
-            name = self.text(base)
-            self.out.add(f"{name} {sign} {given}")
-            return
-        self.out.add(self._changed(op, target) or f"{target} {sign} {given}")
+        elif op.data == ("known", Ellipsis) and op.code != "store":
+            self.out.add(f"{self.text(base)} {sign} {given}")
+        else:
+            self.out.add(self._in_place(op, target) or f"{target} {sign} {given}")
 
-    def _changed(self, op: Op, target: str) -> str | None:
-        """Return the operator in place that changes a part of an array, if a write is one."""
+    def _in_place(self, op: Op, target: str) -> str | None:
+        """Return a write as an in-place operator (``x[k:] *= a``); None if it is no such update."""
         base, value, *at = op.args
         made = value.op
         sign = SIGNS.get(made.f)
@@ -463,7 +455,7 @@ class ForwardWriter(Writer):
         return f"{name if name.isidentifier() else target} {sign}= {self.text_for(made)(other)}"
 
     def _pushed(self, pushed: Pushed) -> str:
-        """Return what is pushed as the forward function writes it."""
+        """Return what is pushed, as source of the forward function."""
         if isinstance(pushed, str):
             return pushed
         v, part = pushed
@@ -473,7 +465,7 @@ class ForwardWriter(Writer):
 
 
 def _may_overlap(base: Value, value: Value) -> bool:
-    """Whether a row or column is written that may share memory with what is written into it."""
+    """Whether a vector that is stored may share memory with the array that it is stored into."""
     if value.memory is None or value.kind.ndim != 1:
         return False
     return value.memory.root() is base.memory.root()  # type: ignore[union-attr] # an array has one

@@ -1,7 +1,7 @@
-"""In which order the axes of a shadow lie in memory: vectors that the sweep adds to lie in a row.
+"""Memory layouts of shadows: the parts that the sweep adds to are contiguous.
 
-`x[:, k]` is a column of an array, whose elements are far from each other. If a function reads and
-writes such parts of an array alone, its shadow is made so that each of them lies in a row.
+The elements of a column ``x[:, k]`` are far from each other. If a function accesses an array only
+by columns, its shadow is laid out so that each column is contiguous.
 """
 
 from __future__ import annotations
@@ -13,56 +13,57 @@ from autodiff.structured.form.ir import Block, If, Memory, Op, Program, While
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.writing.rules.bound_rules import Bound
 
-_DEEPER = 8.0  # how often a loop is taken to turn
-_CLEARLY = 2.0  # how much more often another axis must be cut along
+_ITERATIONS = 8.0  # the assumed trip count of a loop
+_ADVANTAGE = 2.0  # how much more often than by rows an array must be accessed along another axis
 _INDEXED = frozenset({"view", "load", "store", "add", "sub"})
 
 
 def layouts(program: Program) -> dict[Memory, tuple[int, ...]]:
-    """Return the order of the axes, the slowest first, of shadows for which it is another one."""
-    scores: dict[Memory, list[float]] = {}  # for each axis: what is cut along this axis alone
-    others: dict[Memory, float] = {}
+    """Return the order of the axes, slowest first, of shadows that do not lie in C order."""
+    scores: dict[Memory, list[float]] = {}  # for each axis: weight of the slices along it
+    whole: dict[Memory, float] = {}  # weight of the accesses to all axes
     excluded: set[Memory] = set()
-    for op, weight in _ops(program.body, 1.0):
+    for op, weight in _weighted_ops(program.body, 1.0):
         excluded.update(_fixed(op))
         if op.code not in _INDEXED or not op.args[0].kind.is_array:
             continue
         base = op.args[0]
-        if base.op.code == "view":  # a part of a part
+        if base.op.code == "view":
             continue
         memory, n = base.memory.root(), base.kind.ndim  # type: ignore[union-attr] # an array has one
         score = scores.setdefault(memory, [0.0] * n)
         if len(score) != n:
             excluded.add(memory)
             continue
-        cut = _sliced_axes(op, n)
-        if len(cut) == n:
-            others[memory] = others.get(memory, 0.0) + weight
-        for axis in cut if 0 < len(cut) < n else ():
+        sliced = _sliced_axes(op, n)
+        if len(sliced) == n:
+            whole[memory] = whole.get(memory, 0.0) + weight
+        for axis in sliced if len(sliced) < n else ():
             score[axis] += weight
     found = {}
     for memory, score in scores.items():
         n = len(score)
         best = max(range(n), key=lambda axis: (score[axis], axis))
-        if memory in excluded or score[best] <= _CLEARLY * (score[-1] + others.get(memory, 0.0)):
+        if memory in excluded or score[best] <= _ADVANTAGE * (score[-1] + whole.get(memory, 0.0)):
             continue
         found[memory] = tuple(sorted(range(n), key=lambda axis: (score[axis], axis)))
     return found
 
 
-def _ops(nodes: list, weight: float) -> Iterator[tuple[Op, float]]:
+def _weighted_ops(nodes: list, weight: float) -> Iterator[tuple[Op, float]]:
+    """Yield all operations, and how often each is assumed to run."""
     for node in nodes:
         if isinstance(node, Block):
             yield from ((op, weight) for op in node.ops)
         elif isinstance(node, If):
-            yield from _ops([*node.then, *node.otherwise], weight)
+            yield from _weighted_ops([*node.then, *node.otherwise], weight)
         else:
             before = node.before if isinstance(node, While) else []
-            yield from _ops([*before, *node.body], weight * _DEEPER)
+            yield from _weighted_ops([*before, *node.body], weight * _ITERATIONS)
 
 
 def _sliced_axes(op: Op, n: int) -> list[int]:
-    """Return the axes of the array along which a part of it has several elements."""
+    """Return the axes of an array that an operation indexes by slices."""
     parts = parts_of_index(op.data) if type(op.data) is tuple else [("known", Ellipsis)]
     if ("known", None) in parts or any(part[0] == "array" for part in parts):
         return []
@@ -75,9 +76,9 @@ def _sliced_axes(op: Op, n: int) -> list[int]:
 
 
 def _fixed(op: Op) -> Iterator[Memory]:
-    """Yield the memory whose shadows have the layout of their arrays in an operation.
+    """Yield the memory whose shadows must have the layout of their arrays because of an operation.
 
-    Matrices in products are those to which outer products are added, whose rows must lie in a row.
+    This includes the matrices in products: outer products are added to their shadows, row by row.
     """
     given = [v for v in (*op.args, *op.options.values()) if v.memory is not None]
     roots = {v.memory.root() for v in given}  # type: ignore[union-attr] # they have one

@@ -1,4 +1,4 @@
-"""Views that are the same in all turns of a loop: they are made once, before the loop."""
+"""Hoisting of loop-invariant views: they are made once, before the loop."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from autodiff.structured.form.order import binds
 
 
 class LoopViews:
-    """The views that the turns of a loop share.
+    """The loop-invariant views of a loop.
 
     Attributes
     ----------
     names : dict of str to str
-        For each view as it is written, its name.
+        For the source of each view, its name.
     """
 
     def __init__(self, node: For) -> None:
@@ -21,11 +21,15 @@ class LoopViews:
         self._fixed = {slot for slot in read if not binds([node], slot)}
 
     def is_fixed(self, slot: Slot) -> bool:
-        """Whether a variable that the loop reads holds the same in all turns."""
+        """Whether a variable that the loop reads is loop-invariant."""
         return slot in self._fixed
 
-    def lines(self, turns: str) -> list[str]:
-        """Return the lines that make the views, if the loop has turns: an index may be outside."""
+    def lines(self, trips: str) -> list[str]:
+        """Return the lines that make the views.
+
+        They run only if the loop does: an index may be out of bounds for an array that a loop
+        without iterations would not touch.
+        """
         if not self.names:
             return []
-        return [f"if {turns}:", *[f"    {name} = {text}" for text, name in self.names.items()]]
+        return [f"if {trips}:", *[f"    {name} = {text}" for text, name in self.names.items()]]

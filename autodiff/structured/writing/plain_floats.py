@@ -1,19 +1,18 @@
-"""Which numbers a program computes with Python's own floats, and which arrays it reads for that.
+"""Analysis: which numbers a program may compute with Python floats instead of NumPy's.
 
-Python adds and multiplies its own floats about twice as fast as NumPy's, and reads an element
-through a `memoryview` twice as fast as from an array. Both give the same bits. So in loops,
-elements of arrays of float64 are read and written through memoryviews, and what is computed from
-them are Python's floats. Of an array that is made anew in each turn, elements are read by its
-method `item`.
+Python computes with its own floats about twice as fast as with NumPy's, and reads an element
+through a `memoryview` twice as fast as from an array, with the same bits. So in loops, elements of
+float64 arrays are read and written through memoryviews, and arithmetic on them uses Python floats.
+From arrays that an iteration makes, elements are read by the method `item`.
 
-A number is *loose* if it may be a `float` where the function has a `numpy.float64`, or a `bool`
-where it has a `numpy.bool`. Only operations that make the same of both take loose numbers:
-arithmetic, ufuncs, `math`, comparisons, branches, and writes into arrays. All others, and the
-caller, get the number in NumPy's class. That is not possible for a variable which holds a
-`numpy.float64` at one time and another number at another: if its class matters, it is not loose.
+A number is *loose* if it may be a `float` where the user's function has a `numpy.float64`, or a
+`bool` where that has a `numpy.bool`. Operations are *lenient* if they give the same result for
+both: arithmetic, ufuncs, `math`, comparisons, branches, writes into arrays. All others, and the
+caller, get the number converted to NumPy's class. A variable that holds a `numpy.float64` or a
+number of another class cannot be converted: if its class matters, it is not loose.
 
-Python raises an error where NumPy divides by zero, and does not warn where NumPy warns of an
-overflow. The first such error, or a result that is not finite, makes the program one without loose
+Python raises an error where NumPy divides by zero, and does not warn of an overflow. After the
+first such error, or the first result that is not finite, the program is rewritten without loose
 numbers (`Structured.run`).
 """
 
@@ -44,7 +43,7 @@ from autodiff.structured.form.kinds import Kind
 from autodiff.structured.form.order import binds
 from autodiff.structured.writing.rules.calls_without_rules import is_display
 
-_LOOSE = frozenset([np.float64, np.bool_])  # the classes that a loose number stands for
+_LOOSE = frozenset([np.float64, np.bool_])  # NumPy's classes that a loose number replaces
 _REAL = frozenset([bool, int, float, np.float64, np.int64])
 _FLOATS = frozenset([float, np.float64])
 _TRUTHS = frozenset([bool, np.bool_])
@@ -53,27 +52,27 @@ _REAL_ARRAYS = (np.dtype(np.float64), np.dtype(np.int64), np.dtype(np.bool_))
 _COMPARE = frozenset(
     {operator.lt, operator.le, operator.gt, operator.ge, operator.eq, operator.ne, min, max}
 )
-_HAND_ON = _COMPARE | {
+_KEEPS_LOOSE = _COMPARE | {
     operator.add, operator.sub, operator.mul, operator.truediv, operator.neg, operator.pos,
     operator.abs, abs, operator.pow,
 }  # fmt: skip
-"""Functions of Python that make a loose number of a loose number."""
+"""Python functions whose result for a loose number is loose."""
 _MATH = [getattr(math, name) for name in dir(math) if not name.startswith("_")]
-_END = frozenset({operator.not_, bool, int, float, *_MATH})
-"""Functions that make the same of a loose number, in the same class."""
+_ENDS_LOOSE = frozenset({operator.not_, bool, int, float, *_MATH})
+"""Functions whose result for a loose number has the class that it would have anyway."""
 
 
 class PlainFloats:
-    """What is found of a program; nothing without one.
+    """The result of the analysis of a program; empty without one.
 
     Attributes
     ----------
     arrays : set of Slot
-        The variables whose arrays are read and written through a memoryview.
+        The variables whose arrays are accessed through a memoryview.
     elements : set of Op
-        Where that happens.
+        The accesses through memoryviews.
     items : set of Op
-        Where an element of any other array is read by its method ``item``.
+        The reads of elements of other arrays, by the method ``item``.
     lenient : set of Op
         The operations that take loose numbers.
     loose : set of Value and Slot
@@ -86,17 +85,18 @@ class PlainFloats:
         self.items: set[Op] = set()
         self.lenient: set[Op] = set()
         self.loose: set[Value | Slot] = set()
-        self._right: set[Value | Slot] = set()  # whose class matters, and cannot be put right
-        if program is not None:
-            self._find_elements(program.body, None)
-        if program is not None and (self.elements or self.items):
+        self._strict: set[Value | Slot] = set()  # whose class matters and cannot be restored
+        if program is None:
+            return
+        self._find_elements(program.body, None)
+        if self.elements or self.items:
             blocks = list(blocks_of(program.body))
             self._find_lenient(program, blocks)
             self._keep_lenient_items(blocks)
             self._find_loose(blocks)
 
     def _find_elements(self, nodes: list, loop: list | None) -> None:
-        """Find elements in loops that do not bind the variable of the array themselves."""
+        """Find element accesses in loops: by memoryview, if the loop does not rebind the array."""
         for node in nodes:
             if isinstance(node, If):
                 self._find_elements(node.then, loop)
@@ -117,42 +117,42 @@ class PlainFloats:
                         self.items.add(op)
 
     def _keep_lenient_items(self, blocks: list[Block]) -> None:
-        """Keep the elements that are read by ``item`` alone whose class nobody asks for."""
+        """Keep only those reads by ``item`` whose class never matters."""
         others = {v for block in blocks for v in block.writes.values()}
         for op in [op for block in blocks for op in block.ops if op not in self.lenient]:
             others.update((*op.args, *op.options.values()))
         self.items = {op for op in self.items if op.out not in others}
 
     def _find_lenient(self, program: Program, blocks: list[Block]) -> None:
-        """Find the operations that take loose numbers, and the numbers that cannot be loose."""
+        """Find the operations that take loose numbers, and the numbers that must not be loose."""
         ops = [op for block in blocks for op in block.ops]
         self.lenient = set(filter(_is_lenient, ops))
         for op in filter(_is_display_of_floats, ops):
             self.lenient.add(op)
             self.lenient.update(_tuples_in(op.args[0]))
-        right = self._right
-        right.update([v for v in flat(program.returned) if _is_mixed(v)])
-        right.update([slot for slot in program.slots if not _is_number(slot.kind)])
+        strict = self._strict
+        strict.update([v for v in flat(program.returned) if _is_mixed(v)])
+        strict.update([slot for slot in program.slots if not _is_number(slot.kind)])
         before = -1
-        while before < len(right):
-            before = len(right)
+        while before < len(strict):
+            before = len(strict)
             for op in ops:
-                if op.out in right:
+                if op.out in strict:
                     self.lenient.discard(op)
                     if op.code == "read":
-                        right.add(op.data)
+                        strict.add(op.data)
                 if op not in self.lenient:
-                    right.update([v for v in (*op.args, *op.options.values()) if _is_mixed(v)])
+                    strict.update([v for v in (*op.args, *op.options.values()) if _is_mixed(v)])
             for block in blocks:
-                right.update([v for s, v in block.writes.items() if s in right and _is_mixed(v)])
+                strict.update([v for s, v in block.writes.items() if s in strict and _is_mixed(v)])
 
     def _find_loose(self, blocks: list[Block]) -> None:
-        """Find what may be loose, from the elements on."""
+        """Find the loose numbers: elements, and what lenient operations compute from them."""
         loose = self.loose
         loose.update([op.out for op in (*self.elements, *self.items) if op.out is not None])
         # Numbers that are bound before the loops are converted there.
         slots = [s for block in blocks for s, v in block.writes.items() if _is_float(v)]
-        loose.update([s for s in slots if s.is_stable and s not in self._right])
+        loose.update([s for s in slots if s.is_stable and s not in self._strict])
         before = -1
         while before < len(loose):
             before = len(loose)
@@ -162,20 +162,20 @@ class PlainFloats:
                         loose.add(op.out)
                 loose.update([
                     slot for slot, v in block.writes.items()
-                    if v in loose and slot not in self._right
+                    if v in loose and slot not in self._strict
                 ])  # fmt: skip
 
     def _is_loose(self, op: Op) -> bool:
-        """Whether an operation makes a loose number."""
-        if op.out in self._right or op.out.kind.classes.isdisjoint(_LOOSE):  # type: ignore[union-attr]
+        """Whether the result of an operation is a loose number."""
+        if op.out in self._strict or op.out.kind.classes.isdisjoint(_LOOSE):  # type: ignore[union-attr]
             return False
         if op.code == "read":
             return op.data in self.loose
-        return op in self.lenient and op.f in _HAND_ON and not self.loose.isdisjoint(op.args)
+        return op in self.lenient and op.f in _KEEPS_LOOSE and not self.loose.isdisjoint(op.args)
 
 
 def _is_element(op: Op) -> bool:
-    """Whether an operation reads or writes one element of an array of float64."""
+    """Whether an operation reads or writes one element of a float64 array."""
     if op.code == "load":
         base, *at = op.args
     elif op.code in WRITES and op.args[1].kind.classes <= _REAL:
@@ -184,7 +184,7 @@ def _is_element(op: Op) -> bool:
         return False
     if base.kind.dtype != np.float64:
         return False
-    if base.op.code == "read" and base.op.data.kind.dtype != np.float64:  # or other things, too
+    if base.op.code == "read" and base.op.data.kind.dtype != np.float64:  # holds others, too
         return False
     if type(op.data) is not tuple or not at or len(at) != base.kind.ndim:
         return False
@@ -193,7 +193,7 @@ def _is_element(op: Op) -> bool:
 
 
 def _is_lenient(op: Op) -> bool:
-    """Whether an operation makes the same of both classes, as far as its arguments tell."""
+    """Whether an operation gives the same result for loose numbers, judged by its arguments."""
     if op.code in WRITES:
         base, value = op.args[:2]
         return base.kind.dtype == np.float64 and value.kind.classes <= _REAL
@@ -203,24 +203,24 @@ def _is_lenient(op: Op) -> bool:
         return all(_is_number(v.kind) for v in op.args)
     if not all(map(_is_real, op.args)):
         return False
-    if op.f is operator.pow:  # of a negative number, floats may become complex
+    if op.f is operator.pow:  # fractional powers of negative Python floats are complex
         exponent = known(op.args[1])
         return type(exponent) is int and exponent >= 0
     if op.f in _COMPARE and not all(map(_is_compared_as_float, op.args)):
         return False
     if op.f in (min, max):
         return len(op.args) > 1
-    return isinstance(op.f, np.ufunc) or op.f in _HAND_ON or op.f in _END
+    return isinstance(op.f, np.ufunc) or op.f in _KEEPS_LOOSE or op.f in _ENDS_LOOSE
 
 
 def _is_display_of_floats(op: Op) -> bool:
-    """Whether an operation makes an array of float64 of single numbers."""
+    """Whether an operation makes a float64 array from a display of numbers."""
     is_one = op.code == "call" and is_display(op) and op.out.kind.dtype == np.float64  # type: ignore[union-attr]
     return is_one and all(v.kind.classes <= _REAL for v in _numbers_in(op.args[0]))
 
 
 def _tuples_in(v: Value) -> Iterator[Op]:
-    """Yield the tuples that an array is made of, if nobody else reads them."""
+    """Yield the nested tuples of a display that nothing else reads."""
     if v.op.code == "tuple" and v.uses == 1:
         yield v.op
         for part in v.op.args:
@@ -236,13 +236,13 @@ def _numbers_in(v: Value) -> Iterator[Value]:
 
 
 def _is_real(v: Value) -> bool:
-    if v.kind.is_array:  # in single precision, a float of Python would stay single
+    if v.kind.is_array:  # no float32: unlike `numpy.float64`, a Python float does not promote it
         return v.kind.dtype in _REAL_ARRAYS
     return v.kind.classes <= _REAL
 
 
 def _is_compared_as_float(v: Value) -> bool:
-    """Whether it is a float, or an integer that is one: Python compares larger ones exactly."""
+    """Whether Python compares a value as a float, and not as an exact larger integer."""
     if v.kind.is_array or v.kind.classes <= _FLOATS:
         return True
     return v.kind.is_known and abs(v.kind.value) <= 2**53
@@ -257,5 +257,5 @@ def _is_float(v: Value) -> bool:
 
 
 def _is_mixed(v: Value) -> bool:
-    """Whether a number may be of a class that a loose one stands for, or of another."""
+    """Whether a number may be of a class that loose numbers replace, or of another."""
     return len(v.kind.classes) > 1 and not v.kind.classes.isdisjoint(_LOOSE)

@@ -1,9 +1,8 @@
-"""What a block computes twice is computed once.
+"""Common subexpression elimination in blocks.
 
-``y[0]`` that is read three times, ``u[1:-1]``, ``h / 2``: the later operation gives way to the
-earlier one if both read the same values, and nothing that they read is written into between them.
-The sweep then has one cotangent in the place of several. Numbers and views are shared, and new
-arrays if they are only read, in this block.
+``y[0]``, ``u[1:-1]`` or ``h / 2`` is computed once, if nothing that it reads is written into in
+between. The sweep then has one cotangent instead of several. This applies to numbers and views, and
+to new arrays that are only read, and only in the block.
 """
 
 from __future__ import annotations
@@ -29,67 +28,68 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import UNKNOWN
 from autodiff.structured.form.known_functions import makes_new
 
-_SHARED = frozenset({"load", "item", "view", "form", "part", "call"})
+_REPLACEABLE = frozenset({"load", "item", "view", "form", "part", "call"})
 
 
 def share_repeated(program: Program) -> None:
-    """Let each operation that repeats an earlier one of its block give way to it."""
-    kept: dict[Value, Value] = {}
+    """Replace operations that repeat an earlier one of their block by its result."""
+    replaced: dict[Value, Value] = {}
     returned = set(flat(program.returned))
-    _share_in(program.body, kept, returned)
-    program.returned = _with(program.returned, kept)
+    _eliminate_in(program.body, replaced, returned)
+    program.returned = _with_replaced(program.returned, replaced)
 
 
-def _share_in(nodes: list, kept: dict[Value, Value], returned: set[Value]) -> None:
+def _eliminate_in(nodes: list, replaced: dict[Value, Value], returned: set[Value]) -> None:
     for node in nodes:
         if isinstance(node, Block):
-            _share_in_block(node, kept, returned)
+            _eliminate_in_block(node, replaced, returned)
         elif isinstance(node, If):
-            node.test = kept.get(node.test, node.test)
-            _share_in(node.then, kept, returned)
-            _share_in(node.otherwise, kept, returned)
+            node.test = replaced.get(node.test, node.test)
+            _eliminate_in(node.then, replaced, returned)
+            _eliminate_in(node.otherwise, replaced, returned)
         elif isinstance(node, For):
-            node.bounds = [kept.get(v, v) for v in node.bounds]
-            _share_in(node.body, kept, returned)
+            node.bounds = [replaced.get(v, v) for v in node.bounds]
+            _eliminate_in(node.body, replaced, returned)
         elif isinstance(node, While):
-            _share_in(node.before, kept, returned)
-            node.test = kept.get(node.test, node.test)
-            _share_in(node.body, kept, returned)
+            _eliminate_in(node.before, replaced, returned)
+            node.test = replaced.get(node.test, node.test)
+            _eliminate_in(node.body, replaced, returned)
 
 
-def _share_in_block(block: Block, kept: dict[Value, Value], returned: set[Value]) -> None:
+def _eliminate_in_block(block: Block, replaced: dict[Value, Value], returned: set[Value]) -> None:
     found: dict[tuple, Value] = {}
     ops = []
     for op in block.ops:
-        op.args = [kept.get(v, v) for v in op.args]
-        op.options = {name: kept.get(v, v) for name, v in op.options.items()}
+        op.args = [replaced.get(v, v) for v in op.args]
+        op.options = {name: replaced.get(v, v) for name, v in op.options.items()}
         key = None if op.out in returned else _key_of(op)
         if key is not None and key in found:
-            _give_way(op, found[key], kept)
+            _replace(op, found[key], replaced)
             continue
         ops.append(op)
         if key is not None:
             found[key] = op.out  # type: ignore[assignment] # it makes a value
-        elif op.code in ("enter", "leave"):  # NumPy may warn of the one, and not of the other
+        elif op.code in ("enter", "leave"):  # inside `errstate` NumPy warns of other things
             found = {}
         elif op.code in WRITES or op.code in LIST_WRITES:
             found = {key: v for key, v in found.items() if not _may_change(op, v.op)}
     block.ops = ops
-    block.writes = {slot: kept.get(v, v) for slot, v in block.writes.items()}
+    block.writes = {slot: replaced.get(v, v) for slot, v in block.writes.items()}
 
 
-def _give_way(op: Op, earlier: Value, kept: dict[Value, Value]) -> None:
+def _replace(op: Op, earlier: Value, replaced: dict[Value, Value]) -> None:
+    """Note that an earlier value replaces the result of an operation."""
     later: Any = op.out
-    kept[later] = earlier
+    replaced[later] = earlier
     earlier.uses += later.uses
     for v in (*op.args, *op.options.values()):
         v.uses -= 1
 
 
 def _key_of(op: Op) -> tuple | None:
-    """Return what an operation does; None for one that is not shared."""
+    """Return a key that equal operations have in common; None if it is never replaced."""
     v = op.out
-    if v is None or op.code not in _SHARED:
+    if v is None or op.code not in _REPLACEABLE:
         return None
     if op.code in ("load", "call") and not (v.kind.is_scalar or _is_only_read(op)):
         return None
@@ -99,7 +99,7 @@ def _key_of(op: Op) -> tuple | None:
 
 
 def _is_only_read(op: Op) -> bool:
-    """Whether an operation makes an array that is read alone, as a whole and in its block."""
+    """Whether an operation makes an array that its block only reads, and only as a whole."""
     v: Any = op.out
     if op.code != "call" or not v.kind.is_array or not makes_new(op):
         return False
@@ -108,7 +108,7 @@ def _is_only_read(op: Op) -> bool:
 
 
 def _key_of_value(v: Value) -> Any:
-    """Return a value as part of a key: a constant is the same as another one of its class."""
+    """Return a value as part of a key; equal constants of one class have one key."""
     x = known(v)
     if x is UNKNOWN or type(x) not in (bool, int, float, str, type(None)):
         return v if v.op.code != "const" else (type(x), id(v.op.data))
@@ -116,12 +116,12 @@ def _key_of_value(v: Value) -> Any:
 
 
 def _hashable(x: Any) -> Any:
-    """Return a template of an index as part of a key; its known parts are ``None`` and ``...``."""
+    """Return an index template as part of a key; the constants in it are ``None`` and ``...``."""
     return repr(x) if type(x) is tuple else x
 
 
 def _may_change(write: Op, op: Op) -> bool:
-    """Whether a write may change what an operation reads; a view reads nothing."""
+    """Whether a write may change what an operation reads; a view reads no contents."""
     if op.code == "view":
         return False
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
@@ -132,8 +132,8 @@ def _may_change(write: Op, op: Op) -> bool:
     return any(key is UNKNOWN for key in keys) or keys[0] == keys[1]
 
 
-def _with(x: Any, kept: dict[Value, Value]) -> Any:
-    """Return a nest of values in which later ones have given way."""
+def _with_replaced(x: Any, replaced: dict[Value, Value]) -> Any:
+    """Exchange the replaced values in a pytree."""
     if is_nest(x):
-        return formed(x, [_with(part, kept) for part in parts_of(x)])
-    return kept.get(x, x)
+        return formed(x, [_with_replaced(part, replaced) for part in parts_of(x)])
+    return replaced.get(x, x)

@@ -1,4 +1,4 @@
-"""The tangents of calls, as source: by partial derivatives, by linearity, or by their rules."""
+"""Code generation of the tangents of calls: by partial derivatives, linearity, or rules."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from autodiff.structured.writing.rules.bound_rules import (
     is_elementwise,
 )
 from autodiff.structured.writing.rules.calls_without_rules import (
+    index_of_reduced_axes,
     is_copy,
     is_display,
     is_linear_in,
@@ -41,18 +42,18 @@ _EXTREMA = frozenset({np.maximum, np.minimum, max, min})
 
 
 class CallTangents(Writer):
-    """Writes values and calls, and their tangents."""
+    """Writes calls and their tangents."""
 
     out: Source
 
     def dot(self, v: Value) -> str:
-        """Return the tangent of a value that depends on the variables."""
+        """Return the tangent of an active value."""
         if v.op.code == "read" and v not in self.renamed:
             return f"{v.op.data.name}_d"
         return f"{v.name}_d"
 
     def _dot_or_zero(self, v: Value) -> str:
-        """Return the tangent of a value, in its shape."""
+        """Return the tangent of a value; zeros of its shape if it is not active."""
         if is_active(v):
             return self.dot(v)
         return self._zeros_like(v) if v.kind.is_array else "0.0"
@@ -61,7 +62,7 @@ class CallTangents(Writer):
         return f"{self.constants.name(np.zeros_like)}({self.text(v)})"
 
     def _call(self, op: Op) -> None:
-        """Write a call and its tangent; where that is not written, the rule computes both."""
+        """Write a call and its tangent; if source cannot express that, the rule computes both."""
         v: Any = op.out
         dot = None if v.kind.parts and depends(op) else self._dot_of(op)
         if dot is not None:
@@ -77,13 +78,12 @@ class CallTangents(Writer):
             self._bind_dot(op, f"{both}[1]")
 
     def _pushed_by_rule(self, op: Op) -> str:
-        """Return the call of a function by its rule, which gives its results and their tangents."""
+        """Return the call of a `Pushforward`, which gives the results and their tangents."""
         v: Any = op.out
         places = tuple([i for i, a in enumerate(op.args) if is_active(a)])
-        given = (*op.args, *op.options.values())
-        if any(map(is_active, op.options.values())) or not (
-            all(a.kind.is_known or a.kind.is_scalar or a.kind.is_array for a in given)
-            and all(a.kind.is_known for a in op.options.values())
+        if not (
+            all(a.kind.is_known or a.kind.is_scalar or a.kind.is_array for a in op.args)
+            and all(a.kind.is_known and not is_active(a) for a in op.options.values())
         ):
             raise UnsupportedError(f"the tangent of {op.f} of such arguments")
         rule = getattr(op.rule, "rule", None)
@@ -95,7 +95,7 @@ class CallTangents(Writer):
         return f"{self.constants.name(push)}({', '.join(texts)})"
 
     def _written(self, op: Op, text: Any) -> str:
-        """Return an operation as the user may write it: methods of arrays as such."""
+        """Return an operation as user code writes it: methods of arrays as method calls."""
         if op.code == "length" and op.f in _ASKED:
             return _ASKED[op.f].format(*map(text, op.args))
         f = op.f if op.code == "call" or op.data == CALLED else None
@@ -107,7 +107,7 @@ class CallTangents(Writer):
         return self.operation(op, text)
 
     def _with(self, op: Op, dots: dict[Value, str]) -> str:
-        """Return an operation in which some arguments are tangents."""
+        """Return an operation with some arguments replaced by tangents."""
 
         def text(v: Value) -> str:
             if v.op.code == "tuple" and v not in dots:
@@ -117,15 +117,15 @@ class CallTangents(Writer):
         return self._written(op, text)
 
     def _dot_of(self, op: Op) -> str | None:
-        """Return the tangent of what an operation makes; None if it is not written as source."""
+        """Return the tangent of the result of an operation; None if source cannot express it."""
         raise NotImplementedError
 
     def _bind_dot(self, op: Op, dot: str) -> None:
-        """Bind the tangent of what an operation makes."""
+        """Bind the tangent of the result of an operation."""
         raise NotImplementedError
 
     def _dot_of_call(self, op: Op) -> str | None:
-        """Return the tangent of what a call makes; None if it is not written as source."""
+        """Return the tangent of the result of a call; None if source cannot express it."""
         if is_display(op) or joined_axis(op) is not None:
             return self._with(op, self._dots_of_parts(op.args[0].op.args))
         if is_copy(op) or is_reshape(op) or summed_axes(op) is not None:
@@ -135,12 +135,13 @@ class CallTangents(Writer):
         if of_matrices(op) is not None:
             return self._dot_of_matrices(op)
         if op.f in _EXTREMA and len(op.args) == 2 and is_own_rule(op.rule.rule):
-            return self._dot_of_chosen(op)
+            return self._dot_of_extremum(op)
         if is_elementwise(op):
             return self._by_partials(op, differentiated_again(op))
         return self._dot_of_linear(op)
 
     def _dots_of_parts(self, parts: Iterable[Value]) -> dict[Value, str]:
+        """Return the tangents of the parts of a display, also in nested tuples."""
         found: dict[Value, str] = {}
         for part in parts:
             if part.op.code == "tuple":
@@ -151,8 +152,8 @@ class CallTangents(Writer):
                 found[part] = self._dot_or_zero(part)
         return found
 
-    def _dot_of_chosen(self, op: Op) -> str:
-        """Return the tangent of the larger or smaller of two: of equal ones it is the mean."""
+    def _dot_of_extremum(self, op: Op) -> str:
+        """Return the tangent of the larger or smaller of two values; the mean for equal ones."""
         (a, b), y = op.args, self.text(op.out)  # type: ignore[arg-type] # a call makes a value
         a_dot, b_dot = [self.dot(x) if is_active(x) else "0.0" for x in op.args]
         is_a, is_b = f"({y} == {self.text(a)})", f"({y} == {self.text(b)})"
@@ -165,10 +166,7 @@ class CallTangents(Writer):
         return f"{where}({is_a}, {of_a}, {where}({is_b}, {b_dot}, 0.0))"
 
     def _dot_of_linear(self, op: Op) -> str | None:
-        """Return the tangent of what is linear in its arguments, together or one by one.
-
-        None for other functions.
-        """
+        """Return the tangent of a call that is linear, jointly or in each argument; else None."""
         active = [a for a in dict.fromkeys(op.args) if is_active(a)]
         if any(map(is_active, op.options.values())):
             return None
@@ -185,20 +183,20 @@ class CallTangents(Writer):
         return self._with(op, {a: self._dot_or_zero(a) for a in linear})
 
     def _sum_over(self, op: Op, active: list[Value]) -> str:
-        """Return the tangent of what is linear in each argument by itself."""
+        """Return the tangent of a multilinear call: the sum of the tangents for each argument."""
         terms = []
         for j, a in enumerate(op.args):
             if a in active:
-                moved = copy.copy(a)  # the array may be another argument, too
-                args = [*op.args[:j], moved, *op.args[j + 1 :]]
+                replaced = copy.copy(a)  # the same value may be another argument, too
+                args = [*op.args[:j], replaced, *op.args[j + 1 :]]
                 term = Op(op.code, args, f=op.f, options=op.options, data=op.data)
-                terms.append(self._with(term, {moved: self.dot(a)}))
+                terms.append(self._with(term, {replaced: self.dot(a)}))
         return " + ".join(terms)
 
     def _by_partials(self, op: Op, bound: Bound) -> str | None:
         """Return the sum of partial derivatives times tangents, in the shape of the result.
 
-        None if one of them is not written as source.
+        None if source cannot express one of them.
         """
         out: Any = op.out
         read: set[int] = set()
@@ -235,13 +233,13 @@ class CallTangents(Writer):
         return " + ".join(terms) if terms else "0.0"
 
     def _dot_of_reduced(self, op: Op) -> str:
-        """Return the tangent of an extremum or of a norm: that of the elements that it is."""
+        """Return the tangent of a norm, or of an extremum: the mean over the extreme elements."""
         _, axes, keepdims = reduced(op)  # type: ignore[misc] # it is one
         x, y = op.args[0], self.text(op.out)  # type: ignore[arg-type] # a call makes a value
         total, ndim = self.constants.name(np.sum), x.kind.ndim
-        whole = len(axes) == ndim
-        kept = "" if keepdims or whole else _index_of_kept(axes, ndim)
-        along = "" if whole and not keepdims else f", axis={axes!r}, keepdims={keepdims!r}"
+        kept = index_of_reduced_axes(axes, keepdims, ndim)
+        is_whole = len(axes) == ndim and not keepdims
+        along = "" if is_whole else f", axis={axes!r}, keepdims={keepdims!r}"
         if function_of(op.f) is np.linalg.norm:
             return f"{total}({self.text(x)} * {self.dot(x)}{along}) / {y}"
         is_one = f"({self.text(x)} == {y}{kept})"
@@ -262,10 +260,6 @@ class CallTangents(Writer):
         right = [self.dot(b)] if is_active(b) else []
         right += [f"- {self.dot(a)} @ {y}"] if is_active(a) else []
         return f"{self.constants.name(np.linalg.solve)}({self.text(a)}, {' '.join(right)})"
-
-
-def _index_of_kept(axes: tuple[int, ...], ndim: int) -> str:
-    return f"[{', '.join('None' if k in axes else ':' for k in range(ndim))}]"
 
 
 def _zeros_in(x: Any) -> Any:

@@ -1,8 +1,8 @@
-"""Writing the tangent of a program: the function that pushes tangents forward beside the values.
+"""Code generation of the tangent function of a program, which pushes tangents forward.
 
-It is source like the user's own: each operation stands there with its tangent behind it, and each
-variable that depends on the variables has a second one, which ends in ``_d``. So it is read, swept
-and compiled as any function with loops is, and second derivatives are the derivatives of it.
+It is source like the user's own: each operation is followed by its tangent, and each active
+variable ``x`` has a tangent variable ``x_d``. So it can be read, swept and compiled like any
+function with loops. Second derivatives are its derivatives.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from autodiff.structured.itself import Itself
 from autodiff.structured.runtime_calls import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.tangent_calls import CallTangents
-from autodiff.structured.writing.writer import Source
+from autodiff.structured.writing.writer import Source, new_bindings
 
 _READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
 _PARTS = frozenset({"view", "load", "item", "join"})
@@ -39,19 +39,19 @@ _DISPLAYS = frozenset({"list", "dict"})
 
 
 class TangentWriter(CallTangents):
-    """Writes a function that returns what a program returns, and the tangents of it."""
+    """Writes the function that returns the results of a program and their tangents."""
 
     def tangent(self, name: str) -> tuple[str, dict[str, Any]]:
-        """Return its source, and what that reads by name.
+        """Return the source of the tangent function, and the constants that it reads by name.
 
-        It is given the parameters of the program, then the tangents of those that are variables. It
-        returns what the program returns and what it leaves in the arrays that it writes into, then
-        the tangents of those of these that depend on the variables.
+        The function takes the parameters of the program, then the tangents of the active ones. It
+        returns the results of the program and the arrays that it writes into, then the tangents of
+        the active ones among these.
 
         Raises
         ------
         UnsupportedError
-            If an operation has no tangent that is written as source.
+            If the tangent of an operation cannot be written as source.
         """
         program = self.program
         calls_one = any(type(op.f) is Itself for op in ops_of(program.body))
@@ -62,8 +62,8 @@ class TangentWriter(CallTangents):
             raise UnsupportedError("lists as arguments or results in a tangent")
         out = self.out = Source()
         self.constants.scope["Changed"] = ChangedError
-        variables = [s for s in program.parameters if holds_active(s)]
-        if any(s.kind is not None and s.kind.is_complex for s in variables):
+        active = [s for s in program.parameters if holds_active(s)]
+        if any(s.kind is not None and s.kind.is_complex for s in active):
             raise UnsupportedError("complex numbers in a tangent")
         for slot in self.written_parameters:
             x = slot.name
@@ -74,7 +74,7 @@ class TangentWriter(CallTangents):
                 out.add(f"{x}_in = {x}")
                 if holds_active(slot):
                     out.add(f"{x}_d_in = {x}_d")
-        for slot in program.slots:  # results of functions that return in a loop
+        for slot in program.slots:  # results of inlined functions that return in a loop
             if slot.name.startswith("_") and not slot.is_stable and slot.reads:
                 self._bind_first(slot)
         self._nodes(program.body)
@@ -89,14 +89,14 @@ class TangentWriter(CallTangents):
         out.add(f"return ({''.join(f'{x}, ' for x in [*outs, *written, *dots])})")
         given = [s.name for s in program.parameters]
         given += [
-            f"{s.name}_given" if s in self.written_parameters else f"{s.name}_d" for s in variables
+            f"{s.name}_given" if s in self.written_parameters else f"{s.name}_d" for s in active
         ]
         return "\n".join([f"def {name}({', '.join(given)}):", *out.lines, ""]), self.constants.scope
 
     # -- values and their tangents -----------------------------------------------------------------
 
     def text(self, v: Value) -> str:
-        """Return a value as it is written."""
+        """Return a value as source."""
         if v.op.code == "tuple":
             return self.operation(v.op, self.text)
         return super().text(v)
@@ -116,7 +116,7 @@ class TangentWriter(CallTangents):
                 self._loop(node)
 
     def _bind_first(self, slot: Slot) -> None:
-        """Bind a variable to something of its kind: the source does not show that it is bound."""
+        """Bind a variable to a zero of its kind: reading the source would find it unbound."""
         kind = slot.kind
         if kind is None or kind.is_complex or not (kind.is_array or kind.is_scalar):
             return
@@ -138,9 +138,9 @@ class TangentWriter(CallTangents):
             head = f"for {node.slot.name} in range({bounds}):"
             self.out.inside(head, lambda: self._nodes(node.body), last)
         else:
-            self.out.inside("while True:", lambda: self._turn(node), last)
+            self.out.inside("while True:", lambda: self._while_body(node), last)
 
-    def _turn(self, node: While) -> None:
+    def _while_body(self, node: While) -> None:
         self._nodes(node.before)
         self.out.add(f"if not {self.text(node.test)}: break")
         self._nodes(node.body)
@@ -149,9 +149,7 @@ class TangentWriter(CallTangents):
         for op in block.ops:
             self._op(op, block)
         names, values = [], []
-        for slot, v in block.writes.items():
-            if v.op.code == "read" and v.op.data is slot:
-                continue
+        for slot, v in new_bindings(block):
             names.append(slot.name)
             values.append(self.text(v))
             if holds_active(slot):
@@ -170,7 +168,7 @@ class TangentWriter(CallTangents):
         if op.code in ("const", "tuple"):
             return
         if op.code == "read":
-            if op.data in block.writes and block.writes[op.data] is not v:
+            if self._is_rebound(v, block):
                 self.out.add(f"{v.name} = {op.data.name}")
                 if is_active(v):
                     self.out.add(f"{v.name}_d = {op.data.name}_d")
@@ -196,7 +194,7 @@ class TangentWriter(CallTangents):
             self.out.add(f"{v.name}_d = {dot}")
 
     def _needs_own_memory(self, op: Op, dot: str) -> bool:
-        """Whether a new array, or an argument that has the same tangent, may be written into."""
+        """Whether a new array, or an argument with the same tangent, is written into somewhere."""
         if not makes_new(op):
             return False
         same = [a for a in op.args if a.memory is not None and is_active(a) and self.dot(a) == dot]
@@ -204,11 +202,11 @@ class TangentWriter(CallTangents):
         return any(v.memory.root().is_written for v in arrays)  # type: ignore[union-attr] # above
 
     def _in_own_memory(self, given: str, dot: str, array: str) -> None:
-        """Bind a tangent to memory of its own that is laid out as the array is.
+        """Copy a tangent to new memory with the layout of its array.
 
-        What is written into the array is written into the tangent, too. So no other tangent may
-        share its memory (that of ``x + 1.0`` is the tangent of x), and what is a view of one must
-        be a view of the other (``x.reshape(-1)`` is a copy for some layouts).
+        Each write into the array becomes a write into the tangent, too. So no other tangent may
+        share its memory (the tangent of ``x + 1.0`` is that of ``x``), and views of the array and
+        of the tangent must correspond (``x.reshape(-1)`` is a copy for some layouts).
         """
         self.out.add(f"{dot} = {self.constants.name(np.zeros_like)}({array})")
         self.out.add(f"{dot} += {given}")
@@ -233,9 +231,9 @@ class TangentWriter(CallTangents):
         self._change(op, self.text(base), index, self.text(value))
 
     def _change_list(self, op: Op) -> None:
-        """Change a list or dict, and the one of its tangents along with it.
+        """Write the mutation of a list or dict, and that of the list of its tangents.
 
-        The latter first: the place may be an item of the former.
+        The latter comes first: the index may be an item of the list.
         """
         xs, *rest = op.args
         both: list[tuple[str, Any]] = []
@@ -256,6 +254,7 @@ class TangentWriter(CallTangents):
                 self.out.add(f"{name}.{op.code}({', '.join([*at, value])})")
 
     def _change(self, op: Op, base: str, index: str, value: str) -> None:
+        """Write a write into an array or its tangent."""
         if op.f is np.add:
             if ":" in index:
                 raise UnsupportedError("np.add.at with slices in a tangent")
@@ -266,7 +265,7 @@ class TangentWriter(CallTangents):
         self.out.add(f"{base} {sign} {value}" if is_whole else f"{base}[{index}] {sign} {value}")
 
     def _dot_of(self, op: Op) -> str | None:
-        """Return the tangent of what an operation makes; None if it is not written as source."""
+        """Return the tangent of the result of an operation; None if source cannot express it."""
         v: Any = op.out
         if v.is_complex or any(a.is_complex for a in op.args):
             raise UnsupportedError("complex numbers in a tangent")
@@ -274,25 +273,25 @@ class TangentWriter(CallTangents):
             return self._displayed(op)
         if op.code in _PARTS and is_active(op.args[0]):
             return self._with(op, {op.args[0]: self.dot(op.args[0])})
-        if op.code in _PARTS or not depends(op):  # something is written into a new array later
+        if op.code in _PARTS or not depends(op):  # active only by a later write
             return self._zeros_like(v) if v.kind.is_array else "0.0"
-        if op.code == "part":  # of what `_pushed_by_rule` returns
+        if op.code == "part":  # of the tuple that `_pushed_by_rule` returns
             made = op.args[0]
             return f"{self.text(made)}[{len(made.kind.parts) + op.data}]"
         return self._dot_of_call(op)
 
     def _displayed(self, op: Op) -> str:
-        """Return the list or dict of the tangents of what is displayed."""
+        """Return a display of the tangents of the items of a list or dict display."""
         if op.code == "dict":
             return self.dict_of(op, list(map(self._dot_of_item, op.args)))
-        if op.f is not None:  # a deque, from which the program takes items out itself
+        if op.f is not None:  # an empty deque: the program itself drops items beyond its length
             return "[]"
         items, times = (op.args[:-1], op.args[-1:]) if op.data else (op.args, [])
         made = f"[{', '.join(map(self._dot_of_item, items))}]"
         return " * ".join([made, *map(self.text, times)])
 
     def _dot_of_item(self, v: Value) -> str:
-        """Return the tangent of what is put into a list; nobody reads it where there is none."""
+        """Return the tangent of an item that is put into a list; if inactive, it is never read."""
         if is_active(v):
             return self.dot(v)
         return "0.0" if v.kind.is_scalar else self.text(v)

@@ -1,4 +1,7 @@
-"""What is written alike in both functions of a program: operations, indices, views, shadows."""
+"""The code generator that the forward and the backward function have in common.
+
+It writes operations, indices, views and shadows.
+"""
 
 from __future__ import annotations
 
@@ -35,34 +38,43 @@ from autodiff.structured.writing.shapes import Shapes
 _ATTRIBUTES = {np.real: "real", np.imag: "imag"}
 _ATTRIBUTE_VIEWS = ("T", "real", "imag")
 _LITERALS = (bool, int, float, str, type(None))
-_AGAIN = frozenset({operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg})
+_INTEGER_OPERATORS = frozenset({
+    operator.add, operator.sub, operator.mul, operator.floordiv, operator.neg,
+})  # fmt: skip
+"""Operators on integers that the sweep recomputes instead of reading the tape."""
 
 
 Pushed = str | tuple[Value, str]
-"""A name, or a value and what of it: nothing, ``_b`` for its shadow, ``_shape``.
+"""What goes on the tape: a name, or a value with a suffix.
 
-``_m`` and ``_b_m`` are the memoryviews of an array and of its shadow.
+The suffix is empty for the value itself, ``_b`` for its shadow and ``_shape`` for its shape; ``_m``
+and ``_b_m`` are the memoryviews of an array and of its shadow.
 """
 
 
+def new_bindings(block: Block) -> list[tuple[Slot, Value]]:
+    """Return the variables that a block binds to other values than theirs, and these values."""
+    return [(s, v) for s, v in block.writes.items() if v.op.code != "read" or v.op.data is not s]
+
+
 class Source:
-    """Lines of code, with their depth."""
+    """Lines of code at the current indentation depth."""
 
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.depth = 1
 
     def add(self, line: str) -> None:
-        """Add a line at this depth."""
+        """Add a line at the current depth."""
         self.lines.append("    " * self.depth + line)
 
     def add_all(self, lines: Iterable[str]) -> None:
-        """Add lines at this depth."""
+        """Add lines at the current depth."""
         for line in lines:
             self.add(line)
 
     def inside(self, head: str, write: Callable[[], None], last: Iterable[str] = ()) -> None:
-        """Add a line, and one level deeper what `write` adds and the `last` lines."""
+        """Add a compound statement: `head`, then as its body what `write` adds and `last`."""
         self.add(head)
         n = len(self.lines)
         self.depth += 1
@@ -74,7 +86,28 @@ class Source:
 
 
 class Writer:
-    """Writes values and operations of a program as source."""
+    """Writes the values and operations of a program as source.
+
+    Parameters
+    ----------
+    program : Program
+        The function in structured form.
+    broadcasts : frozenset of int
+        The numbers of operations that broadcast their arrays.
+    steep : frozenset of int
+        The numbers of operations with infinite partial derivatives.
+    for_machine : bool
+        Whether the source will become machine code. There each array that is read in several blocks
+        has a shadow, never a cotangent variable.
+    has_checkpoints : bool
+        Whether the outermost loops are checkpointed.
+    has_plain_floats : bool
+        Whether elements of arrays may be read as Python floats.
+    compares_all : bool
+        Whether to compare even those shapes whose mismatch would raise an error anyway.
+    notes_steep : bool
+        Whether the sweep searches for operations with infinite partial derivatives.
+    """
 
     def __init__(
         self,
@@ -88,48 +121,47 @@ class Writer:
         notes_steep: bool = False,
     ) -> None:
         self.program = program
-        self.broadcasts = broadcasts  # the numbers of operations in which arrays are broadcast
-        self.compares_all = compares_all  # also shapes that an error would tell of
-        self.steep = steep  # the numbers of operations in which slopes are infinite
-        self.notes_steep = notes_steep  # the sweep looks for these operations
-        self.for_machine = for_machine  # which has no variables for cotangents of arrays
+        self.broadcasts = broadcasts
+        self.compares_all = compares_all
+        self.steep = steep
+        self.notes_steep = notes_steep
+        self.for_machine = for_machine
         for slot in program.slots:
             slot.is_stable = slot.writes == 1
         arrays = [s for s in program.slots if s.memory is not None and not s.is_stable]
         self.rebound = {s.memory.root() for s in arrays}  # type: ignore[union-attr]
         self.plain = PlainFloats(program if has_plain_floats else None)
-        self.has_math = has_plain_floats  # slopes of floats may be computed by Python's math
-        self.needs_math = False  # some are
+        self.has_math = has_plain_floats  # `math` may compute partial derivatives of floats
+        self.needs_math = False  # and does so somewhere
         self.constants = Constants()
         self.written_parameters = written_parameters(program)
         self.changed_lists = [
             s for s in program.parameters if s.kind and s.kind.is_list and changes_list(s.memory)
         ]
         self.order = Order(program.body)
-        self.current: Any = None  # the operation whose sweep is written
+        self.current: Any = None  # the operation whose sweep is being written
         # For each block: name in the backward function → what the forward function pushes.
         self.pushes: dict[Block, dict[str, Pushed]] = {}
-        self.silent: set[For | While | If] = set()  # nodes that the sweep need not know of
-        self.loops: list[Slot] = []
+        self.silent: set[For | While | If] = set()  # loops and branches with an empty sweep
+        self.loops: list[Slot] = []  # loop variables that the sweep can read
         self.enclosing: list[For | While] = []  # loops, the outermost first
-        self.shared: LoopViews | None = None  # of the loop whose body is written
-        # What collects products until a loop or, for None, the function ends: how it is made, and
-        # for which matrix → its name.
+        self.shared: LoopViews | None = None  # views hoisted out of the loop being written
+        # Objects that collect products until a loop (None: the function) ends:
+        # constructor call and matrix → name.
         self.sums: dict[For | While | None, dict[tuple[str, Any], str]] = {}
         self.number = 0
-        self.is_test = False  # of a while loop: the sweep does not pass it, so nothing is pushed
+        self.is_test = False  # writing the test of a `while` loop, which needs no tape
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
         self.shapes = Shapes(self)
         self.layouts = {} if has_checkpoints else layouts(program)
         self.late: set[Slot] = set()  # parameters whose shadows the backward function makes
         self.viewed: set[str] = set()  # arrays that the sweep reads through a memoryview
-        self.memories: dict[str, str] = {}  # arrays whose memory BLAS is given, and by what
-        # The loops that keep some of their states.
+        self.memories: dict[str, str] = {}  # array passed to BLAS → getter
         loops = [node for node in program.body if isinstance(node, (For, While))]
         made = [CheckpointedLoop(self, node) for node in loops if has_checkpoints]
         self.checkpointed = {loop.node: loop for loop in made if loop.has_states}
-        # What becomes of it in machine code: lines, those of each loop, what is pushed where.
+        # For machine code: the lines, the span of each node in them, the names in each push.
         self.forward_head: list[str] = []
         self.forward_lines: list[str] = []
         self.backward_head: list[str] = []
@@ -138,25 +170,27 @@ class Writer:
         self.backward_spans: dict[Any, tuple[int, int]] = {}
         self.push_names: dict[int, list[str]] = {}
         self.counters: list[str] = []
-        self.adjoints: dict[int, tuple[Any, int]] = {}  # by id: of which function and argument
+        self.adjoints: dict[int, tuple[Any, int]] = {}  # id of an adjoint → function and argument
 
     def has_shadow(self, x: Value | Slot) -> bool:
-        """Whether cotangents are added up in an array of the same layout."""
+        """Whether an array of the same layout accumulates the cotangent."""
         if x.memory is None:
             return False
         memory = x.memory.root()
-        if memory.is_written or memory.is_indexed or not memory.is_active:
-            return memory.is_active
+        if not memory.is_active:
+            return False
+        if memory.is_written or memory.is_indexed:
+            return True
         return memory.leaves_block and (self.for_machine or memory not in self.rebound)
 
     def has_variable(self, slot: Slot) -> bool:
-        """Whether the cotangent of what a variable holds is a variable, too."""
+        """Whether a variable of the sweep holds the cotangent of a variable."""
         if slot.memory is None:
             return slot.is_active
         return slot.memory.root().is_active and not self.has_shadow(slot)
 
     def const(self, x: Any) -> str:
-        """Return a constant as it is written, or the name under which code finds it."""
+        """Return the literal of a constant, or the name that the code reads it by."""
         if type(x) in _LITERALS and x == x and x not in (float("inf"), -float("inf")):
             text = repr(x)
             return f"({text})" if text.startswith("-") else text
@@ -165,7 +199,7 @@ class Writer:
         return self.constants.name(x)
 
     def index(self, template: Any, texts: list[str]) -> str:
-        """Return an index as it is written."""
+        """Return an index as source."""
 
         def one(part: tuple) -> str:
             if part[0] == "known":
@@ -180,7 +214,7 @@ class Writer:
         return ", ".join(map(one, template)) + ("," if len(template) == 1 else "")
 
     def operation(self, op: Op, text: Callable[[Value], str]) -> str:
-        """Return an operation as an expression."""
+        """Return an operation as an expression; `text` writes its arguments."""
         args = [text(a) for a in op.args]
         if op.code in ("view", "load", "item") and op.data != CALLED:
             if op.data in _ATTRIBUTE_VIEWS:
@@ -213,43 +247,46 @@ class Writer:
         return f"{self.constants.name(op.f)}({', '.join([*args, *named])})"
 
     def view_of_shadow(self, op: Op, base: str, text: Callable[[Value], str]) -> str:
-        """Return the view that an operation makes, but of a shadow, which is written into."""
+        """Return the view of a shadow that corresponds to the view of an array.
+
+        Unlike views from `np.diagonal`, it is writable.
+        """
         if op.data == CALLED and op.f in DIAGONALS:
             return f"diagonal_of({base})"
         return self.operation(op, lambda a: base if a is op.args[0] else text(a))
 
     def dict_of(self, op: Op, texts: list[str]) -> str:
-        """Return a dict with the keys of an operation that makes one, as it is written."""
+        """Return a dict display with the keys of an operation and other values."""
         pairs = zip(map(repr, op.data), texts, strict=True)
         return "{" + ", ".join([f"{key}: {text}" for key, text in pairs]) + "}"
 
     def blas(self, name: str) -> str:
-        """Return the name of a function of `blas_sums`, which is imported when it is needed."""
+        """Return the name of a function of `blas_sums`, which is imported on first use."""
         from autodiff.structured import blas_sums
 
         self.constants.scope.update(blas_sums.SCOPE)
         return name
 
     def is_strong(self, op: Op) -> bool:
-        """Whether a cotangent that is 0 stays 0 in an operation, however steep it is."""
+        """Whether 0 times an infinite partial derivative must stay 0 in an operation."""
         return self.notes_steep or self.shapes.numbers[op] in self.steep
 
     def place_of(self, op: Op, array: str) -> str:
-        """Return where an operation reads or writes in an array: in its memoryview, if it can."""
+        """Return the name that an operation indexes: the array or its memoryview."""
         return f"{array}_m" if op in self.plain.elements else array
 
     def _begin(self) -> None:
-        """Forget how the forward function has been written before."""
+        """Discard what an earlier pass has noted about values."""
         self.inlined, self.renamed = {}, set()
         self.shapes.found = {}
 
     @property
     def outputs(self) -> list[Value]:
-        """The values that are returned, one after the other."""
+        """The returned values, flattened."""
         return flat(self.program.returned)
 
     def lists_with_seeds(self) -> list[tuple[int, Value]]:
-        """Return the lists that are returned and have a shadow, by the number of the output."""
+        """Return the returned lists with a shadow, and their positions among the outputs."""
         return [(n, v) for n, v in enumerate(self.outputs) if v.kind.is_list and is_active(v)]
 
     def _initial(self, slot: Slot) -> str:
@@ -259,7 +296,10 @@ class Writer:
         return f"{slot.name}_b" if slot.is_stable else f"{slot.name}_b_in"
 
     def _frame(self) -> list[str]:
-        """Return the names that both functions know: variables bound once, and parameters."""
+        """Return the names that the forward function hands to the backward function.
+
+        These are the parameters and the variables that are bound once, with their shadows.
+        """
         names: dict[str, None] = {}
         for slot in self.program.slots:
             if slot.is_stable and (slot.reads or slot in self.program.parameters):
@@ -277,9 +317,9 @@ class Writer:
 
     @contextlib.contextmanager
     def sharing(self, node: Any) -> Iterator[None]:
-        """Collect the views that the turns of a loop share; of branches and `while` loops none.
+        """Collect loop-invariant views while the body of a `for` loop is written.
 
-        LLVM does so by itself.
+        Branches and `while` loops have none. LLVM hoists them itself.
         """
         before = self.shared
         collects = isinstance(node, For) and not self.for_machine
@@ -290,12 +330,12 @@ class Writer:
             self.shared = before
 
     def fresh(self, stem: str) -> str:
-        """Return a name that is not used."""
+        """Return an unused name."""
         self.number += 1
         return f"{stem}_{self.number}_"
 
     def text(self, v: Value) -> str:
-        """Return a value as the forward function writes it."""
+        """Return a value as source of the forward function."""
         if v.op.code == "const":
             return self.const(v.op.data)
         if v in self.inlined:
@@ -305,16 +345,16 @@ class Writer:
         return v.name
 
     def _views(self, slot: Slot) -> list[str]:
-        """Return the endings of the memoryviews that the forward function has of a variable.
+        """Return the suffixes of the memoryviews that the forward function makes for a variable.
 
-        The sweep makes its own of shadows that are always at hand.
+        For a shadow that is always available, the sweep makes its own memoryview.
         """
         if slot not in self.plain.arrays:
             return []
         return ["_m"] if slot.is_stable or not self.has_shadow(slot) else ["_m", "_b_m"]
 
     def _zeros(self, x: Value | Slot) -> str:
-        """Return a new shadow of an array or list as it is written."""
+        """Return the expression of a new shadow for an array or list."""
         if x.kind is not None and x.kind.is_list:
             return f"zeros_in({x})"
         axes = self.layouts.get(x.memory.root())  # type: ignore[union-attr] # an array has one
@@ -322,49 +362,53 @@ class Writer:
             return f"zeros_like({x})"
         return f"zeros_along({x}, {axes})"
 
+    def _is_rebound(self, v: Value, block: Block) -> bool:
+        """Whether a block rebinds the variable that a value was read from."""
+        return block.writes.get(v.op.data, v) is not v
+
     def old_name(self, op: Op) -> str:
-        """Return the name of what a write overwrites."""
+        """Return the name of the contents that a write overwrites."""
         return f"old{id(op)}"
 
     def _shared_view(self, text: str | None) -> str | None:
-        """Return the name of a view that the turns of a loop share; None if there is no such."""
+        """Return the name of the hoisted view with this source; None if nothing is hoisted."""
         if text is None or self.shared is None:
             return None
         if text not in self.shared.names:
             self.shared.names[text] = self.fresh("v")
         return self.shared.names[text]
 
-    def _same_in_turns(self, v: Value, is_at_hand: Callable[[Slot], bool]) -> str | None:
-        """Return a value as it is written before the loop; None if turns may have others."""
+    def _same_in_turns(self, v: Value, is_available: Callable[[Slot], bool]) -> str | None:
+        """Return a loop-invariant value as source before the loop; None if it may vary."""
         shared = self.shared
         if shared is None:
             return None
-        return self._expression(v, lambda slot: shared.is_fixed(slot) and is_at_hand(slot), {})
+        return self._expression(v, lambda slot: shared.is_fixed(slot) and is_available(slot), {})
 
     def _expression(
-        self, v: Value, is_at_hand: Callable[[Slot], bool], names: Container, depth: int = 4
+        self, v: Value, is_available: Callable[[Slot], bool], names: Container, depth: int = 4
     ) -> str | None:
-        """Return a value as an expression of variables at hand and values with names, or None."""
+        """Return a cheap expression that recomputes a value from available variables, or None.
+
+        It may also read the values in `names`.
+        """
         op = v.op
         if op.code == "const":
             return self.const(op.data)
         if v.name in names:
             return v.name
         if op.code == "read":
-            return op.data.name if is_at_hand(op.data) else None
-        if depth == 0:
-            return None
-        cheap = op.code in ("view", "form", "tuple", "part") or (
-            op.code == "call" and v.kind.is_integral and op.f in _AGAIN
+            return op.data.name if is_available(op.data) else None
+        is_cheap = op.code in ("view", "form", "tuple", "part") or (
+            op.code == "call" and v.kind.is_integral and op.f in _INTEGER_OPERATORS
         )
-        if not cheap:
+        if depth == 0 or not is_cheap:
             return None
-        return self._of_texts(
-            op, [self._expression(a, is_at_hand, names, depth - 1) for a in op.args]
-        )
+        texts = [self._expression(a, is_available, names, depth - 1) for a in op.args]
+        return self._of_texts(op, texts)
 
     def _of_texts(self, op: Op, texts: list[str | None]) -> str | None:
-        """Return an operation on arguments as they are written; None if one of them is."""
+        """Return an operation applied to argument expressions; None if one of these is None."""
         options = list(op.options.values())
         if None in texts or any(v.op.code != "const" for v in options):
             return None

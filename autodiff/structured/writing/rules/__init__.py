@@ -1,1 +1,1 @@
-"""The derivative of each call, as source."""
+"""How the derivative of each call is found: by its rule, or without one."""

@@ -1,4 +1,4 @@
-"""The rules of calls, and how the arguments are bound to their parameters."""
+"""Rule resolution: finds the rule of each call, and binds the arguments to its parameters."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from chainrules_core.define.scalar import ScalarRule
 
 
 def resolve_rules(blocks: Any) -> None:
-    """Find the rule for each call whose value may depend on the variables."""
+    """Find the rule of each call whose result may have a derivative."""
     for block in blocks:
         for op in block.ops:
             if op.code == "call" and op.out.kind.has_floats:
@@ -25,22 +25,31 @@ def resolve_rules(blocks: Any) -> None:
 
 
 class Bound:
-    """A rule, and how the arguments of a call are bound to its parameters.
+    """A rule with the arguments of a call bound to its parameters.
 
-    Where the rule is an expression, `source` is the rule beside which it stands.
+    Attributes
+    ----------
+    rule : Rule
+        The rule.
+    args : list
+        The arguments: values of the program, or constants.
+    options : dict
+        The options by name.
+    source : Bound, optional
+        If `rule` is an expression of another rule, that rule.
     """
 
     def __init__(
         self, rule: Any, args: list, options: dict[str, Any], source: Bound | None = None
     ) -> None:  # fmt: skip
         self.rule = rule
-        self.args = args  # values of the program, or constants
+        self.args = args
         self.options = options
         self.source = source
 
 
 def is_elementwise(op: Op) -> bool:
-    """Whether the sweep multiplies by partial derivatives, element by element."""
+    """Whether a call has elementwise partial derivatives."""
     return _has_partials(getattr(op.rule, "rule", None))
 
 
@@ -49,23 +58,26 @@ def _has_partials(rule: Any) -> bool:
 
 
 def differentiated_again(op: Op) -> Bound:
-    """Return the rule whose partial derivatives have derivatives themselves.
+    """Return the rule whose partial derivatives can be differentiated again.
 
-    An expression says what the rule says, but its derivatives may be others: x / (y + (y == 0)) is
-    the sign of x, and has the slope 1 at 0.
+    An expression has the values of the rule, but not always its second derivatives:
+    x / (y + (y == 0)) is the sign of x, but has the derivative 1 at 0.
     """
     source = op.rule.source
     return source if source is not None and _has_partials(source.rule) else op.rule
 
 
 def hands_on(bound: Bound, j: int) -> bool:
-    """Whether an argument gets the cotangent as it is, or its negative."""
+    """Whether the cotangent of an argument is that of the result, or its negative."""
     partial = bound.rule.partials[0][j]
     return partial.function is None and type(partial.constant) is int and abs(partial.constant) == 1
 
 
 def _rule_of(op: Op) -> Any:
-    """Return the rule for a call, bound; None where there is none."""
+    """Return the bound rule of a call; None if it has none.
+
+    A rule without derivatives is returned unbound.
+    """
     if isinstance(op.f, OwnRule):
         return Bound(op.f, op.args, {})
     values = (*op.args, *op.options.values())
@@ -74,12 +86,11 @@ def _rule_of(op: Op) -> Any:
     entry = ruled_entry(op.f)
     if entry is None:
         return None
-    # A number may be of several classes, which can have rules of their own.
-    found = [_resolved(entry, op, last) for last in (False, True)]
-    if found[0] is None or found[1] is None:
+    # A number may be of several classes, and each class may have its own rule.
+    first, last = (_resolved(entry, op, is_last) for is_last in (False, True))
+    if first is None or last is None:
         return None
-    rule, bound = found[0]
-    other, otherwise = found[1]
+    (rule, bound), (other, other_bound) = first, last
     expression = _expression(rule, op)
     if expression is not None and expression is _expression(other, op):
         return Bound(expression, op.args, {}, bound)
@@ -88,14 +99,14 @@ def _rule_of(op: Op) -> Any:
         return _resolved(rrule.entry(np.square), square, False)[1]  # type: ignore[index]
     if other is rule:
         return rule if rule.kind == "non_differentiable" else bound
-    are_alike = (bound.args, bound.options) == (otherwise.args, otherwise.options)
+    are_alike = (bound.args, bound.options) == (other_bound.args, other_bound.options)
     if not are_alike or any(r.kind == "non_differentiable" for r in (rule, other)):
         raise UnsupportedError(f"{op.f} with one rule or another")
     return Bound(_RuleOfClasses(entry, op), bound.args, bound.options)
 
 
 def _expression(rule: Any, op: Op) -> ScalarRule | None:
-    """Return the partial derivatives that the rule of a call has as expressions, if it has."""
+    """Return the expressions that a rule gives for its partial derivatives; None without them."""
     if op.options or not all(a.kind.is_scalar or a.kind.is_array for a in op.args):
         return None
     of = "complex" if any(a.kind.is_complex for a in op.args) else "real"
@@ -107,7 +118,7 @@ def _expression(rule: Any, op: Op) -> ScalarRule | None:
 
 
 def _may_be_real(x: Value) -> bool:
-    """Whether a number that counts as complex may be a real one."""
+    """Whether a number of a complex kind may be a real one."""
     return not x.kind.classes <= {complex, np.complex128, np.complex64}
 
 
@@ -122,46 +133,47 @@ def _is_square(op: Op) -> bool:
 
 
 class _RuleOfClasses:
-    """The rules of a function for several classes of numbers: each call takes its own."""
+    """Dispatches each call to the rule of a function for the classes of its arguments."""
 
     def __init__(self, entry: Any, op: Op) -> None:
         self.entry, self.name = entry, f"{op.f}"
 
-    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> Any:
-        """Return the value and the pullback by the rule for these arguments."""
+    def record(self, args: tuple, options: dict[str, Any], active: tuple[int, ...]) -> Any:
+        """Return the value and the pullback, by the rule for these arguments."""
         resolved = self.entry.resolve(args, options, None)
         if resolved is None:
             raise ChangedError(f"{self.name} without a rule")
         rule, bound, named = resolved
-        return rule.record(tuple(bound), named, wanted)
+        return rule.record(tuple(bound), named, active)
 
 
-def _resolved(entry: Any, op: Op, last: bool) -> tuple[Any, Bound] | None:
-    """Resolve the rule by samples, which show where each argument goes."""
-    held = {v: _sample(v, last) for v in (*op.args, *op.options.values())}
-    named = {name: held[v] for name, v in op.options.items()}
-    resolved = entry.resolve(tuple([held[v] for v in op.args]), named, None)
+def _resolved(entry: Any, op: Op, is_last: bool) -> tuple[Any, Bound] | None:
+    """Resolve the rule with samples, whose identity shows where each argument goes."""
+    given = [*op.args, *op.options.values()]
+    sample_of = {v: _sample(v, is_last) for v in given}
+    named = {name: sample_of[v] for name, v in op.options.items()}
+    resolved = entry.resolve(tuple([sample_of[v] for v in op.args]), named, None)
     if resolved is None:
         return None
     rule, bound, options = resolved
-    values = {id(s): v for v, s in held.items()}
+    values = {id(sample): v for v, sample in sample_of.items()}
     args = [values.get(id(a), a) for a in bound]
     by_name = {name: values.get(id(a), a) for name, a in options.items()}
     reached = [v for v in (*args, *by_name.values()) if isinstance(v, Value)]
-    given = [*op.args, *op.options.values()]
-    if any(reached.count(v) != given.count(v) for v in held if not v.kind.is_known):
+    if any(reached.count(v) != given.count(v) for v in sample_of if not v.kind.is_known):
         raise UnsupportedError(f"{op.f}, whose rule is given something else")
     return rule, Bound(rule, args, by_name)
 
 
-def _sample(v: Value, last: bool) -> Any:
-    """Return a sample that is an object of its own, of the first or last class that `v` may have.
+def _sample(v: Value, is_last: bool) -> Any:
+    """Return a sample of the first or last class that `v` may have.
 
-    Where the value is known it is that: then it does not matter which argument it is taken for.
+    Each sample is an object of its own, except for known values, which may be confused without
+    harm.
     """
     if v.kind.is_known:
         return v.kind.value
-    made = samples(v.kind)[-1 if last else 0]
+    made = samples(v.kind)[-1 if is_last else 0]
     kind = type(made)
     if kind is bool or kind is np.bool_:
         raise UnsupportedError("a truth value that is not known as an argument")

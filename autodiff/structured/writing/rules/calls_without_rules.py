@@ -1,7 +1,8 @@
-"""Calls whose adjoints need no rule: copies, sums, means, joined arrays, and those of numbers.
+"""Calls whose adjoints are known, so that the sweep does not call a pullback.
 
-So are norms and extrema, inverses, determinants and linear systems, whose rules would keep what the
-sweep has anyway.
+These are copies, sums, means, joined arrays and arrays made of numbers. For norms, extrema,
+inverses, determinants and linear systems, the pullback would only keep values that the sweep has
+anyway. Each function here recognizes one kind of call.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ _SUMMED = (np.float64, np.float32, np.complex128, np.complex64)
 
 
 def is_display(op: Op) -> bool:
-    """Whether an operation makes an array of numbers that are written one by one."""
+    """Whether a call makes an array from a display of numbers, such as ``np.array([x, y])``."""
     out: Any = op.out
     is_one = op.f in _DISPLAYS and len(op.args) == 1 and not op.options.keys() - {"dtype"}
     if not is_one or out.kind.dtype not in _DTYPES:
@@ -66,29 +67,34 @@ def _are_known_numbers(x: tuple) -> bool:
 
 
 def is_copy(op: Op) -> bool:
-    """Whether an operation copies an array, or makes a complex one of it."""
+    """Whether a call copies a number or array, perhaps to a complex one."""
     if op.f is np.ndarray.astype and len(op.args) == 2 and not op.options:
         given, made = (v.kind.dtype for v in (op.args[0], op.out))  # type: ignore[union-attr]
         return made == np.complex128 and given in _DTYPES
     if op.f in _FLOATS:  # float(x) of a float
         is_one = len(op.args) == 1 and op.args[0].kind.classes <= _FLOATS and not op.options
-        return is_one and is_own_rule(getattr(op.rule, "rule", None))
+        return is_one and _has_own_rule(op)
     return op.f in _COPIES and op.args[0].kind == op.out.kind  # type: ignore[union-attr] # a call
 
 
+def _has_own_rule(op: Op) -> bool:
+    """Whether the rule of a call is the library's, not one of the user's."""
+    return is_own_rule(getattr(op.rule, "rule", None))
+
+
 def is_reshape(op: Op) -> bool:
-    """Whether an operation gives an array another shape."""
+    """Whether a call reshapes an array."""
     is_one = function_of(op.f) is np.reshape and len(op.args) == 2 and not op.options
-    return is_one and op.args[0].kind.is_array and is_own_rule(getattr(op.rule, "rule", None))
+    return is_one and op.args[0].kind.is_array and _has_own_rule(op)
 
 
 def is_made_of_parts(op: Op) -> bool:
-    """Whether an operation puts numbers or arrays together, each of which gets a part."""
+    """Whether a call assembles an array from numbers or arrays."""
     return is_display(op) or joined_axis(op) is not None
 
 
 def joined_axis(op: Op) -> tuple[int, bool] | None:
-    """Return along which axis arrays are joined, and whether it is a new one; None if none are."""
+    """Return the axis along which a call joins arrays, and whether it is new; None for others."""
     f = function_of(op.f)
     if f not in JOINS or not op.args or op.args[0].op.code != "tuple":
         return None
@@ -105,7 +111,7 @@ def joined_axis(op: Op) -> tuple[int, bool] | None:
 
 
 def place_of_join(f: Any, ndim: int, axis: int | None = None) -> tuple[int, bool] | None:
-    """Return along which axis a function joins arrays, and whether it is a new one."""
+    """Return the axis along which a function joins arrays, and whether it is new."""
     is_new = f is np.stack or (f is np.vstack and ndim == 1)
     if axis is None:
         axis = int(f is np.hstack and ndim > 1)
@@ -114,17 +120,25 @@ def place_of_join(f: Any, ndim: int, axis: int | None = None) -> tuple[int, bool
 
 
 def summed_axes(op: Op) -> tuple[tuple[int, ...], bool] | None:
-    """Return the axes that are summed, and whether they are kept; None if it is no plain sum."""
+    """Return the axes that a sum or mean reduces, and whether it keeps them; None for others."""
     if function_of(op.f) not in (np.sum, np.mean) or not op.args:
         return None
     return _axes_of(op) if op.args[0].kind.dtype in _SUMMED else None
 
 
+def _options_of(op: Op, name: str, n: int) -> dict[str, Value] | None:
+    """Return the options of a call with `n` arguments, of which `name` may be given by position.
+
+    None if there are more.
+    """
+    last = op.args[n:]
+    return dict(zip((name,), last, strict=False)) | op.options if len(last) < 2 else None
+
+
 def _axes_of(op: Op) -> tuple[tuple[int, ...], bool] | None:
-    """Return the axes that a call reduces, and whether they are kept; None if that is not known."""
-    a: Value = op.args[0]
-    given = dict(zip(("axis",), op.args[1:], strict=False)) | op.options
-    if len(op.args) > 2 or not given.keys() <= {"axis", "keepdims"}:
+    """Return the axes that a call reduces, and whether it keeps them; None if that is unknown."""
+    a, given = op.args[0], _options_of(op, "axis", 1)
+    if given is None or not given.keys() <= {"axis", "keepdims"}:
         return None
     if not (a.kind.is_array and a.kind.ndim and all(v.kind.is_known for v in given.values())):
         return None
@@ -136,37 +150,44 @@ def _axes_of(op: Op) -> tuple[tuple[int, ...], bool] | None:
     return tuple([k % a.kind.ndim for k in axes]), bool(keepdims)
 
 
+def index_of_reduced_axes(axes: tuple[int, ...], keepdims: bool, ndim: int) -> str:
+    """Return the index that inserts reduced axes again, as source; "" if none is needed."""
+    if keepdims or len(axes) == ndim:
+        return ""
+    return f"[{', '.join('None' if k in axes else ':' for k in range(ndim))}]"
+
+
 def reduced(op: Op) -> tuple[Callable, tuple[int, ...], bool] | None:
     """Return the adjoint of a norm or extremum, the axes reduced, and whether they are kept.
 
-    It is given cotangent, value and array, and the axes. None for other calls, or if the rule is
-    the user's.
+    The adjoint takes the cotangent, the result, the array, and the axes. None for other calls, or
+    if the rule is the user's.
     """
     back = _REDUCED.get(function_of(op.f)) if op.code == "call" and op.args else None
     if back is None or not _is_plain(op) or (back is norm_back and len(op.args) > 1):
         return None
     axes = _axes_of(op)
-    if axes is None or (back is norm_back and not _is_of_vectors(op, *axes)):
+    if axes is None or (back is norm_back and not _is_of_vectors(op, axes[0])):
         return None
     return back, *axes
 
 
-def _is_of_vectors(op: Op, axes: tuple[int, ...], keepdims: bool) -> bool:
-    """Whether a norm is that of vectors: of all elements, or along one axis."""
-    return len(op.args) == 1 and (not op.options or ("axis" in op.options and len(axes) == 1))
+def _is_of_vectors(op: Op, axes: tuple[int, ...]) -> bool:
+    """Whether a norm is a vector norm: of all elements, or along one axis."""
+    return not op.options or ("axis" in op.options and len(axes) == 1)
 
 
 class Back(NamedTuple):
-    """How an argument gets its cotangent: by a function of ȳ and of what it reads.
+    """The adjoint of one argument: a function of ȳ and of some primal values.
 
     Attributes
     ----------
     function : callable
         The adjoint.
     reads : tuple of int
-        What it is given besides: 0 is the result, 1 the first argument.
+        The primal values that it takes after ȳ: 0 is the result, 1 the first argument.
     options : tuple
-        What it is given behind.
+        Its last arguments, which are constants.
     """
 
     function: Callable
@@ -174,7 +195,7 @@ class Back(NamedTuple):
     options: tuple = ()
 
 
-_BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
+_ADJOINTS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
     np.cumsum: ([[1]], {0: Back(cumsum_back, ())}),
     np.cumprod: ([[1]], {0: Back(cumprod_back, (0, 1))}),
     np.prod: ([[1]], {0: Back(prod_back, (0, 1))}),
@@ -190,7 +211,7 @@ _BACKS: dict[Any, tuple[list[list[int]], dict[int, Back]]] = {
 }
 
 
-_CONVOLVED: dict[Any, dict[int, Back]] = {
+_CONVOLUTIONS: dict[Any, dict[int, Back]] = {
     mode: {
         0: Back(convolve_back, (2, 1), (mode,)),
         1: Back(convolve_back, (1, 2), (mode,)),
@@ -200,17 +221,15 @@ _CONVOLVED: dict[Any, dict[int, Back]] = {
 
 
 def backs_of(op: Op) -> dict[int, Back] | None:
-    """Return the adjoints of a call, by argument, where the sweep has functions for them."""
-    if op.code == "call" and op.f is np.convolve:
+    """Return the adjoints of a call by argument; None if there are no functions for them."""
+    if op.code != "call":
+        return None
+    f = function_of(op.f)
+    if op.f is np.convolve:
         return _of_convolution(op)
-    if (
-        op.code == "call"
-        and op.args
-        and function_of(op.f) is np.cumsum
-        and op.args[0].kind.ndim > 1
-    ):
+    if op.args and f is np.cumsum and op.args[0].kind.ndim > 1:
         return _of_running_sums(op)
-    found = _BACKS.get(function_of(op.f)) if op.code == "call" and not op.options else None
+    found = _ADJOINTS.get(f) if not op.options else None
     if found is None or [a.kind.ndim for a in op.args] not in found[0]:
         return None
     return found[1] if _is_plain(op) else None
@@ -218,37 +237,41 @@ def backs_of(op: Op) -> dict[int, Back] | None:
 
 def _of_running_sums(op: Op) -> dict[int, Back] | None:
     """Return the adjoint of running sums along an axis of an array."""
-    a, *others = op.args
-    given = dict(zip(("axis",), others, strict=False)) | op.options
+    given = _options_of(op, "axis", 1) or {}
     axis = known(given["axis"]) if given.keys() == {"axis"} else None
-    if type(axis) is not int or len(others) + len(op.options) > 1 or not _is_plain(op):
+    if type(axis) is not int or not _is_plain(op):
         return None
-    return {0: Back(cumsum_back, (), (axis % a.kind.ndim,))}
+    return {0: Back(cumsum_back, (), (axis % op.args[0].kind.ndim,))}
 
 
 def _of_convolution(op: Op) -> dict[int, Back] | None:
-    a, v, *others = op.args
-    given = dict(zip(("mode",), others, strict=False)) | op.options
-    mode = known(given["mode"]) if given.keys() == {"mode"} else "full" if not given else None
-    is_plain = a.kind.ndim == v.kind.ndim == 1 and len(others) + len(op.options) < 2
-    return _CONVOLVED.get(mode) if is_plain and type(mode) is str and _is_plain(op) else None
+    """Return the adjoints of a convolution of two vectors."""
+    given = _options_of(op, "mode", 2)
+    if given is None or not given.keys() <= {"mode"} or not _is_plain(op):
+        return None
+    mode = known(given["mode"]) if given else "full"
+    are_vectors = all(a.kind.ndim == 1 for a in op.args[:2])
+    return _CONVOLUTIONS.get(mode) if are_vectors and type(mode) is str else None
 
 
 def einsum_of_operand(op: Op, j: int) -> str | None:
-    """Return the subscripts of the einsum of ȳ and the other operands that one gets, or None."""
+    """Return the subscripts of the einsum that gives the cotangent of argument `j`, or None.
+
+    Its operands are ȳ and the other operands.
+    """
     if op.f is not np.einsum or op.options or not _is_plain(op):
         return None
     text = known(op.args[0])
     if type(text) is not str or "." in text:
         return None
     subscripts, output = subscripts_of(text)
-    mine, others = subscripts[j - 1], [x for i, x in enumerate(subscripts) if i != j - 1]
-    is_plain = len(set(mine)) == len(mine) and set(mine) <= {*output, *"".join(others)}
-    return ",".join([output, *others]) + "->" + mine if is_plain else None
+    own, others = subscripts[j - 1], [x for i, x in enumerate(subscripts) if i != j - 1]
+    is_plain = len(set(own)) == len(own) and set(own) <= {*output, *"".join(others)}
+    return ",".join([output, *others]) + "->" + own if is_plain else None
 
 
 def is_linear_in(op: Op, j: int) -> bool:
-    """Whether a call is linear in an argument: its adjoint reads neither that nor the result."""
+    """Whether a call is linear in an argument: the adjoint reads neither that nor the result."""
     back = (backs_of(op) or {}).get(j)
     if back is not None:
         return {0, j + 1}.isdisjoint(back.reads)
@@ -256,7 +279,7 @@ def is_linear_in(op: Op, j: int) -> bool:
 
 
 def subscripts_of(text: str) -> tuple[list[str], str]:
-    """Return the subscripts of an einsum's operands and of its result."""
+    """Split the subscripts of an einsum into those of its operands and of its result."""
     inputs, arrow, output = text.replace(" ", "").partition("->")
     if not arrow:
         output = "".join(c for c in sorted(set(inputs)) if inputs.count(c) == 1 and c != ",")
@@ -264,20 +287,20 @@ def subscripts_of(text: str) -> tuple[list[str], str]:
 
 
 def is_choice(op: Op) -> bool:
-    """Whether it chooses elements by a condition: ``np.where(condition, a, b)``."""
+    """Whether a call chooses elements by a condition: ``np.where(condition, a, b)``."""
     if op.f is not np.where or len(op.args) != 3 or op.options or not op.out.kind.is_array:  # type: ignore[union-attr] # a call
         return False
-    return is_own_rule(getattr(op.rule, "rule", None))
+    return _has_own_rule(op)
 
 
 def is_conjugate(op: Op) -> bool:
-    """Whether it conjugates a complex number or array."""
+    """Whether a call conjugates a complex number or array."""
     is_one = function_of(op.f) is np.conjugate and len(op.args) == 1 and not op.options
-    return is_one and op.args[0].is_complex and is_own_rule(getattr(op.rule, "rule", None))
+    return is_one and op.args[0].is_complex and _has_own_rule(op)
 
 
 def of_matrices(op: Op) -> Any:
-    """Return which function of linear algebra it is, of matrices or a matrix and a vector."""
+    """Return the function of an inverse, determinant or linear system; None for other calls."""
     if op.code != "call" or op.f not in _OF_MATRICES or op.options or not _is_plain(op):
         return None
     ranks = [a.kind.ndim for a in op.args]
@@ -285,24 +308,26 @@ def of_matrices(op: Op) -> Any:
 
 
 def is_log_of_determinant(op: Op) -> bool:
-    """Whether it is the sign and logarithm of the determinant of one real matrix."""
-    is_one = op.code == "call" and op.f is np.linalg.slogdet and not op.options
-    return is_one and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
+    """Whether a call computes sign and logarithm of the determinant of one real matrix."""
+    return op.f is np.linalg.slogdet and _is_of_one_matrix(op)
 
 
 def is_symmetric_spectrum(op: Op) -> bool:
-    """Whether it is the eigenvalues and eigenvectors of one real symmetric matrix."""
-    is_one = op.code == "call" and op.f is np.linalg.eigh and not op.options
-    return is_one and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
+    """Whether a call computes eigenvalues and eigenvectors of one real symmetric matrix."""
+    return op.f is np.linalg.eigh and _is_of_one_matrix(op)
+
+
+def _is_of_one_matrix(op: Op) -> bool:
+    return not op.options and [a.kind.ndim for a in op.args] == [2] and _is_plain(op)
 
 
 def solves_triangular(f: Any) -> bool:
-    """Whether a function is that of `scipy.linalg` that solves triangular systems."""
+    """Whether a function is `scipy.linalg.solve_triangular`."""
     return f is not None and f is getattr(sys.modules.get("scipy.linalg"), "solve_triangular", None)
 
 
 def triangular(op: Op) -> tuple[bool, bool] | None:
-    """Return whether a triangular system is a lower one, and whether it is transposed.
+    """Return whether the matrix of a triangular system is lower, and whether it is transposed.
 
     None for other calls.
     """
@@ -319,14 +344,12 @@ def triangular(op: Op) -> tuple[bool, bool] | None:
 
 
 def _is_plain(op: Op) -> bool:
-    """Whether a call has floats and arrays alone of which the adjoint is written.
+    """Whether the arguments of a call have classes and dtypes that the known adjoints support.
 
-    The rule must be the library's.
+    Its rule must be the library's.
     """
     dtypes = _DTYPES if function_of(op.f) in _OF_COMPLEX else _DTYPES[:1]
     given = [a.kind for a in op.args if not a.kind.is_known]
-    if op.rule is None or not all(
+    return _has_own_rule(op) and all(
         kind.dtype in dtypes or (kind.is_scalar and kind.classes <= _FLOATS) for kind in given
-    ):
-        return False
-    return is_own_rule(getattr(op.rule, "rule", None))
+    )

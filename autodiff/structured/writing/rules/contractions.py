@@ -1,10 +1,10 @@
-"""Products of vectors and matrices, written by the subscripts that their rules give."""
+"""Products of vectors and matrices as source, given their subscripts."""
 
 from __future__ import annotations
 
 
 def adjoint_of(subscripts: str, j: int) -> tuple[str, str, str]:
-    """Return the subscripts of ȳ, of the other factor, and of the cotangent of a factor.
+    """Return the subscripts of ȳ, of the other factor, and of the cotangent of factor `j`.
 
     Examples
     --------
@@ -17,24 +17,24 @@ def adjoint_of(subscripts: str, j: int) -> tuple[str, str, str]:
 
 
 def is_outer(xs: str, ys: str) -> bool:
-    """Whether two vectors are multiplied, each element of one with each of the other."""
+    """Whether a product is the outer product of two vectors."""
     return len(xs) == len(ys) == 1 and xs != ys
 
 
 def product(x: str, xs: str, y: str, ys: str, out: str) -> str | None:
-    """Return the expression of a product whose factors have at most two axes.
+    """Return the source of a product whose factors have at most two axes.
 
     Parameters
     ----------
     x, y : str
-        The factors as they are written.
+        The source of the factors.
     xs, ys, out : str
-        Their subscripts, and those of the product, as `numpy.einsum` takes them.
+        Their subscripts and those of the product, as for `numpy.einsum`.
 
     Returns
     -------
     str or None
-        The expression; None if there is none that is simple.
+        The source; None if there is no simple expression.
 
     Examples
     --------

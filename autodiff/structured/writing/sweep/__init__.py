@@ -1,1 +1,1 @@
-"""Writing the reverse sweep: of blocks, of calls, and what spares arrays in it."""
+"""Code generation of the reverse sweep of blocks and calls, with few temporary arrays."""

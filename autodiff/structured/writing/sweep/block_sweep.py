@@ -1,4 +1,4 @@
-"""Writing the reverse sweep of one block."""
+"""Code generation of the reverse sweep of one block."""
 
 from __future__ import annotations
 
@@ -45,8 +45,9 @@ from autodiff.structured.writing.sweep.signs import (
     without_sign,
 )
 from autodiff.structured.writing.sweep.strided_parts import strided_part
+from autodiff.structured.writing.writer import new_bindings
 
-_LONGEST = 160  # characters of an expression that is not bound to a name
+_LONGEST = 160  # characters of an expression before it is bound to a name
 
 
 class BlockSweep:
@@ -56,35 +57,21 @@ class BlockSweep:
         self.e = emitter
         self.block = block
         self.out = emitter.out
-        # What has come for each value that has no shadow: its cotangent is the sum.
+        # For each value without a shadow: the terms of its cotangent so far.
         self.terms: dict[Value, list[str]] = {}
         self.held = HeldSums(self.out)
-        # Values whose cotangent is a part of a shadow, which may be set to zero when it was read.
+        # Values whose cotangent is a view of a shadow → parts to set to zero once it was read.
         self.lent: dict[Value | None, list[tuple[Memory, str]]] = {}
-        self.passed: set[Op] = set()  # operations whose sweep is that of a write behind them
-        self.is_complex = False  # an operation that reads or makes complex numbers is passed
+        self.swept: set[Op] = set()  # operations swept together with a later write
+        self.is_complex = False  # whether the current operation reads or makes complex numbers
 
     def run(self) -> None:
-        """Write it."""
+        """Write the sweep."""
         e = self.e
         for v in [v for v in e.seeded if v.op in self.block.ops]:
             for seed in e.seeded.pop(v):
                 self.add_to(v, seed, lasts=True)
-        taken: dict[Slot, list[str]] = {}  # variables that are bound here: earlier ones get anew
-        for slot, v in self.block.writes.items():
-            if e.has_variable(slot):
-                if v.op.code == "read" and v.op.data is slot:
-                    continue
-                if is_active(v):
-                    self.is_complex = slot.kind is ANYTHING or bool(
-                        slot.kind and slot.kind.is_complex
-                    )
-                    name = f"{slot.name}_b"
-                    if v.kind.is_array:  # nothing has come if nobody has read this value
-                        zero = f"spread(0.0, {e.shape_of(v)}, {e.const(v.kind.dtype)})"
-                        self.out.add(f"if type({name}) is float: {name} = {zero}")
-                    self.add_to(v, name, lasts=True)
-                taken[slot] = []
+        rebound = self._take_cotangents()
         for op in reversed(self.block.ops):
             self.operation(op)
             for memory, part in self.lent.get(op.out, ()):
@@ -93,20 +80,38 @@ class BlockSweep:
         for op in self.block.ops:
             if op.code == "read" and op.out in self.terms:
                 slot, terms = op.data, self.terms[op.out]
-                if slot in taken:
-                    taken[slot].append(total(terms))
+                if slot in rebound:
+                    rebound[slot].append(total(terms))
                 else:
                     name = f"{slot.name}_b"  # an array may have other names: no `+=`
                     self.out.add(f"{name} = {total([name, *terms])}")
-        self._rebind(taken)
+        self._bind_cotangents(rebound)
 
-    def _rebind(self, taken: dict[Slot, list[str]]) -> None:
-        """Bind the cotangents of variables to what has come for their earlier values."""
-        given = {f"{slot.name}_b": " + ".join(terms) for slot, terms in taken.items() if terms}
-        given = {name: text for name, text in given.items() if text != name}
-        if given:
-            self.out.add(f"{', '.join(given)} = {', '.join(given.values())}")
-        zero = [f"{slot.name}_b" for slot, terms in taken.items() if not terms]
+    def _take_cotangents(self) -> dict[Slot, list[str]]:
+        """Add the cotangents of variables to those of the values that the block binds them to.
+
+        Return these variables, and an empty list of terms for the value that each had before.
+        """
+        e = self.e
+        rebound = {slot: v for slot, v in new_bindings(self.block) if e.has_variable(slot)}
+        for slot, v in rebound.items():
+            if not is_active(v):
+                continue
+            self.is_complex = slot.kind is ANYTHING or bool(slot.kind and slot.kind.is_complex)
+            name = f"{slot.name}_b"
+            if v.kind.is_array:  # the cotangent is 0.0 if this value was never read
+                zero = f"spread(0.0, {e.shape_of(v)}, {e.const(v.kind.dtype)})"
+                self.out.add(f"if type({name}) is float: {name} = {zero}")
+            self.add_to(v, name, lasts=True)
+        return {slot: [] for slot in rebound}
+
+    def _bind_cotangents(self, rebound: dict[Slot, list[str]]) -> None:
+        """Bind the cotangents of rebound variables to those of their earlier values."""
+        sums = {f"{slot.name}_b": " + ".join(terms) for slot, terms in rebound.items() if terms}
+        sums = {name: text for name, text in sums.items() if text != name}
+        if sums:
+            self.out.add(f"{', '.join(sums)} = {', '.join(sums.values())}")
+        zero = [f"{slot.name}_b" for slot, terms in rebound.items() if not terms]
         if zero:
             self.out.add(f"{' = '.join(zero)} = 0.0")
 
@@ -115,19 +120,28 @@ class BlockSweep:
     def add_to(
         self, v: Value, text: str, lasts: bool = False, factor: str = "", waits: bool = False
     ) -> None:
-        """Add to the cotangent of a value, times a number if there is a factor (by BLAS).
+        """Add an expression to the cotangent of a value.
 
-        A text that `lasts` may be written later, where the cotangent is read: all names in it are
-        of numbers, and bound once in the block. What `waits` may be added to a shadow later: it
-        reads no shadow. Of what an operation on complex numbers gives to a real one, the real part
-        counts: the cotangent of a real value is real.
+        Parameters
+        ----------
+        v : Value
+            The value. If it is real, the real part of a complex expression is added.
+        text : str
+            The expression.
+        lasts : bool
+            Whether the expression may be evaluated later, where the cotangent is read: it reads
+            numbers only, whose names are bound once in the block.
+        factor : str
+            A number to multiply with, by BLAS.
+        waits : bool
+            Whether the addition to a shadow may be deferred: the expression reads no shadow.
         """
         if factor:
             self.add_times(v, factor, text)
             return
         if self.is_complex and not v.is_complex:
             text = f"({text}).real"
-        if v.op.code == "tuple":  # it would not reach the parts
+        if v.op.code == "tuple":  # the parts would not get it
             raise UnsupportedError("a tuple in the place of an array")
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
@@ -135,11 +149,10 @@ class BlockSweep:
                 self.held.add(v.memory.root(), shadow, text)  # type: ignore[union-attr] # it has one
                 return
             self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
-            if shadow.isidentifier():
-                self.out.add(added(shadow, text))
-            else:
+            if not shadow.isidentifier():
                 self.out.add(f"s = {shadow}")
-                self.out.add(added("s", text))
+                shadow = "s"
+            self.out.add(added(shadow, text))
             return
         terms = self.terms.setdefault(v, [])
         is_negative, x = without_sign(text)
@@ -165,21 +178,20 @@ class BlockSweep:
         self.out.add(f"{e.blas(name)}({self.shadow_of(v)}, {factor}, {text})")
 
     def shadow_of(self, v: Value) -> str:
-        """Return the shadow of a value, to which something is added now."""
+        """Return the shadow of a value, ready for an addition."""
         self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # an array has one
         return self.e.shadow(v)
 
     def is_for_blas(self, *values: Any) -> bool:
-        """Whether these are vectors that BLAS computes with."""
+        """Whether these are float64 vectors, for which the sweep may call BLAS."""
         if self.is_complex or self.e.for_machine or self.e.is_strong(self.e.current):
             return False
-        kinds = [v.kind for v in values if isinstance(v, Value)]
-        return len(kinds) == len(values) and all(
-            kind.ndim == 1 and kind.dtype == np.float64 for kind in kinds
+        return all(
+            isinstance(v, Value) and v.kind.ndim == 1 and v.kind.dtype == np.float64 for v in values
         )
 
     def _name(self, v: Value) -> str:
-        """Bind the cotangent of a value, as far as it has come; return its name."""
+        """Bind the cotangent of a value, as accumulated so far, to a name, and return that."""
         name = f"{v.name}_b"
         terms = self.terms[v]
         if terms != [name]:
@@ -190,7 +202,8 @@ class BlockSweep:
     def bar(self, v: Value, once: bool, is_signed: bool) -> str | None:
         """Return the cotangent of a value; None if it has none.
 
-        It is a name, unless it is read `once`. It may be a negative name if `is_signed`.
+        It is a name, or a negated name if `is_signed`. If it is read only `once`, it may be an
+        expression.
         """
         if self.e.has_shadow(v):
             self.held.settle(v.memory.root())  # type: ignore[union-attr] # an array has one
@@ -216,16 +229,16 @@ class BlockSweep:
     # -- operations --------------------------------------------------------------------------------
 
     def operation(self, op: Op) -> None:
-        """Pull the cotangent of what an operation makes back to what it reads."""
+        """Pull back the cotangent of the result of an operation to its arguments."""
         self.e.current = op
-        if op.code in WITHOUT_VALUES or op in self.passed:
-            return
-        made = () if op.out is None else (op.out,)
-        self.is_complex = any(v.is_complex for v in (*made, *op.args, *op.options.values()))
-        if op.out is None:
-            (self.write_list if op.code in LIST_WRITES else self.write)(op)
+        if op.code in WITHOUT_VALUES or op in self.swept:
             return
         v = op.out
+        values = (v, *op.args, *op.options.values())
+        self.is_complex = any(x.is_complex for x in values if x is not None)
+        if v is None:
+            (self.write_list if op.code in LIST_WRITES else self.write)(op)
+            return
         if op.code in WITHOUT_SWEEP or op.code == "part" or not is_active(v):
             return
         if op.code in ("list", "dict", "join"):
@@ -254,14 +267,14 @@ class BlockSweep:
             if self.is_complex and not op.args[0].is_complex:
                 raise UnsupportedError("complex numbers made of a list of real ones")
             how, axis = op.data
-            if is_active(op.args[0]):  # else what is written later into the array alone counts
+            if is_active(op.args[0]):  # else only later writes into the array are active
                 shadow = self.e.shadow(op.args[0])
                 self.out.add(f"{how}_back({shadow}, {g}, {axis})")
         else:
             sweep_call(self, op, g)
 
     def load(self, op: Op, g: str) -> None:
-        """Add the cotangent of an element, or of a copy, to the shadow."""
+        """Add the cotangent of an element, or of a copied part, to the shadow."""
         e = self.e
         base, *at = op.args
         if not is_active(base):
@@ -275,7 +288,7 @@ class BlockSweep:
             self.out.add(added(f"{shadow}[{index}]", g))
 
     def write_list(self, op: Op) -> None:
-        """Undo a change of a list in its shadow, which then is as long as the list was."""
+        """Undo the mutation of a list in its shadow, which gets the length of the list before."""
         e = self.e
         if op.code == "drop":
             self._put_back(op)
@@ -304,7 +317,7 @@ class BlockSweep:
             self.out.add(text)
 
     def _put_back(self, op: Op) -> None:
-        """Put what was taken out of a list back into its shadow: nothing has come for it since."""
+        """Insert the shadow of a removed item again, which has no cotangent from later."""
         e = self.e
         base, at = op.args
         is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
@@ -317,14 +330,13 @@ class BlockSweep:
             e.pushing[item] = item
         if base.kind.is_table:
             self.out.add(f"{shadow}[{e.need(at)}] = {item}")
-            return
-        is_last = known(at) == -1
-        self.out.add(
-            f"{shadow}.append({item})" if is_last else f"put_back({shadow}, {e.need(at)}, {item})"
-        )
+        elif known(at) == -1:
+            self.out.add(f"{shadow}.append({item})")
+        else:
+            self.out.add(f"put_back({shadow}, {e.need(at)}, {item})")
 
     def write(self, op: Op) -> None:
-        """Undo a write: take the cotangent of what was written, and put the old contents back."""
+        """Undo a write: take the cotangent of the written value, and restore the old contents."""
         e = self.e
         base, value, *at = op.args
         memory = base.memory.root()  # type: ignore[union-attr] # an array has one
@@ -332,7 +344,7 @@ class BlockSweep:
         texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
         if is_restored:
-            self.held.settle_all()  # which may read what is put back
+            self.held.settle_all()  # they may read the contents before they are restored
             old = e.old_name(op)
             e.pushing[old] = old
             where = e.place(op, is_shadow=False)
@@ -356,8 +368,8 @@ class BlockSweep:
             text += ".copy()"
         if is_active(value):
             is_same = e.has_shadow(value) and value.memory.root() is memory  # type: ignore[union-attr] # it has one
-            if is_zeroed and is_same:  # what is set to zero may be what is added to
-                self.out.add_all([f"w = {text}.copy()"])
+            if is_zeroed and is_same:  # the part set to zero may overlap that added to
+                self.out.add(f"w = {text}.copy()")
                 self.set_to_zero(memory, part, is_view)
                 text, is_zeroed = "w", False
             self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
@@ -365,9 +377,9 @@ class BlockSweep:
             self.set_to_zero(memory, part, is_view)
 
     def change_back(self, op: Op, part: str) -> bool:
-        """Pull the cotangent of a part that an operator changes in place back, where it is.
+        """Pull back the cotangent of an in-place update, in place; False for other writes.
 
-        ``x *= a`` multiplies the cotangent by `a`. False if it is another write.
+        For ``x *= a``, multiply the cotangent by `a`.
         """
         value, made = op.args[1], op.args[1].op
         old = self._changed_in_place(op)
@@ -375,8 +387,8 @@ class BlockSweep:
             return False
         e, bound = self.e, made.rule
         e.current = made
-        self.passed.add(made)
-        self.lent[value] = []  # other arguments get no view of the part
+        self.swept.add(made)
+        self.lent[value] = []  # so other arguments get copies, not views of the part
         terms = [
             (v, *term_of(self, made, bound, j, part))
             for j, v in enumerate(bound.args)
@@ -397,55 +409,53 @@ class BlockSweep:
         return True
 
     def _changed_in_place(self, op: Op) -> Value | None:
-        """Return what a write changes element by element, if it is what was there before."""
+        """Return the old contents that an in-place update changes; None for other writes."""
         base, value, *at = op.args
-        e, made = self.e, value.op
-        if op.code != "store" or not is_active(value) or value.uses != 1:
-            return None
-        if value in e.shapes.lasting or self.is_complex or e.is_strong(made) or e.has_shadow(value):
-            return None
-        if made not in self.block.ops or made.code != "call" or not is_elementwise(made):
+        if op.code != "store" or self.e.has_shadow(value) or not self._is_elementwise_once(value):
             return None
         memory = base.memory.root()  # type: ignore[union-attr] # an array has one
-        given = [a for a in made.rule.args if isinstance(a, Value) and a.memory is not None]
-        near = [a for a in given if a.memory.root() is memory]  # type: ignore[union-attr] # it has one
-        if len(near) != 1 or near[0].kind.ndim != value.kind.ndim:
+        arrays = [a for a in value.op.rule.args if isinstance(a, Value) and a.memory is not None]
+        aliases = [a for a in arrays if a.memory.root() is memory]  # type: ignore[union-attr] # it has one
+        if len(aliases) != 1 or aliases[0].kind.ndim != value.kind.ndim:
             return None
-        (old,) = near
-        is_same = old.op.code == "view" and old.op.data == op.data
-        is_same = is_same and old.op.args == [base, *at]
-        return old if is_same and are_apart(op, made, self.block.ops) else None
+        (old,) = aliases
+        is_same = old.op.code == "view" and (old.op.data, old.op.args) == (op.data, [base, *at])
+        return old if is_same and are_apart(op, value.op, self.block.ops) else None
+
+    def _is_elementwise_once(self, v: Value) -> bool:
+        """Whether the block computes an active value by an elementwise call, and reads it once."""
+        e, made = self.e, v.op
+        if not is_active(v) or v.uses != 1 or v in e.shapes.lasting or self.is_complex:
+            return False
+        is_call = made in self.block.ops and made.code == "call"
+        return is_call and is_elementwise(made) and not e.is_strong(made)
 
     def is_added_now(self, op: Op) -> bool:
-        """Whether what a write gives to the value is added to something, not kept as it is."""
+        """Whether the cotangent of a written value is added to something, not bound to a name."""
         value, e = op.args[1], self.e
         if e.for_machine:
             return e.has_shadow(value) or op.code == "sub"
         return e.has_shadow(value) or value in self.terms or not value.kind.is_array
 
     def set_to_zero(self, memory: Memory, part: str, is_view: bool) -> None:
-        """Set a part of a shadow to zero: later, if it is a view."""
+        """Set a part of a shadow to zero; defer that if the part is a view."""
         if is_view:
             self.held.zero(memory, part)
         else:
             self.out.add(f"{part} = 0.0")
 
     def lends(self, op: Op) -> bool:
-        """Whether the sweep of what was written may read a part of the shadow, not a copy of it.
+        """Whether the cotangent of a written value may be a view of the shadow, not a copy.
 
-        It may if nothing else reads the value, and the shadow is left alone until then. It is
-        copied if the cotangent of an argument would be the same array.
+        It may if nothing else reads the value, and the shadow does not change until the sweep of
+        the value is done. It must be copied if an argument would get the same array as cotangent.
         """
         value = op.args[1]
-        e, made = self.e, value.op
-        if not is_active(value) or value.uses != 1 or value in e.shapes.lasting:
+        if not self._is_elementwise_once(value):
             return False
-        if self.is_complex or e.is_strong(made):
-            return False
-        if made not in self.block.ops or made.code != "call" or not is_elementwise(made):
-            return False
+        made = value.op
         for j, a in enumerate(made.rule.args):
-            is_owned = isinstance(a, Value) and is_active(a) and not e.has_shadow(a)
+            is_owned = isinstance(a, Value) and is_active(a) and not self.e.has_shadow(a)
             if is_owned and a.kind.is_array and hands_on(made.rule, j):
                 return False
         return is_left_alone(op, made, self.block.ops)
@@ -460,28 +470,27 @@ class BlockSweep:
         factor: str = "",
         waits: bool = False,
     ) -> None:
-        """Add a cotangent that may have been broadcast to the cotangent of a value.
+        """Add an expression with `ndim` axes, which may be broadcast, to the cotangent of a value.
 
-        `fits` says that arrays of as many axes have been found to have one shape. Only what goes
-        into a shadow by BLAS comes with a factor, which is a number.
+        `fits` says that arrays with equal numbers of axes are known to have one shape. The other
+        parameters are those of `add_to`. With a factor, `v` has a shadow.
         """
-        product = f"{text} * {factor}" if factor else text
         is_broadcast = self.e.shapes.is_broadcast(self.e.current)
-        mine = v.kind.ndim if v.kind.is_array else 0
+        own = v.kind.ndim if v.kind.is_array else 0
         if ndim == 0:
             self.add_to(v, text, lasts)
-        elif mine == 0:
+        elif own == 0:
             is_negative, x = without_sign(text)
             self.add_to(v, negative(f"total({x})") if is_negative else f"total({x})")
-        elif mine < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
-            is_negative, x = without_sign(product)
+        elif own < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
+            is_negative, x = without_sign(f"{text} * {factor}" if factor else text)
             fitted = f"fitted({x}, {self.e.shape_of(v)})"
             self.add_to(v, negative(fitted) if is_negative else fitted, waits=waits)
         else:
             self.add_to(v, text, lasts, factor, waits)
 
     def list_of(self, op: Op, shadow: str) -> None:
-        """Hand the cotangents of the numbers in a list or dict on to what they were made of."""
+        """Add the cotangents of the items of a list or dict display to those of the numbers."""
         is_repeated = op.code == "list" and op.data
         items = op.args[:-1] if is_repeated else op.args
         keys = op.data if op.code == "dict" else range(len(items))

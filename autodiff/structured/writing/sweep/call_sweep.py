@@ -1,4 +1,4 @@
-"""Writing the reverse sweep of a call: by its rule or, for sums and displays, without one."""
+"""Code generation of the reverse sweep of a call: by its rule, or by a known adjoint."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     Back,
     backs_of,
     einsum_of_operand,
+    index_of_reduced_axes,
     is_choice,
     is_conjugate,
     is_copy,
@@ -47,13 +48,13 @@ _QUOTIENT = re.compile(r"\(\(-(\w+)\) / (\w+)\)")
 
 
 def is_by_partials(op: Op) -> bool:
-    """Whether the cotangent of a result is multiplied by partial derivatives."""
+    """Whether the sweep of an operation multiplies by partial derivatives."""
     is_other = op.code != "call" or is_display(op) or is_copy(op) or summed_axes(op) is not None
     return not is_other and is_elementwise(op)
 
 
 def sweep_call(s: Any, op: Op, g: str) -> None:
-    """Pull the cotangent of a result back by the rule."""
+    """Pull back the cotangent of the result of a call."""
     if is_display(op):
         _display(s, op.args[0], g, ())
         return
@@ -74,7 +75,7 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
         return
     backs = backs_of(op)
     if backs is not None:
-        _by_backs(s, op, g, backs)
+        _by_functions(s, op, g, backs)
         return
     if is_conjugate(op):
         s.add_to(op.args[0], f"({g}).conjugate()")
@@ -95,14 +96,14 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     rule = bound.rule
     if is_elementwise(op):
         _scalar_rule(s, op, bound, g)
-    elif isinstance(rule, LinearRule) and _is_plain(bound):
+    elif isinstance(rule, LinearRule) and rule.add_into is None:
         _linear_rule(s, op, bound, g)
     else:
         recorded(s, op, bound, g)
 
 
 def _reshaped(s: Any, x: Value, g: str) -> str:
-    """Return a cotangent in the shape of an array."""
+    """Return a cotangent, reshaped to the shape of an array."""
     e = s.e
     if e.for_machine:
         return f"{e.constants.name(np.reshape)}({g}, {e.shape_of(x)})"
@@ -110,7 +111,7 @@ def _reshaped(s: Any, x: Value, g: str) -> str:
 
 
 def _display(s: Any, parts: Value, g: str, at: tuple[int, ...]) -> None:
-    """Hand the elements of a cotangent on to the numbers that an array was made of."""
+    """Add the elements of a cotangent to those of the numbers that an array was made of."""
     for i, part in enumerate(parts.op.args):
         place = (*at, i)
         if part.op.code == "tuple":
@@ -120,7 +121,7 @@ def _display(s: Any, parts: Value, g: str, at: tuple[int, ...]) -> None:
 
 
 def _joined(s: Any, parts: list[Value], g: str, axis: int, is_new: bool) -> None:
-    """Hand the parts of a cotangent on to the arrays that were joined."""
+    """Add the parts of a cotangent to those of the arrays that were joined."""
     before = ":, " * axis
     start = ""
     for i, part in enumerate(parts):
@@ -133,31 +134,24 @@ def _joined(s: Any, parts: list[Value], g: str, axis: int, is_new: bool) -> None
             s.add_to(part, f"{g}[{before}{place}]")
 
 
-def _kept(axes: tuple[int, ...], keepdims: bool, ndim: int) -> str:
-    """Return the index that gives what was reduced its axes again; it is empty for none."""
-    if keepdims or len(axes) == ndim:
-        return ""
-    return f"[{', '.join('None' if k in axes else ':' for k in range(ndim))}]"
-
-
 def _reduced(
     s: Any, op: Op, g: str, back: Any, axes: tuple[int, ...], keepdims: bool
 ) -> None:  # fmt: skip
-    """Pull the cotangent of a norm or extremum back."""
+    """Pull back the cotangent of a norm or extremum."""
     e, x = s.e, op.args[0]
-    index = _kept(axes, keepdims, x.kind.ndim)
+    index = index_of_reduced_axes(axes, keepdims, x.kind.ndim)
     along = f", {axes}" if op.out.kind.is_array else ""  # type: ignore[union-attr] # a call
     text = f"{g}{index}, {e.need(op.out)}{index}, {e.need(x)}{along}"
     s.add_to(x, f"{e.constants.name(back)}({text})")
 
 
 def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> None:
-    """Hand the cotangent of a sum or mean on to all that was added."""
+    """Spread the cotangent of a sum or mean over its terms."""
     a = op.args[0]
     if function_of(op.f) is np.mean:
         shape = s.e.shape_of(a)
         g = f"({g} / ({' * '.join(f'{shape}[{k}]' for k in axes)}))"
-    g += _kept(axes, keepdims, a.kind.ndim)
+    g += index_of_reduced_axes(axes, keepdims, a.kind.ndim)
     if s.e.has_shadow(a):
         s.add_to(a, g)
         return
@@ -166,62 +160,62 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
     s.add_to(a, f"spread({g}, {s.e.shape_of(a)}, {dtype})", lasts)
 
 
-def _by_backs(s: Any, op: Op, g: str, backs: dict[int, Back]) -> None:
-    """Pull the cotangent back by functions for each argument."""
+def _named(s: Any, terms: list[tuple[Value, str]]) -> list[tuple[Value, str]]:
+    """Bind all terms but the last to names, so that none reads a shadow after an addition."""
+    named = [(v, f"p{k}") for k, (v, _) in enumerate(terms[:-1])]
+    for (_, name), (_, term) in zip(named, terms, strict=False):
+        s.out.add(f"{name} = {term}")
+    return named + terms[-1:]
+
+
+def _by_functions(s: Any, op: Op, g: str, backs: dict[int, Back]) -> None:
+    """Pull back the cotangent by one function for each argument."""
     e = s.e
-    wanted = [j for j, a in enumerate(op.args) if is_active(a)]
     terms = []
-    for j in wanted:
-        read = [e.need(op.args[i - 1] if i else op.out) for i in backs[j].reads]
-        given = [g, *read, *map(repr, backs[j].options)]
-        terms.append(f"{e.constants.name(backs[j].function)}({', '.join(given)})")
-    for k, term in enumerate(terms[:-1]):  # before anything is added
-        s.out.add(f"p{k} = {term}")
-        terms[k] = f"p{k}"
-    for j, term in zip(wanted, terms, strict=True):
-        s.add_to(op.args[j], term)
+    for j, a in enumerate(op.args):
+        if is_active(a):
+            read = [e.need(op.args[i - 1] if i else op.out) for i in backs[j].reads]
+            given = [g, *read, *map(repr, backs[j].options)]
+            terms.append((a, f"{e.constants.name(backs[j].function)}({', '.join(given)})"))
+    for a, term in _named(s, terms):
+        s.add_to(a, term)
 
 
 def _choice(s: Any, op: Op, g: str) -> None:
-    """Give both arrays what was chosen of them."""
+    """Give each argument of `np.where` the cotangents of the elements chosen from it."""
     e, where = s.e, s.e.constants.name(np.where)
     condition, a, b = op.args
     ndim = op.out.kind.ndim  # type: ignore[union-attr] # a call makes a value
     both = (a, f"{g}, 0.0"), (b, f"0.0, {g}")
-    wanted = [(v, f"{where}({e.need(condition)}, {text})") for v, text in both if is_active(v)]
-    if len(wanted) == 2:
-        s.out.add(f"p0 = {wanted[0][1]}")
-        wanted[0] = a, "p0"
-    for v, text in wanted:
-        s.add_fitting(v, text, ndim)
+    terms = [(v, f"{where}({e.need(condition)}, {text})") for v, text in both if is_active(v)]
+    for v, term in _named(s, terms):
+        s.add_fitting(v, term, ndim)
 
 
 def _by_einsum(s: Any, op: Op, g: str) -> bool:
-    """Write the cotangents of the operands of an einsum as such; False if they are none."""
+    """Write the cotangents of the operands of an einsum as einsums; False if that fails."""
     e = s.e
-    wanted = [j for j, a in enumerate(op.args) if is_active(a)]
-    ways = [einsum_of_operand(op, j) for j in wanted]
-    if s.is_complex or not ways or None in ways:
+    active = [j for j, a in enumerate(op.args) if is_active(a)]
+    subscripts = [einsum_of_operand(op, j) for j in active]
+    if s.is_complex or not subscripts or None in subscripts:
         return False
     terms = []
-    for j, way in zip(wanted, ways, strict=True):
+    for j, text in zip(active, subscripts, strict=True):
         others = [e.need(a) for i, a in enumerate(op.args) if i not in (0, j)]
-        terms.append(f"{e.constants.name(contraction)}({', '.join([repr(way), g, *others])})")
-    for k, term in enumerate(terms[:-1]):  # before anything is added
-        s.out.add(f"p{k} = {term}")
-        terms[k] = f"p{k}"
-    for j, term in zip(wanted, terms, strict=True):
-        s.add_to(op.args[j], f"fitted({term}, {e.shape_of(op.args[j])})")
+        call = f"{e.constants.name(contraction)}({', '.join([repr(text), g, *others])})"
+        terms.append((op.args[j], call))
+    for a, term in _named(s, terms):
+        s.add_to(a, f"fitted({term}, {e.shape_of(a)})")
     return True
 
 
 def _of_matrices(s: Any, op: Op, g: str) -> None:
-    """Pull the cotangent of an inverse, determinant or solution back: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
+    """Pull back the cotangent of an inverse, determinant or solution: X = A⁻¹ B, B̄ = A⁻ᵀ X̄."""
     e, a, y = s.e, op.args[0], op.out
     conjugate = ".conj()" if s.is_complex else ""
     if op.f is np.linalg.inv:
-        turned = f"{e.need(y)}{conjugate}.T"
-        s.add_to(a, negative(f"({turned} @ {g} @ {turned})"))
+        adjoint = f"{e.need(y)}{conjugate}.T"
+        s.add_to(a, negative(f"({adjoint} @ {g} @ {adjoint})"))
         return
     if op.f is np.linalg.det:
         known = None if e.for_machine else _inverse_of(s, a)
@@ -239,7 +233,7 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
 
 
 def _triangular(s: Any, op: Op, g: str, is_lower: bool, is_transposed: bool) -> None:
-    """Pull the cotangent of the solution of a triangular system back: B̄ = A⁻ᵀ X̄."""
+    """Pull back the cotangent of the solution of a triangular system: B̄ = A⁻ᵀ X̄."""
     e, (a, b), name = s.e, op.args, s.e.constants.name
     options = f"trans={int(not is_transposed)}, lower={is_lower}"
     s.out.add(f"p0 = {name(op.f)}({e.need(a)}, {g}, {options})")
@@ -254,7 +248,7 @@ def _triangular(s: Any, op: Op, g: str, is_lower: bool, is_transposed: bool) -> 
 
 
 def _inverse_of(s: Any, a: Value) -> Value | None:
-    """Return the inverse of a matrix, if the block computes it and nobody writes into them."""
+    """Return the inverse of a matrix, if the block computes it and neither is written into."""
     for op in s.block.ops:
         if op.code == "call" and op.f is np.linalg.inv and op.args[0] is a:
             is_changed = any(v.memory.root().is_written for v in (a, op.out))
@@ -263,17 +257,17 @@ def _inverse_of(s: Any, a: Value) -> Value | None:
 
 
 def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
-    """Multiply by the partial derivatives."""
+    """Multiply the cotangent by the partial derivatives."""
     e = s.e
     out: Any = op.out
-    wanted = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
-    if len(wanted) == 2 and is_quotient(s, op, bound):
+    active = [j for j, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)]
+    if len(active) == 2 and is_quotient(s, op, bound):
         terms = terms_of_quotient(s, op, bound, g)
     else:
-        terms = [(bound.args[j], *term_of(s, op, bound, j, g)) for j in wanted]
+        terms = [(bound.args[j], *term_of(s, op, bound, j, g)) for j in active]
     terms = [term for term in terms if term[1]]
     if len(terms) > 1 and e.has_shadow(out):
-        # All are computed before any is added: a shadow may be what `g` is a view of.
+        # Compute all before adding any: `g` may be a view of a shadow that one is added to.
         named = []
         for k, (v, term, n, factor) in enumerate(terms):
             if term != g or factor:
@@ -288,16 +282,16 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
         a.kind.is_scalar for a in bound.args if isinstance(a, Value)
     )
     for v, term, n, factor in terms:
-        # The cotangent of an array that has no shadow is nowhere written into.
+        # The cotangent of an array without a shadow is never written into.
         is_name = term in (g, negative(g)) and not e.has_shadow(out) and not e.has_shadow(v)
-        waits = not (e.has_shadow(out) or out in s.lent)  # then what it reads changes
+        waits = not (e.has_shadow(out) or out in s.lent)  # else the term reads a shadow
         s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor, waits)
 
 
 def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
-    """Return what an argument gets, its number of axes, and a factor if BLAS multiplies by it.
+    """Return the cotangent of an argument, its number of axes, and a factor for BLAS or "".
 
-    The first is empty if the partial derivative is zero.
+    The cotangent is "" if the partial derivative is zero.
     """
     e, rule, v = s.e, bound.rule, bound.args[j]
     out: Any = op.out
@@ -316,9 +310,9 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         return texts[-1]
 
     read = list(map(argument, partial.reads))
-    is_number = ndim and not v.kind.is_array  # what an inner product gives
-    is_other = partial_source(partial, lambda i: "x", rule.n + 1, e.constants) == "x"
-    if is_number and is_other and s.is_for_blas(out, *read):
+    is_inner = ndim and not v.kind.is_array  # the cotangent is an inner product
+    is_factor = partial_source(partial, lambda i: "x", rule.n + 1, e.constants) == "x"
+    if is_inner and is_factor and s.is_for_blas(out, *read):
         part = strided_part(e, read[0], is_shadow=False)
         if part is not None:
             term = f"{e.blas('inner_with_part')}({part}, {x})"
@@ -330,14 +324,14 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     if d == "0":
         return "", 0, ""
     if d in ("1", "-1"):
-        # It must not change with the shadow that it is a part of.
+        # A cotangent that is part of a shadow must not change with it.
         is_part = out in s.lent or (d == "-1" and e.has_shadow(out))
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     conjugate = f"({d}).conjugate()" if s.is_complex and not is_real(out, read, texts, d) else d
-    if e.is_strong(op) and not d.isidentifier():  # a value by itself is finite
+    if e.is_strong(op) and not d.isidentifier():  # a single value is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
         product_of = constant_product if is_constant else strong_product
@@ -347,16 +341,12 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         if e.notes_steep:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
-    if (
-        is_number
-        and v is bound.args[-1]
-        and not (e.for_machine or s.is_complex)
-        and (quotient := _QUOTIENT.fullmatch(d))
-    ):  # by a number: it divides the sum
+    quotient = None if e.for_machine or s.is_complex else _QUOTIENT.fullmatch(d)
+    if is_inner and v is bound.args[-1] and quotient:  # divide the sum by the number
         inner = e.blas("inner_product") if s.is_for_blas(out) else "inner"
         term = f"({inner}({quotient[1]}, {x}) / {quotient[2]})"
         return term if is_negative else negative(term), 0, ""
-    if is_number:
+    if is_inner:
         inner = e.blas("inner_product") if arrays and s.is_for_blas(out, *arrays) else "inner"
         term = f"{inner}({d}, {x})"
         return negative(term) if is_negative else term, 0, ""
@@ -366,7 +356,7 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
 
 
 def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
-    """Apply the adjoints."""
+    """Apply the adjoints of a linear rule."""
     e = s.e
     rule = bound.rule
     if _product(s, bound, g):
@@ -400,7 +390,7 @@ def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
 
 
 def is_product(op: Op) -> bool:
-    """Whether the adjoints of an operation are written as products."""
+    """Whether the adjoints of an operation are themselves products."""
     rule = getattr(op.rule, "rule", None)
     return isinstance(rule, LinearRule) and _subscripts(op.rule) is not None
 
@@ -413,12 +403,12 @@ def _subscripts(bound: Bound) -> str | None:
 
 
 def _product(s: Any, bound: Bound, g: str) -> bool:
-    """Write the adjoints of a product of vectors and matrices, if its rule says how."""
+    """Write the adjoints of a product of vectors and matrices; False for other linear rules."""
     e = s.e
     subscripts = _subscripts(bound)
     if subscripts is None:
         return False
-    if _of_itself(s, bound, subscripts, g):
+    if _squared_norm(s, bound, subscripts, g):
         return True
     is_negative, x = without_sign(g)
     if e.notes_steep:
@@ -450,15 +440,12 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
         if term is None:
             raise UnsupportedError("a product with these subscripts")
         terms.append((v, term))
-    for k, (_, term) in enumerate(terms[:-1]):  # before anything is added
-        s.out.add(f"p{k} = {term}")
-        terms[k] = terms[k][0], f"p{k}"
-    for v, term in terms:
+    for v, term in _named(s, terms):
         s.add_to(v, negative(term) if is_negative else term)
     return True
 
 
-def _of_itself(s: Any, bound: Bound, subscripts: str, g: str) -> bool:
+def _squared_norm(s: Any, bound: Bound, subscripts: str, g: str) -> bool:
     """Write the adjoint of the inner product of a vector with itself: 2 ȳ x; False for others."""
     e, v = s.e, bound.args[0]
     is_one = subscripts == "i,i->" and bound.args[1] is v
@@ -471,7 +458,3 @@ def _of_itself(s: Any, bound: Bound, subscripts: str, g: str) -> bool:
     else:
         s.add_to(v, product(twice, e.need(v)))
     return True
-
-
-def _is_plain(bound: Bound) -> bool:
-    return bound.rule.add_into is None

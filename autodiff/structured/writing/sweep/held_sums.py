@@ -1,8 +1,8 @@
-"""What a sweep adds to parts of shadows, or sets to zero, and does as late as it can.
+"""Deferred updates of parts of shadows.
 
-`v += a; v -= b; v.fill(0.0)` are passes over memory, the slower the shorter the rows of a part are.
-Sums for one part are held until a shadow in the same memory is read, or the block ends: then
-there is one statement for each part. A part that was set to zero is assigned what comes for it.
+Each of ``v += a; v -= b; v.fill(0.0)`` is a pass over memory, and slow if the rows of a part are
+short. So updates wait until a shadow in the same memory is read, or the block ends. Then one
+statement updates each part. A part that was set to zero is assigned its sum.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LONGEST = 160  # characters of a sum
 
 
 class HeldSums:
-    """The sums that are held in a block.
+    """The deferred updates of a block.
 
     Parameters
     ----------
@@ -26,37 +26,37 @@ class HeldSums:
 
     def __init__(self, out: Any) -> None:
         self.out = out
-        self.zeros: dict[Memory, list[str]] = {}  # the parts that are set to zero, before any sum
-        self.sums: dict[Memory, dict[str, list[str]]] = {}  # for each part what is added
+        self.zeros: dict[Memory, list[str]] = {}  # parts to set to zero, before any addition
+        self.sums: dict[Memory, dict[str, list[str]]] = {}  # part → terms to add
 
     def zero(self, memory: Memory, part: str) -> None:
-        """Set a part of a shadow to zero, later."""
+        """Defer setting a part of a shadow to zero."""
         if memory in self.sums:
             self.settle(memory)
         self.zeros.setdefault(memory, []).append(part)
 
     def add(self, memory: Memory, part: str, text: str) -> None:
-        """Add to a part of a shadow, later."""
+        """Defer an addition to a part of a shadow."""
         terms = self.sums.setdefault(memory, {}).setdefault(part, [])
         terms.append(text)
         if sum(map(len, terms)) > _LONGEST:
             self.settle(memory)
 
     def settle(self, memory: Memory) -> None:
-        """Write what is held for shadows in some memory."""
+        """Write the updates of shadows in this memory."""
         zeros, sums = self.zeros.pop(memory, []), self.sums.pop(memory, {})
-        assigned = next((part for part in zeros if part in sums), None)  # others may overlap it
+        assigned = next((part for part in zeros if part in sums), None)  # one: parts may overlap
         self.out.add_all([f"{part}.fill(0.0)" for part in zeros if part != assigned])
         if assigned is not None:
             self.out.add(f"{assigned}[...] = {total(sums.pop(assigned))}")
         self.out.add_all([added(part, total(terms)) for part, terms in sums.items()])
 
     def settle_zeros(self, memory: Memory) -> None:
-        """Write what is held if a part is set to zero, so that more may be added."""
+        """Write the updates of shadows in this memory before an addition, if one sets to zero."""
         if memory in self.zeros:
             self.settle(memory)
 
     def settle_all(self) -> None:
-        """Write all that is held."""
+        """Write all updates."""
         for memory in [*self.zeros, *self.sums]:
             self.settle(memory)

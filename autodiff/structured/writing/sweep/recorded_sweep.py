@@ -1,4 +1,4 @@
-"""The sweep of a call by the pullback that its rule returns: it may return several results."""
+"""The sweep of a call by the pullback of its rule, also for calls with several results."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from chainrules_core.define import DecomposeRule
 
 
 def sweep_several(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None]) -> None:
-    """Pull the cotangents of the parts of a tuple back, by the rule of the call that makes it."""
+    """Pull back the cotangents of the parts of a tuple that a call returns."""
     if is_log_of_determinant(op):
-        if bars.get(1) is not None:  # the sign moves in steps
+        if bars.get(1) is not None:  # the sign is piecewise constant
             inverse = f"{s.e.constants.name(np.linalg.inv)}({s.e.need(op.args[0])})"
             s.add_to(op.args[0], f"{bars[1]} * {inverse}.T")
         return
@@ -39,7 +39,7 @@ def sweep_several(s: Any, op: Op, parts: list[Value], bars: dict[int, str | None
 
 
 def rule_that_records(op: Op) -> Bound:
-    """Return the rule of a call, which records a pullback."""
+    """Return the bound rule of a call; raise if it has none that records a pullback."""
     bound = op.rule
     if bound is None or isinstance(bound.rule, DecomposeRule):
         raise UnsupportedError(f"{op.f} without a rule that records")
@@ -49,7 +49,7 @@ def rule_that_records(op: Op) -> Bound:
 
 
 def gather(s: Any, v: Value, text: str) -> None:
-    """Add what a rule has returned for a value: it may be a thunk, a zero, or broadcast."""
+    """Add a cotangent that a rule returned: it may be a thunk, a zero, or broadcast."""
     if v.op.code == "tuple":
         for i, part in enumerate(v.op.args):
             if is_active(part):
@@ -69,12 +69,12 @@ def recorded(s: Any, op: Op, bound: Bound, g: str) -> None:
     """Call the pullback that the forward function has pushed."""
     e = s.e
     out: Any = op.out
-    wanted = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
+    active = [a for a in bound.args if isinstance(a, Value) and is_active(a)]
     for v in (*bound.args, *bound.options.values(), out):
         if isinstance(v, Value):
             e.reads(v)  # the pullback may hold it
     pull = f"{out.name}_pull"
     e.pushing[pull] = pull
     s.out.add(f"q = {pull}({g})")
-    for k, v in enumerate(wanted):
+    for k, v in enumerate(active):
         gather(s, v, f"q[{k}]")

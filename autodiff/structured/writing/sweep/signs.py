@@ -1,14 +1,14 @@
-"""Signs of cotangents: what would be negated is subtracted instead, which spares an array.
+"""Signs of cotangents: subtracting ``x`` instead of adding ``-x`` saves a temporary array.
 
 A negative expression is written ``(-x)``, where `x` is one operand: a name, a call, an element, or
-an expression in brackets.
+an expression in parentheses.
 """
 
 from __future__ import annotations
 
 
 def without_sign(text: str) -> tuple[bool, str]:
-    """Return whether an expression is a negative one, and the expression without its sign.
+    """Return whether an expression is negated, and the expression without its sign.
 
     Examples
     --------
@@ -30,7 +30,7 @@ def without_sign(text: str) -> tuple[bool, str]:
 
 
 def negative(text: str) -> str:
-    """Return the negative of an expression."""
+    """Negate an expression."""
     is_negative, x = without_sign(text)
     if is_negative:
         return x
@@ -38,7 +38,7 @@ def negative(text: str) -> str:
 
 
 def product(x: str, y: str) -> str:
-    """Return the product of two expressions, with its sign in front.
+    """Return the product of two expressions, with its sign in front of it.
 
     Examples
     --------
@@ -77,13 +77,13 @@ def total(terms: list[str]) -> str:
 
 
 def added(place: str, text: str) -> str:
-    """Return a statement that adds to a place, or subtracts what would be negated first."""
+    """Return a statement that adds an expression to a place, or subtracts a negated one."""
     is_negative, x = without_sign(text)
     return f"{place} -= {x}" if is_negative else f"{place} += {text}"
 
 
 def changed(place: str, text: str) -> str:
-    """Return a statement that computes an array anew from itself, in place.
+    """Return a statement that assigns an expression to an array, in place.
 
     Examples
     --------
@@ -91,14 +91,14 @@ def changed(place: str, text: str) -> str:
     ('v *= 2.0', 'v /= (x + y)', 'v[...] = (-(v * x))')
     """
     for sign in "*/":
-        start = f"{place} {sign} "
-        if text.startswith(start) and is_operand(text[len(start) :]):
-            return f"{place} {sign}= {text[len(start) :]}"
+        operand = text.removeprefix(f"{place} {sign} ")
+        if operand != text and is_operand(operand):
+            return f"{place} {sign}= {operand}"
     return f"{place}[...] = {text}"
 
 
 def _end(text: str) -> int:
-    """Return where the first bracket is closed; -1 if there is none in front."""
+    """Return the index of the bracket that closes the one at the start; -1 if there is none."""
     depth = 0
     for i, c in enumerate(text):
         depth += (c in "([") - (c in ")]")
@@ -108,7 +108,7 @@ def _end(text: str) -> int:
 
 
 def is_operand(text: str) -> bool:
-    """Whether no operator stands outside of brackets."""
+    """Whether an expression has no operator outside of brackets."""
     depth = 0
     for c in text:
         depth += (c in "([") - (c in ")]")

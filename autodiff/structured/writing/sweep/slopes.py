@@ -1,4 +1,4 @@
-"""Slopes of elementwise operations: those of quotients and powers, and what is known of others."""
+"""Partial derivatives of elementwise operations: shorter forms of those of common operations."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ _MATH: dict[Any, Callable] = {
     np.cos: math.cos, np.sin: math.sin, np.exp: math.exp, np.log: math.log, np.sqrt: math.sqrt,
     np.cosh: math.cosh, np.sinh: math.sinh, np.tan: math.tan, np.hypot: math.hypot,
 }  # fmt: skip
-"""Ufunc → the function of Python's that computes the same of a float, in a tenth of the time."""
+"""Ufunc → the `math` function with the same result for a float, in a tenth of the time."""
 
 _NAME = re.compile(r"[^\W\d]\w*")
 
 
 def writer_of_calls(s: Any, read: list) -> Callable[[Any, list[str]], str | None]:
-    """Return what writes the calls in a slope that need not be made, or not of NumPy's functions.
+    """Return a function that writes calls in a partial derivative in a cheaper way, or None.
 
-    A call that the block has made is its result: so the cosine that is the slope of a sine is
-    computed once, if the function needs it, too. Of floats Python's functions stand for NumPy's.
+    A call that the block makes already is replaced by its result: the cosine in the derivative of a
+    sine, say. For floats, functions of `math` replace those of NumPy.
     """
     e = s.e
     kinds = [a.kind for a in read if isinstance(a, Value)]
@@ -52,7 +52,7 @@ def writer_of_calls(s: Any, read: list) -> Callable[[Any, list[str]], str | None
 
 
 def _computed_before(s: Any, f: Any, a: Value | None) -> str | None:
-    """Return the result of a call that the block has made; None if it has not, or if it changes."""
+    """Return the result of an equal call in the block; None if there is none, or it may change."""
     for op in s.block.ops if a is not None else ():
         is_same = op.code == "call" and _MATH.get(op.f, op.f) is _MATH.get(f, f)
         is_one = is_same and op.args == [a] and not op.options
@@ -66,9 +66,9 @@ def _is_written(v: Any) -> bool:
 
 
 def is_quotient(s: Any, op: Op, bound: Bound) -> bool:
-    """Whether an operation divides two numbers, or two arrays, and its rule is that of a quotient.
+    """Whether an operation divides two numbers or two arrays, and has the rule of a quotient.
 
-    Machine code has a form for each partial derivative.
+    Machine code writes each partial derivative on its own.
     """
     e, rule = s.e, bound.rule
     if e.for_machine or e.is_strong(op):
@@ -81,7 +81,7 @@ def is_quotient(s: Any, op: Op, bound: Bound) -> bool:
 
 
 def terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
-    """Return what both arguments of a quotient y = a / b get: q = ȳ / b, and -q y."""
+    """Return the cotangents of both arguments of a quotient y = a / b: q = ȳ / b, and -q y."""
     e = s.e
     out: Any = op.out
     a, b = bound.args
@@ -100,9 +100,10 @@ def terms_of_quotient(s: Any, op: Op, bound: Bound, g: str) -> list:
 def slope_of_power(
     op: Op, bound: Bound, j: int, text: Callable[[int], str], is_at_origin: bool = True
 ) -> str | None:
-    """Write p x^(p - 1), where the exponent is known; None for other slopes.
+    """Return p x^(p - 1) as source; None for other derivatives, or a shorter form.
 
-    If it is not, the slope may be asked for at the origin, where that may be 0 · Inf.
+    If the exponent is unknown, this may be 0 · Inf at the origin. Then it is returned only if
+    `is_at_origin` is False.
     """
     if op.f not in (operator.pow, np.power) or j or not is_own_rule(bound.rule):
         return None
@@ -116,9 +117,9 @@ def slope_of_power(
 
 
 def is_real(out: Value, read: list, texts: list[str], d: str) -> bool:
-    """Whether a partial derivative is real, or a gradient: what has real values has one.
+    """Whether a partial derivative need not be conjugated: it is real, or that of a real result.
 
-    It is real if it is computed by operators of nothing but real values.
+    It is real if it consists of real values and operators alone.
     """
     if not out.is_complex:
         return True

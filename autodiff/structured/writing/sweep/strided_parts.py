@@ -1,6 +1,6 @@
-"""Columns of matrices, and vectors read from their end, as parts of the memory of an array.
+"""Strided vectors for BLAS: columns of matrices, and reversed vectors.
 
-BLAS adds them in place by the distance between their elements. As views they would be copied.
+BLAS updates them in place, given the memory of the whole array and a stride. It would copy a view.
 """
 
 from __future__ import annotations
@@ -15,26 +15,25 @@ from autodiff.structured.form.ir import Value, known
 
 
 def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:
-    """Return a vector, or its shadow, as a part of the memory of an array, for `blas_sums`.
+    """Return the arguments that describe a strided vector to the functions of `blas_sums`.
 
     Parameters
     ----------
     e : Emitter
-        What writes the sweep.
+        Writes the sweep.
     v : Value
         The vector.
     is_shadow : bool
-        Whether its shadow is asked for.
+        Whether to describe its shadow instead.
 
     Returns
     -------
     str or None
-        The memory, the first row, the one behind the last, and the column. None if `v` is no column
-        ``x[i:j, k]`` and no ``x[i:j][::-1]``, or an index may be negative, which would count from
-        the end.
+        The memory, the first row, the end of the rows, and the column. None unless `v` is a column
+        ``x[i:j, k]`` or a reversed vector ``x[i:j][::-1]`` with indices that are never negative.
     """
-    op, is_from_end = v.op, _is_from_end(v)
-    if is_from_end:
+    op, is_reversed = v.op, _is_reversed(v)
+    if is_reversed:
         op = op.args[0].op
     if op.code != "view" or type(op.data) is not tuple or e.for_machine:
         return None
@@ -42,7 +41,7 @@ def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:
     axes, parts = base.kind.ndim, parts_of_index(op.data)
     if base.op.code != "read" or not base.op.data.is_stable or base.kind.dtype != np.float64:
         return None
-    if [part[0] for part in parts] != (["slice"] if is_from_end else ["slice", "value"]):
+    if [part[0] for part in parts] != (["slice"] if is_reversed else ["slice", "value"]):
         return None
     start, stop, step = [None if k is None else at[k] for k in parts[0][1:]]
     if axes != len(parts) or step is not None or not are_from_zero(op, at, e.order):
@@ -50,16 +49,16 @@ def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:
     if is_shadow and base.memory.root() in e.layouts:  # type: ignore[union-attr] # an array has one
         return None
     name = base.op.data.name + ("_b" if is_shadow else "")
-    e.memories[name] = "from_end_of" if is_from_end else "columns_of"
+    e.memories[name] = "from_end_of" if is_reversed else "columns_of"
     first = "0" if start is None else e.need(start)
-    last = f"len({name})" if stop is None else e.need(stop)
-    column = "0" if is_from_end else e.need(at[parts[1][1]])
+    end = f"len({name})" if stop is None else e.need(stop)
+    column = "0" if is_reversed else e.need(at[parts[1][1]])
     if not is_shadow:
         e.reads(v)
-    return f"{name}_v, {first}, {last}, {column}"
+    return f"{name}_v, {first}, {end}, {column}"
 
 
-def _is_from_end(v: Value) -> bool:
+def _is_reversed(v: Value) -> bool:
     op = v.op
     if op.code != "view" or type(op.data) is not tuple:
         return False
