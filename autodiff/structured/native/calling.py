@@ -58,7 +58,7 @@ _C_TYPES: dict[str, tuple[Any, ...]] = {
 }  # fmt: skip
 
 
-class Part:
+class NativeFunction:
     """One direction of a loop: its parameters, and what it hands back.
 
     Attributes
@@ -80,7 +80,7 @@ class Part:
     ) -> None:  # fmt: skip
         self.name = name
         self.lists = lists
-        self.given = given
+        self.params = given
         self.results = results
         self.kinds = kinds
         for x in (*given, *results):
@@ -103,7 +103,7 @@ class Part:
     def types(self) -> list[Any]:
         """Return the types of ctypes of the parameters."""
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
-        for x in self.given:
+        for x in self.params:
             kind = self.kinds[x]
             if kind.has_items:
                 types.append(ctypes.c_int64)
@@ -120,17 +120,17 @@ class Part:
         return [made[t] for t in self.types()]
 
 
-def enter(code: Code, part: Part, statements: Statements) -> None:
+def write_prologue(code: Code, part: NativeFunction, statements: Statements) -> None:
     """Write what takes the arguments."""
     _, _, *args = code.function.args
     rest = iter(args)
     b = code.b
     memory.begin(code, statements.state, statements.forward)
-    for name in part.given:
+    for name in part.params:
         kind = part.kinds[name]
         if kind.has_items:
             address = b.inttoptr(next(rest), PTR)
-            value: Any = statements.held(statements.names.lists[name], address)
+            value: Any = statements.container_at(statements.names.lists[name], address)
         elif kind.is_array:
             value = _array(code, next(rest), kind, statements.names, name)
         else:
@@ -173,10 +173,10 @@ def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
         apart = b.not_(code.equal(steps[axis], dense))
         code.exit_if(b.and_(apart, code.less(code.whole(1), sizes[axis])))
         steps[axis] = dense
-    return Array(kind.dtype, address, sizes, steps, names.groups.get(name), name)
+    return Array(kind.dtype, address, sizes, steps, names.alias_sets.get(name), name)
 
 
-def leave(code: Code, part: Part, statements: Statements) -> None:
+def write_epilogue(code: Code, part: NativeFunction, statements: Statements) -> None:
     """Write what hands the results back, and leaves where NumPy might have warned."""
     b = code.b
     out = code.function.args[1]
@@ -196,14 +196,14 @@ def leave(code: Code, part: Part, statements: Statements) -> None:
     code.finish()
 
 
-class Loop:
+class NativeLoop:
     """A loop as machine code, forward and backward: what the source around it calls.
 
     Parameters
     ----------
     compiled : callable
         Returns the functions as machine code.
-    forward, backward : Part
+    forward, backward : NativeFunction
         Both directions.
     is_new : callable
         Whether arrays have axes of one element that have not been seen.
@@ -219,8 +219,8 @@ class Loop:
     def __init__(
         self,
         compiled: Callable[[], Compiled],
-        forward: Part,
-        backward: Part,
+        forward: NativeFunction,
+        backward: NativeFunction,
         is_new: Callable[[dict], bool],
     ) -> None:
         self._compile = compiled
@@ -233,7 +233,7 @@ class Loop:
     def _first(self, push: Callable, *args: Any) -> tuple:
         """Compile the loop at its first call, unless it has to be written anew for these arrays."""
         forward, backward = self._parts
-        ones = ones_of(forward.given, args)
+        ones = ones_of(forward.params, args)
         if self._is_new(ones):
             raise UnequalError(ones)
         try:
@@ -245,16 +245,16 @@ class Loop:
         return self.forward(push, *args)
 
 
-def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
+def _caller(part: NativeFunction, compiled: Compiled, is_forward: bool) -> Callable:
     """Return what checks arguments, calls machine code, and converts its results.
 
     It is written as source, because small loops are called often.
     """
-    names = [f"x{k}" for k in range(len(part.given))]
-    kinds = [part.kinds[x] for x in part.given]
+    names = [f"x{k}" for k in range(len(part.params))]
+    kinds = [part.kinds[x] for x in part.params]
     results = _Results(part)
     scope: dict[str, Any] = {
-        "f": compiled.function(part.name, part.types()), "names": part.given, "Tape": Tape,
+        "f": compiled.function(part.name, part.types()), "names": part.params, "Tape": Tape,
         "ndarray": np.ndarray, "Aside": SteppedAsideError, "failed": _failed, "tags": TAGS,
         "byref": ctypes.byref, "Words": results.words, **results.scope,
     }  # fmt: skip
@@ -335,7 +335,7 @@ class _Results:
         Whether there are arrays or lists among them: these may lie in the memory of arguments.
     """
 
-    def __init__(self, part: Part) -> None:
+    def __init__(self, part: NativeFunction) -> None:
         kinds = [part.kinds[x] for x in part.results]
         self.are_arrays = any(kind.has_memory for kind in kinds)
         self.fields: list[tuple[str, Any]] = []

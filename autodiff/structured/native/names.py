@@ -31,7 +31,7 @@ class Names:
     ----------
     kinds : dict
         Name → kind.
-    groups : dict
+    alias_sets : dict
         Name of an array → what stands for the memory that it is in.
     variables : set of str
         Names that are bound in one block and read in others; the others belong to one block.
@@ -54,7 +54,7 @@ class Names:
         self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
     ) -> None:
         self.kinds: dict[str, Kind] = {}
-        self.groups: dict[str, Any] = {}
+        self.alias_sets: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
         self.lists: dict[str, Items | Fields] = {}
@@ -68,7 +68,7 @@ class Names:
                 elif op.code in WRITES:
                     base = op.args[0]
                     self._add(old_name(op), region_of(op), None)
-                    self.groups[old_name(op)] = object()
+                    self.alias_sets[old_name(op)] = object()
                     assert base.memory is not None
                 elif op.code == "set" and op.args[1].kind.has_memory:
                     self._old_shadow(old_name(op), op.args[1].kind, op.args[1].memory)
@@ -118,7 +118,7 @@ class Names:
             kind = self.kinds[name]
             if kind.is_array and kind.ndim:
                 found[name] = kind.ndim - 1
-                axis = last.get(id(self.groups.get(name)), kind.ndim - 1)
+                axis = last.get(id(self.alias_sets.get(name)), kind.ndim - 1)
                 found[f"{name}_b"] = found[f"{name}_b_in"] = axis
         return found
 
@@ -133,9 +133,9 @@ class Names:
         shadow = f"{name}_b"
         if kind.is_array:
             root = memory.root() if memory is not None else object()
-            self.groups[name] = root
+            self.alias_sets[name] = root
             self.shapes[f"{name}_shape"] = kind.ndim
-            self.groups[shadow] = self._shadows.setdefault(id(root), object())
+            self.alias_sets[shadow] = self._shadows.setdefault(id(root), object())
             self.kinds[shadow] = kind
         elif kind.is_scalar:
             self.kinds[shadow] = cotangent_of(kind)
@@ -147,7 +147,7 @@ class Names:
     def _old_shadow(self, name: str, kind: Kind, memory: Memory | None) -> None:
         """Note the shadow of an item that a list had in the place of another one."""
         self._add(name, kind.general(), memory)
-        for known in (self.groups, self.lists):
+        for known in (self.alias_sets, self.lists):
             if f"{name}_b" in known:
                 known[name] = known[f"{name}_b"]
 
@@ -166,8 +166,8 @@ class Names:
             return Items(cotangent_of(kind) if is_shadow and kind.is_scalar else kind)
         if kind.has_items:
             return Items(kind, inner=self.contents(kind, inner, is_shadow))
-        group = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
-        return Items(kind, group)
+        alias_set = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
+        return Items(kind, alias_set)
 
     def _flags(self, nodes: list) -> None:
         for node in nodes:

@@ -35,15 +35,15 @@ class Reductions(Lists):
     def product(self, f: Any, args: list, kind: Kind) -> Any:
         """Return a product of vectors and matrices."""
         if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
-            raise UnsupportedError("a product in machine code")
+            raise UnsupportedError("a product")
         x, y = args
         if f is np.vdot:
             if (x.kind.ndim, y.kind.ndim) != (1, 1):
-                raise UnsupportedError("matrices as vectors in machine code")
+                raise UnsupportedError("matrices as vectors")
             x = self.conjugate(x)
         if f is np.inner and y.kind.ndim == 2:
             y = self.elementwise.transposed(y)
-        return self.elementwise.product(x, y, kind, self.store_of_new())
+        return self.elementwise.product(x, y, kind, self.store)
 
     def einsum(self, subscripts: Any, *operands: Any) -> Any:
         """Return a sum of products: of matrices by BLAS, others by loops over all indices."""
@@ -51,7 +51,7 @@ class Reductions(Lists):
         are_numbers = [isinstance(x, Number) for x in operands]
         is_other = not all(isinstance(x, (Array, Tree, Number)) for x in operands)
         if "." in text or is_other or all(are_numbers):
-            raise UnsupportedError("this call of einsum in machine code")
+            raise UnsupportedError("this call of einsum")
         inputs, output = subscripts_of(text)
         sizes: dict[str, Any] = {}
         parts = [self._by_labels(x, s, sizes) for x, s in zip(operands, inputs, strict=True)]
@@ -67,7 +67,7 @@ class Reductions(Lists):
         made = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)
         if not summed:  # its axes lie in the order of the result
             is_view = isinstance(made, Array)
-            return self.elementwise.computed(made, self.store_of_new()) if is_view else made
+            return self.elementwise.materialize(made, self.store) if is_view else made
         axes = set(range(len(output), len(order)))
         return self.along(np.sum, [made, Several([Known(k) for k in axes])], {})
 
@@ -77,14 +77,14 @@ class Reductions(Lists):
             return "", x
         e = self.elementwise
         if isinstance(x, Tree):  # views of it may be read later
-            x = e.computed(x, self.store_of_new())
+            x = e.materialize(x, self.store)
         shape: dict[str, Any] = {}
         strides: dict[str, Any] = {}
         for c, n, step in zip(subscript, x.shape, x.strides, strict=True):
             e.check_shape([n], [sizes.setdefault(c, n)])
             shape[c] = n
             strides[c] = self.b.add(strides[c], step) if c in strides else step
-        view = Array(x.dtype, x.address, [*shape.values()], [*strides.values()], x.group)
+        view = x.view(x.address, [*shape.values()], [*strides.values()])
         return "".join(shape), view
 
     def _along_labels(self, own: str, x: Any, order: list[str]) -> Any:
@@ -94,7 +94,7 @@ class Reductions(Lists):
         at = [own.find(c) for c in order]
         shape = [self.code.whole(1) if k < 0 else x.shape[k] for k in at]
         strides = [self.code.whole(0) if k < 0 else x.strides[k] for k in at]
-        return Array(x.dtype, x.address, shape, strides, x.group)
+        return x.view(x.address, shape, strides)
 
     def _product_by_labels(self, parts: list[tuple[str, Array]], summed: str, output: str) -> Any:
         """Return a product of vectors or matrices, summed over one label."""
@@ -107,7 +107,7 @@ class Reductions(Lists):
         if rows + columns == output:
             return made
         turned = self._along_labels(rows + columns, made, [*output])
-        return self.elementwise.computed(turned, self.store_of_new())
+        return self.elementwise.materialize(turned, self.store)
 
     def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
         """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
@@ -115,7 +115,7 @@ class Reductions(Lists):
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
         if given or len(args) > 2 or not isinstance(x, (Array, Tree)):
-            raise UnsupportedError(f"this call of {name_of(f)} in machine code")
+            raise UnsupportedError(f"this call of {name_of(f)}")
         parts = axis.parts if isinstance(axis, Several) else [axis]
         if not all(isinstance(p, Known) for p in (*parts, keeps)):
             raise UnsupportedError("an axis that is not known")
@@ -131,24 +131,24 @@ class Reductions(Lists):
         if of_part is not None and is_whole:
             return of_part(x)
         if of_part is not None and f is not np.mean:
-            dtype, store = bool if f in (np.any, np.all) else np.int64, self.store_of_new()
-            return self.elementwise.along_each(x, axes, keeps.x, dtype, store, of_part)
+            dtype, store = bool if f in (np.any, np.all) else np.int64, self.store
+            return self.elementwise.reduce_parts(x, axes, keeps.x, dtype, store, of_part)
         if f in _OF_TRUTH or f in _PLACES or (f is np.prod and not is_whole):
-            raise UnsupportedError(f"this call of {name_of(f)} in machine code")
+            raise UnsupportedError(f"this call of {name_of(f)}")
         if f is np.linalg.norm:
             if len(args) > 1 or isinstance(axis, Several):
-                raise UnsupportedError("a norm of matrices in machine code")
+                raise UnsupportedError("a norm of matrices")
             square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
             return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
         return self._reduced(f, x, axes, keeps.x)
 
     def _place_of_extremum(self, f: Any, x: Array | Tree) -> Number:
         """Return the place of an extremum."""
-        return self.elementwise.place_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
+        return self.elementwise.position_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
 
     def _of_integers(self, f: Any, x: Array | Tree) -> Any:
         """Return a sum of integers, or what is known by how many elements of an array are true."""
-        code, total = self.code, Number(_INT, "i", self.elementwise.total_of_integers(x))
+        code, total = self.code, Number(_INT, "i", self.elementwise.sum_integers(x))
         size = Number(_INT, "i", functools.reduce(self.b.mul, x.shape))
         kind = kind_of_result(f, [x.kind])
         if f is np.mean:
@@ -158,7 +158,7 @@ class Reductions(Lists):
             is_it = code.equal(total.value, size.value if f is np.all else code.whole(0))
             return Number(kind, "b", is_it if f is np.all else self.b.not_(is_it))
         if f not in (np.sum, np.count_nonzero):
-            raise UnsupportedError(f"{name_of(f)} of truth values in machine code")
+            raise UnsupportedError(f"{name_of(f)} of truth values")
         return Number(kind, "i", total.value)
 
     def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
@@ -166,13 +166,13 @@ class Reductions(Lists):
         e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
         if sign is not None:
             if x.kind.is_complex:
-                raise UnsupportedError("an extremum of complex numbers in machine code")
+                raise UnsupportedError("an extremum of complex numbers")
             if is_part:
-                return e.extremum_along(x, axes, keeps, self.store_of_new(), sign)
+                return e.extremum_along(x, axes, keeps, self.store, sign)
             return e.extremum(x, sign)
         if f is np.prod:
-            return e.multiplied(x)
-        made: Any = e.summed_along(x, axes, keeps, self.store_of_new()) if is_part else e.total(x)
+            return e.multiply_all(x)
+        made: Any = e.sum_along(x, axes, keeps, self.store) if is_part else e.sum_all(x)
         if f is not np.mean:
             return made
         count: Any = self.code.whole(1)

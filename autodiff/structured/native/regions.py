@@ -13,7 +13,13 @@ import numpy as np
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, leave
+from autodiff.structured.native.calling import (
+    WITH_LIST,
+    NativeFunction,
+    NativeLoop,
+    write_epilogue,
+    write_prologue,
+)
 from autodiff.structured.native.containers import given_lists
 from autodiff.structured.native.llvm.code import EXCEPTIONS, Code, Unit
 from autodiff.structured.native.llvm.given import is_readable
@@ -70,7 +76,7 @@ class Native:
         self.scope = {**SCOPE, **emitter.constants.scope}
         self.module = Unit("structured")
         define_functions(self.module)
-        self.parts: list[tuple[list, Part, Part]] = []
+        self.parts: list[tuple[list, NativeFunction, NativeFunction]] = []
         self.why: dict[For | While, str] = {}
         self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a piece
         self.tried = self.count = 0
@@ -93,7 +99,9 @@ class Native:
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
-            self.scope[f"{forward.name}_loop"] = Loop(self.compiled, forward, backward, is_new)
+            self.scope[f"{forward.name}_loop"] = NativeLoop(
+                self.compiled, forward, backward, is_new
+            )
         self.source = self._source()
 
     def compiled(self) -> Compiled:
@@ -196,7 +204,7 @@ class Native:
     def _part(
         self, name: str, lines: list[str], first: int, lists: dict[str, Any],
         nodes: list | None = None,
-    ) -> Part:  # fmt: skip
+    ) -> NativeFunction:  # fmt: skip
         """Write one direction of a piece: the forward one where the nodes are given."""
         is_forward = nodes is not None
         body = tree_of(textwrap.dedent("\n".join(lines))).body
@@ -210,7 +218,7 @@ class Native:
         sums = {x: made for names in self.emitter.sums.values() for (made, _), x in names.items()}
         given = [x for x in flow.reads if x not in known | sums.keys()]
         given += [x for x in results if x not in flow.surely and x not in given]
-        part = Part(name, given, results, self.names.kinds, lists)
+        part = NativeFunction(name, given, results, self.names.kinds, lists)
         if nodes is not None:
             self._note_unbound(nodes, part, binds)
         code = Code(self.module, name, part.llvm_types())
@@ -220,7 +228,7 @@ class Native:
             code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
             pushes if is_forward else {}, body, set(results),
         )  # fmt: skip
-        enter(code, part, statements)
+        write_prologue(code, part, statements)
         # A sum of a loop around this one adds here what comes from here.
         open_sums = [x for x in flow.reads if x in sums]
         for x in open_sums:
@@ -228,18 +236,18 @@ class Native:
         statements.statements(body)
         for x in open_sums:
             statements.bound[x].add_all()
-        leave(code, part, statements)
+        write_epilogue(code, part, statements)
         if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
-            raise UnsupportedError("so much in one loop in machine code")
+            raise UnsupportedError("so much in one loop")
         return part
 
-    def _note_unbound(self, nodes: list, part: Part, binds: set[str]) -> None:
+    def _note_unbound(self, nodes: list, part: NativeFunction, binds: set[str]) -> None:
         """Find variables that loops alone bind: machine code is given something for them."""
         first = next(_outermost(nodes), None)
         if first is None:
-            raise UnsupportedError("lists without loops in machine code")
+            raise UnsupportedError("lists without loops")
         slots = {s.name: s for s in self.emitter.program.slots if s not in first.readable}
-        for x in part.given:
+        for x in part.params:
             slot = slots.get(x.removesuffix("_b"))
             if slot is not None and x in binds:
                 self.unbound.setdefault(part.name, {})[x] = _something(part.kinds[x])
@@ -272,13 +280,13 @@ def _span(spans: dict[Any, tuple[int, int]], first: Any, last: Any) -> tuple[int
 
 
 def _replace(
-    lines: list[str], span: tuple[int, int], part: Part, callee: str, own: str,
+    lines: list[str], span: tuple[int, int], part: NativeFunction, callee: str, own: str,
     unbound: Container[str] = (),
 ) -> None:  # fmt: skip
     """Put a call in the place of lines; as many are left, so that the others keep their numbers."""
     first, last = span
     depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    given = [f"unbound_{x}" if x in unbound else x for x in part.given]
+    given = [f"unbound_{x}" if x in unbound else x for x in part.params]
     call = f"{callee}({', '.join([own, *given])})"
     results = "".join(f"{x}, " for x in part.results)
     lines[first:last] = [

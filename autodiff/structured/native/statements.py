@@ -47,7 +47,7 @@ class Statements(Variables):
         for k, node in enumerate(body):
             method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
             if method is None:
-                raise UnsupportedError(f"{type(node).__name__} in machine code")
+                raise UnsupportedError(type(node).__name__)
             method(node)
             if isinstance(node, ast.Assign):
                 for target in node.targets:
@@ -63,9 +63,9 @@ class Statements(Variables):
         if not count:
             del self.bound[name]
             return
-        self.left[name] = count
+        self.pending_reads[name] = count
         if count > 1:
-            self._compute(name)
+            self._materialize(name)
 
     def on_assign_statement(self, node: ast.Assign) -> None:
         """Read an assignment."""
@@ -90,7 +90,7 @@ class Statements(Variables):
         elif isinstance(target, ast.Subscript):
             self._put(target, value)
         else:
-            raise UnsupportedError("an assignment in machine code")
+            raise UnsupportedError("an assignment")
 
     def _put(self, target: ast.Subscript, value: Any, f: Any = None) -> None:
         base = self.expression(target.value)
@@ -104,11 +104,11 @@ class Statements(Variables):
             raise UnsupportedError("a write into what is no array")
         parts = self.indices(target)
         if self.is_mask(base, parts):
-            self.settle(base.group)
-            self.put_chosen(base, parts[0], value, f)
+            self.materialize_readers(base.alias_set)
+            self.store_masked(base, parts[0], value, f)
             return
         if any(isinstance(p, Array) for p in parts):
-            self.put_at(self.selection(base, parts), self.apart(base.group, value), f)
+            self.put_at(self.selection(base, parts), self.unaliased(base.alias_set, value), f)
             return
         found = self.part(base, target, parts)
         if isinstance(found, Array):
@@ -117,11 +117,11 @@ class Statements(Variables):
         number = self.scalars.number(value)
         if not isinstance(number, Number):
             raise UnsupportedError("an array written as an element")
-        self.settle(base.group)
+        self.materialize_readers(base.alias_set)
         e = self.elementwise
         if f is not None:
-            number = self.scalars.function(f, [e.read(base.dtype, found), number], base.kind)
-        e.put(base.dtype, number, found)
+            number = self.scalars.function(f, [e.load_number(base.dtype, found), number], base.kind)
+        e.store_number(base.dtype, number, found)
 
     def on_augassign_statement(self, node: ast.AugAssign) -> None:
         """Read an operation in place."""
@@ -131,7 +131,7 @@ class Statements(Variables):
             self._put(node.target, value, f)
             return
         if not isinstance(node.target, ast.Name):
-            raise UnsupportedError("an assignment in machine code")
+            raise UnsupportedError("an assignment")
         name = node.target.id
         old = self.read(name)
         if isinstance(old, Tree):
@@ -168,10 +168,10 @@ class Statements(Variables):
         e, axis = self.elementwise, collected.axis
         if axis is None:  # (part, x, y): the outer product of x and y is added to the part
             matrix, made = args[0], self.expression(args[0])
-            part, x, y = made, *[e.at_hand(self.expression(a)) for a in args[1:]]
+            part, x, y = made, *[e.as_array(self.expression(a)) for a in args[1:]]
         else:  # (target, part, x): part @ x, or x @ part, is added to the target
             matrix, made = args[1], self.expression(args[0])
-            part, vector = self.expression(matrix), e.at_hand(self.expression(args[2]))
+            part, vector = self.expression(matrix), e.as_array(self.expression(args[2]))
             x, y = (made, vector) if axis else (vector, made)
 
         def add_at_once() -> None:
@@ -179,11 +179,11 @@ class Statements(Variables):
                 product = e.outer(x, y, part.kind)
             else:
                 left, right = (part, y) if axis else (x, part)
-                product = e.product(left, right, made.kind, self.store_of_new())
+                product = e.product(left, right, made.kind, self.store)
             self.write(made, product, operator.add)
 
         e.check_shape([*x.shape, *y.shape], part.shape)
-        self.settle(made.group)
+        self.materialize_readers(made.alias_set)
         base = part
         if isinstance(matrix, ast.Subscript) and isinstance(matrix.value, ast.Name):
             base = self.read(matrix.value.id)
@@ -257,15 +257,15 @@ class Statements(Variables):
     def _words_of(self, name: str, value: Any, kind: Kind) -> list:
         if kind.is_array:
             if isinstance(value, Tree):
-                value = self.elementwise.computed(value, memory.KEPT)
+                value = self.elementwise.materialize(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
-                raise UnsupportedError(f"{name} of another kind in machine code")
+                raise UnsupportedError(f"{name} of another kind")
             self._note_ones(name, value.shape)
             return self.as_words(value, kind)
         number = self.scalars.number(value)
         letter = letter_of(kind)
         if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):
-            raise UnsupportedError(f"{name} of another kind in machine code")
+            raise UnsupportedError(f"{name} of another kind")
         if number.tag is not None and letter not in PARTS:  # a variable that is complex elsewhere
             number = self.scalars.part_of(number, "real")
         return self.code.as_words(self.scalars.converted(number, letter))
@@ -290,13 +290,13 @@ class Statements(Variables):
                 shape = [next(words) for _ in range(shapes[name])]
                 for k in self.names.pushed_ones.get(name, ()):
                     shape[k] = self.code.whole(1)
-                self.bound[name] = Several([self.whole(n) for n in shape])
+                self.bound[name] = Several([self.python_int(n) for n in shape])
                 continue
             if kind is None:
                 raise UnsupportedError(f"{name} on the stack of machine code")
             if name in self.names.lists:
                 address = self.b.inttoptr(next(words), PTR)
-                self.bound[name] = self.held(self.names.lists[name], address)
+                self.bound[name] = self.container_at(self.names.lists[name], address)
                 continue
             if kind.parts:
                 each = zip(_parts_of(name, kind), kind.parts, strict=True)
@@ -315,7 +315,7 @@ class Statements(Variables):
             if name in self.names.dense:
                 strides[self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
             value: Any = Array(kind.dtype, address, shape, strides,
-                               self.names.groups.get(name), name)  # fmt: skip
+                               self.names.alias_sets.get(name), name)  # fmt: skip
         else:
             letter = letter_of(kind)
             value = self.scalars.plain(letter, self.code.of_words(letter, words))
@@ -335,7 +335,7 @@ class Statements(Variables):
             test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
         else:
             test = self.truth(node.test)
-        self._settle_all()
+        self._materialize_pending()
         with self.code.branches(test) as (then, otherwise):
             with then:
                 self._inside(node.body)
@@ -351,12 +351,12 @@ class Statements(Variables):
             self.elementwise.check_shape(*[self.expression(x).shape for x in arrays])
             return
         test = self._test(node.test)
-        self._settle_all()
+        self._materialize_pending()
         if isinstance(node.body[0], ast.Raise):
             self.code.exit_if(test)
             return
         if not isinstance(node.body[0], ast.Break):
-            raise UnsupportedError("a branch without another one in machine code")
+            raise UnsupportedError("a branch without another one")
         following = self.code.function.append_basic_block()
         self.b.cbranch(test, self.code.behind[-1], following)
         self.b.position_at_end(following)
@@ -375,20 +375,20 @@ class Statements(Variables):
     def _inside(self, body: list[ast.stmt]) -> None:
         before = dict(self.bound)
         self.statements(body)
-        self._settle_all()
+        self._materialize_pending()
         self.bound = before
 
     def _turn(self, body: list[ast.stmt]) -> None:
         """Read the body of a loop; what was taken for one turn is given back."""
         mark = memory.marked(self.code, self.state)
-        before = self.elementwise.taken
+        before = self.elementwise.scratch_count
         self._inside(body)
-        if self.elementwise.taken != before:
+        if self.elementwise.scratch_count != before:
             memory.released(self.code, self.state, mark)
 
     def on_for_statement(self, node: ast.For) -> None:
         """Read a loop over a range."""
-        self._settle_all()
+        self._materialize_pending()
         code, b = self.code, self.code.b
         over = node.iter
         assert isinstance(node.target, ast.Name)
@@ -407,7 +407,7 @@ class Statements(Variables):
             if start is not None and node.target.id != "_":
                 k = b.sub(b.sub(n, code.whole(1)), i) if is_back else i
                 x = b.add(start, b.mul(k, step))
-                b.store(x, self.place(node.target.id).value)
+                b.store(x, self.slot(node.target.id).value)
             self._turn(node.body)
 
     def _count(self, turns: Turns) -> Any:
@@ -427,7 +427,7 @@ class Statements(Variables):
 
     def on_while_statement(self, node: ast.While) -> None:
         """Read a loop without a range."""
-        self._settle_all()
+        self._materialize_pending()
         self.code.endless(lambda after: self._turn(node.body))
 
     def on_call(self, node: ast.Call) -> Any:

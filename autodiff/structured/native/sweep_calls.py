@@ -43,23 +43,23 @@ class SweepCalls(Reductions):
             return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
         if f is np.roll:
             shift, *axis = rest[1:]
-            return self.rolled(g, self.call(operator.neg, [shift]), *axis, **options)
+            return self.roll(g, self.call(operator.neg, [shift]), *axis, **options)
         if facts_of(function_of(f)).kind != PRODUCT or len(rest) != 2 or options:
-            raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
+            raise UnsupportedError(f"the adjoint of {f.__name__}")
         if not all(isinstance(a, (Array, Tree)) for a in rest):
-            raise UnsupportedError("a product in machine code")
+            raise UnsupportedError("a product")
         return self._of_product(f, j, g, *rest)
 
     def _of_product(self, f: Any, j: int, g: Any, x: Any, y: Any) -> Any:
         """Apply the adjoint of a product of vectors or matrices."""
         rest = x, y
-        e, store = self.elementwise, self.store_of_new()
+        e, store = self.elementwise, self.store
         kind = rest[j].kind
         ranks = (len(x.shape), len(y.shape))
         if f is np.vdot and ranks == (1, 1):
             return self.call(operator.mul, [self.conjugate(g) if j == 0 else g, rest[1 - j]])
         if f is np.vdot or any(a.kind.is_complex for a in (g, x, y)):
-            raise UnsupportedError("the adjoint of this product in machine code")
+            raise UnsupportedError("the adjoint of this product")
         if ranks == (1, 1):
             return e.tree(operator.mul, kind, [g, rest[1 - j]])
         if f is np.inner and ranks[1] == 2:  # x @ y.T
@@ -88,7 +88,7 @@ class SweepCalls(Reductions):
 
     def on_total(self, x: Any) -> Any:
         """``total(x)``: the sum of all elements."""
-        return x if isinstance(x, Number) else self.elementwise.total(x)
+        return x if isinstance(x, Number) else self.elementwise.sum_all(x)
 
     def on_inner(self, d: Any, g: Any) -> Any:
         """``inner(d, g)``: the sum of the products of elements, one of them conjugated."""
@@ -109,16 +109,16 @@ class SweepCalls(Reductions):
             n: Any = self.on_total(count)
         else:
             known = {p.x for p in axes.parts}
-            n = self.elementwise.summed_along(count, known, True, self.store_of_new())
+            n = self.elementwise.sum_along(count, known, True, self.store)
         return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
 
     def on_cholesky_back(self, g: Any, y: Any) -> Any:
         """``cholesky_back(g, y)``: L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, onto the triangle that is read."""
-        e, store = self.elementwise, self.store_of_new()
-        y, kind = e.computed(y, memory.SCRATCH), Kind(frozenset([np.ndarray]), dtype_of(y), 2)
+        e, store = self.elementwise, self.store
+        y, kind = e.materialize(y, memory.SCRATCH), Kind(frozenset([np.ndarray]), dtype_of(y), 2)
         x = self._half(e.product(e.transposed(y), g, kind, store))
         for _ in range(2):
-            x = e.computed(e.transposed(x), memory.SCRATCH)  # the columns are rows
+            x = e.materialize(e.transposed(x), memory.SCRATCH)  # the columns are rows
             n = y.shape[0]
             blas.solve_triangle(self.code, y.address, x.address, n, n, True, True)
         return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
@@ -135,33 +135,33 @@ class SweepCalls(Reductions):
             if not isinstance(w_bar, Known):
                 e.write(self.indexing.diagonal(inner), w_bar, operator.add)
             x = e.product(e.product(v, inner, kind, store), turned, kind, store)
-        x = e.at_hand(x)
+        x = e.as_array(x)
         return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
 
     def _over_gaps(self, m: Any, w: Array) -> Array:
         """Return half of (M - Mᵀ)_ij / (w_j - w_i); leave where two eigenvalues are equal."""
         code, b, e = self.code, self.b, self.elementwise
-        m, known = e.at_hand(m), self.scalars.known
+        m, known = e.as_array(m), self.scalars.known
         n = w.shape[0]
-        made = e.computed(m, memory.SCRATCH)
+        made = e.materialize(m, memory.SCRATCH)
         e.write(made, known(0.0))
-        first, last = (e.read(w.dtype, code.at(w.address, b.mul(k, w.strides[0])))
+        first, last = (e.load_item(w, k)
                        for k in (code.whole(0), b.sub(n, code.whole(1))))  # fmt: skip
         ends = [self.call(abs, [x]).value for x in (first, last)]  # they are in order
         largest = b.select(b.fcmp_ordered("<", *ends), ends[1], ends[0])
         size = b.sitofp(n, largest.type)
         least = b.fmul(b.fmul(largest, size), ir.Constant(largest.type, nearest(1)))
         with code.counted(n) as i, code.counted(i) as j:
-            x, y = (e.read(w.dtype, code.at(w.address, b.mul(k, w.strides[0]))).value
+            x, y = (e.load_item(w, k).value
                     for k in (i, j))  # fmt: skip
             gap = b.fsub(x, y)  # of larger and smaller
             code.exit_if(b.not_(b.fcmp_ordered(">", gap, least)))
             places = [[code.at(a.address, b.add(b.mul(r, a.strides[0]), b.mul(c, a.strides[1])))
                        for r, c in ((j, i), (i, j))] for a in (m, made)]  # fmt: skip
-            above, below = (e.read(m.dtype, at).value for at in places[0])
+            above, below = (e.load_number(m.dtype, at).value for at in places[0])
             half = b.fdiv(b.fmul(ir.Constant(gap.type, 0.5), b.fsub(above, below)), gap)
             for at in places[1]:
-                e.put(made.dtype, self.scalars.plain("d", half), at)
+                e.store_number(made.dtype, self.scalars.plain("d", half), at)
         return made
 
     def _half(self, x: Any) -> Array:
@@ -192,7 +192,7 @@ class SweepCalls(Reductions):
         """Return a cotangent, summed over the axes that were broadcast."""
         is_narrow = any(is_one(m) and not is_one(n) for m, n in zip(shape, x.shape, strict=False))
         if len(shape) != len(x.shape) or is_narrow:
-            return self.elementwise.summed_to(x, shape, self.store_of_new())
+            return self.elementwise.sum_to_shape(x, shape, self.store)
         self.elementwise.check_shape(x.shape, shape)
         return x
 
@@ -207,7 +207,7 @@ class SweepCalls(Reductions):
         """``zeros_along(x, axes)``: zeros whose axes lie in memory in this order."""
         order = [int(p.x) for p in axes.parts]
         e = self.elementwise
-        made = e.made(dtype_of(x), [x.shape[k] for k in order], self.store_of_new())
+        made = e.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
         e.write(made, self.scalars.known(0.0))
         places = [order.index(k) for k in range(len(order))]
         made.shape, made.strides = ([n[k] for k in places] for n in (made.shape, made.strides))

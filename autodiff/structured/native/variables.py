@@ -32,7 +32,7 @@ from autodiff.structured.native.values import (
 )
 
 
-class Place:
+class StackSlot:
     """Where a variable is: a number with its tag, or address, shape and strides of an array."""
 
     def __init__(self, code: Code, kind: Kind) -> None:
@@ -75,30 +75,32 @@ class Variables(Expressions):
         super().__init__(code, state, scope, adjoints, forward)
         self.names = names
         self.pushes = pushes
-        self.places: dict[str, Place] = {}
+        self.slots: dict[str, StackSlot] = {}
         self.bound: dict[str, Any] = {}
-        self.left: dict[str, int] = {}  # how often arrays that are not computed are still read
+        self.pending_reads: dict[
+            str, int
+        ] = {}  # how often arrays that are not computed are still read
         self.escaping = escaping(body, names.variables | results, names.lists)
         self.store = memory.SCRATCH
 
-    def place(self, name: str) -> Place:
+    def slot(self, name: str) -> StackSlot:
         """Return where a variable is."""
-        found = self.places.get(name)
+        found = self.slots.get(name)
         if found is None:
             kind = self.names.kinds.get(name)
             if kind is None or not (kind.is_array or kind.is_scalar or name in self.names.lists):
-                raise UnsupportedError(f"{name} in machine code")
-            found = self.places[name] = Place(self.code, kind)
+                raise UnsupportedError(name)
+            found = self.slots[name] = StackSlot(self.code, kind)
         return found
 
     def read(self, name: str) -> Any:
         """Return the value of a name."""
         if name in self.bound:
             found = self.bound[name]
-            if isinstance(found, Tree) and name in self.left:
-                self.left[name] -= 1
-                if not self.left[name]:
-                    del self.left[name]
+            if isinstance(found, Tree) and name in self.pending_reads:
+                self.pending_reads[name] -= 1
+                if not self.pending_reads[name]:
+                    del self.pending_reads[name]
             return found
         if name in self.scope:
             return Known(self.scope[name])
@@ -106,13 +108,13 @@ class Variables(Expressions):
             return self._variable(name)
         if name == "len":
             return Known(len)
-        raise UnsupportedError(f"{name} in machine code")
+        raise UnsupportedError(name)
 
     def _variable(self, name: str) -> Any:
-        place, b = self.place(name), self.b
+        place, b = self.slot(name), self.b
         kind = place.kind
         if kind.has_items:
-            return self.held(self.names.lists[name], b.load(place.value, typ=PTR))
+            return self.container_at(self.names.lists[name], b.load(place.value, typ=PTR))
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in place.sizes]
             assert kind.dtype is not None
@@ -121,7 +123,7 @@ class Variables(Expressions):
             if name in self.names.dense:
                 sizes[kind.ndim + self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
             return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
-                         sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
+                         sizes[kind.ndim :], self.names.alias_sets.get(name), name)  # fmt: skip
         letter = letter_of(kind)
         tag = b.load(place.tag, typ=I64) if place.tag is not None else None
         return Number(kind, letter, b.load(place.value, typ=TYPES[letter]), tag)
@@ -131,13 +133,13 @@ class Variables(Expressions):
         kind = self.names.kinds.get(name)
         is_own = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
-            value = self.made_of(self.names.lists[name], value)
+            value = self.from_display(self.names.lists[name], value)
         if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
-            value = self.elementwise.computed(value, memory.KEPT)
+            value = self.elementwise.materialize(value, memory.KEPT)
         if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
             value = self._checked(name, kind, value)
-        if self.forward and isinstance(value, Array) and isinstance(value.group, Fresh):
-            value.group = self.names.groups.get(name, value.group)
+        if self.forward and isinstance(value, Array) and isinstance(value.alias_set, Fresh):
+            value.alias_set = self.names.alias_sets.get(name, value.alias_set)
         if name in self.names.variables:
             self._set(name, value)
         else:
@@ -148,7 +150,7 @@ class Variables(Expressions):
         mine = value.kind
         if mine.is_array or kind.is_array:
             if mine.dtype != kind.dtype or mine.ndim != kind.ndim:
-                raise UnsupportedError(f"{name} of another kind in machine code")
+                raise UnsupportedError(f"{name} of another kind")
             return value
         if mine.classes <= kind.classes:
             return value
@@ -157,7 +159,7 @@ class Variables(Expressions):
         if is_whole(mine) and is_whole(kind):  # of a variable that holds others elsewhere
             return Number(kind, "i", value.value)
         if value.tag is None:
-            raise UnsupportedError(f"{name} of another class in machine code")
+            raise UnsupportedError(f"{name} of another class")
         classes = mine.classes & kind.classes
         expected: Any = ir.Constant(TYPES["b"], 0)
         for cls in classes:
@@ -169,17 +171,17 @@ class Variables(Expressions):
         return replace(value, kind=known)
 
     def _set(self, name: str, value: Any) -> None:
-        place, b = self.place(name), self.b
+        place, b = self.slot(name), self.b
         kind = place.kind
         if kind.has_items:
             is_held = isinstance(value, (List, Record))
             if not is_held or value.items != self.names.lists[name]:
-                raise UnsupportedError(f"{name} of another kind in machine code")
+                raise UnsupportedError(f"{name} of another kind")
             b.store(value.address, place.value)
             return
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
-                raise UnsupportedError(f"{name} of another kind in machine code")
+                raise UnsupportedError(f"{name} of another kind")
             for k in self.names.ones_of(name):
                 self.elementwise.check_shape([value.shape[k]], [self.code.whole(1)])
             b.store(value.address, place.value)
@@ -188,30 +190,30 @@ class Variables(Expressions):
             return
         number = self.scalars.number(value)
         if not isinstance(number, Number):
-            raise UnsupportedError(f"{name} of another kind in machine code")
+            raise UnsupportedError(f"{name} of another kind")
         b.store(self.scalars.converted(number, letter_of(kind)), place.value)
         if place.tag is not None:
             if len(number.kind.classes) > 1 and number.tag is None:
                 raise UnsupportedError("a number of several classes")
             b.store(tag_of(self.code, number), place.tag)
 
-    def settle(self, group: Any) -> None:
-        """Compute what reads memory of a group, which is about to be written into."""
-        for name in list(self.left):
+    def materialize_readers(self, alias_set: Any) -> None:
+        """Compute what reads memory of a alias_set, which is about to be written into."""
+        for name in list(self.pending_reads):
             tree = self.bound[name]
-            if any(leaf.group is group for leaf in leaves(tree)):
-                self._compute(name)
+            if any(leaf.alias_set is alias_set for leaf in leaves(tree)):
+                self._materialize(name)
 
-    def _settle_all(self) -> None:
-        for name in list(self.left):
-            self._compute(name)
+    def _materialize_pending(self) -> None:
+        for name in list(self.pending_reads):
+            self._materialize(name)
 
-    def _compute(self, name: str) -> None:
-        made = self.elementwise.computed(self.bound[name], memory.SCRATCH)
+    def _materialize(self, name: str) -> None:
+        made = self.elementwise.materialize(self.bound[name], memory.SCRATCH)
         if self.forward:
-            made.group = self.names.groups.get(name, made.group)
+            made.alias_set = self.names.alias_sets.get(name, made.alias_set)
         self.bound[name] = made
-        del self.left[name]
+        del self.pending_reads[name]
 
     def store_of_new(self) -> int:
         """Where the memory of a new array is."""
