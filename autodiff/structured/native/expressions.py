@@ -465,7 +465,7 @@ def _is_partial(f: Any) -> bool:
 _HANDLERS: dict[Any, Callable] = {
     total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
     settled: Expressions.on_fitted, real_part: Expressions.on_real_part,
-    number: Expressions.on_number, gather: Expressions.on_gather,
+    number: Expressions.on_total, gather: Expressions.on_gather,
     stack_back: Expressions.on_stack_back,
     concatenate_back: Expressions.on_concatenate_back, sum_back: Expressions.on_sum_back,
     zeros_along: Expressions.on_zeros_along,

@@ -1,4 +1,4 @@
-"""Sums, extrema, norms and products of arrays."""
+"""Calls of NumPy's reductions and products: axes, dtypes, ``einsum``."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from chainrules_core.rules import name_of
 
 _INT = Kind(frozenset([int]))
 _EXTREMA = {np.max: ">", np.amax: ">", np.min: "<", np.amin: "<"}
-_PLACES = {np.argmax: ">", np.argmin: "<"}
-_OF_TRUTH = frozenset({np.any, np.all, np.count_nonzero})
-REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_PLACES, *_OF_TRUTH})
-"""Functions of all elements, or of those along some axes."""
+_POSITIONS = {np.argmax: ">", np.argmin: "<"}
+_COUNTS = frozenset({np.any, np.all, np.count_nonzero})
+REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_POSITIONS, *_COUNTS})
+"""Functions that reduce an array, or some of its axes."""
 
 
 class Reductions(Lists):
-    """Writes what is made of all elements of arrays, or of those along some axes."""
+    """Emits reductions and products of arrays."""
 
     def conjugate(self, x: Any) -> Any:
         """Return the conjugate of a number or array."""
@@ -35,18 +35,18 @@ class Reductions(Lists):
     def product(self, f: Any, args: list, kind: Kind) -> Any:
         """Return a product of vectors and matrices."""
         if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
-            raise UnsupportedError("a product")
+            raise UnsupportedError("this product")
         x, y = args
         if f is np.vdot:
             if (x.kind.ndim, y.kind.ndim) != (1, 1):
-                raise UnsupportedError("matrices as vectors")
+                raise UnsupportedError("vdot of matrices")
             x = self.conjugate(x)
         if f is np.inner and y.kind.ndim == 2:
             y = self.elementwise.transposed(y)
         return self.elementwise.product(x, y, kind, self.store)
 
     def einsum(self, subscripts: Any, *operands: Any) -> Any:
-        """Return a sum of products: of matrices by BLAS, others by loops over all indices."""
+        """``np.einsum``: a product of two matrices by BLAS, others by loops over all labels."""
         text = subscripts.x if isinstance(subscripts, Known) else "."
         are_numbers = [isinstance(x, Number) for x in operands]
         is_other = not all(isinstance(x, (Array, Tree, Number)) for x in operands)
@@ -65,30 +65,31 @@ class Reductions(Lists):
         order = [*output, *summed]
         views = [self._along_labels(*p, order) for p in parts]
         made = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)
-        if not summed:  # its axes lie in the order of the result
+        if not summed:  # the axes are in the order of the result
             is_view = isinstance(made, Array)
             return self.elementwise.materialize(made, self.store) if is_view else made
         axes = set(range(len(output), len(order)))
         return self.along(np.sum, [made, Several([Known(k) for k in axes])], {})
 
     def _by_labels(self, x: Any, subscript: str, sizes: dict[str, Any]) -> tuple[str, Any]:
-        """Return an array with one axis for each label, of which it notes the sizes."""
+        """Return the labels of an operand, and a view with one axis for each.
+
+        A repeated label becomes a diagonal. The sizes of the labels are added to `sizes`.
+        """
         if isinstance(x, Number):
             return "", x
         e = self.elementwise
-        if isinstance(x, Tree):  # views of it may be read later
-            x = e.materialize(x, self.store)
+        x = self.base_of_view(x)
         shape: dict[str, Any] = {}
         strides: dict[str, Any] = {}
         for c, n, step in zip(subscript, x.shape, x.strides, strict=True):
             e.check_shape([n], [sizes.setdefault(c, n)])
             shape[c] = n
             strides[c] = self.b.add(strides[c], step) if c in strides else step
-        view = x.view(x.address, [*shape.values()], [*strides.values()])
-        return "".join(shape), view
+        return "".join(shape), x.view(x.address, [*shape.values()], [*strides.values()])
 
     def _along_labels(self, own: str, x: Any, order: list[str]) -> Any:
-        """Return a view whose axes are in this order; those it does not have have one element."""
+        """Return a view with one axis for each label in `order`, of length 1 if it is missing."""
         if isinstance(x, Number):
             return x
         at = [own.find(c) for c in order]
@@ -97,7 +98,7 @@ class Reductions(Lists):
         return x.view(x.address, shape, strides)
 
     def _product_by_labels(self, parts: list[tuple[str, Array]], summed: str, output: str) -> Any:
-        """Return a product of vectors or matrices, summed over one label."""
+        """Contract two vectors or matrices over one label."""
         (left, x), (right, y) = parts
         rows, columns = left.replace(summed, ""), right.replace(summed, "")
         x = self._along_labels(left, x, [*rows, summed])
@@ -106,11 +107,11 @@ class Reductions(Lists):
         made = self.product(operator.matmul, [x, y], kind)
         if rows + columns == output:
             return made
-        turned = self._along_labels(rows + columns, made, [*output])
-        return self.elementwise.materialize(turned, self.store)
+        transposed = self._along_labels(rows + columns, made, [*output])
+        return self.elementwise.materialize(transposed, self.store)
 
     def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
-        """Return the sum, mean, norm or extremum of all elements, or of those along some axes."""
+        """Call a function in `REDUCTIONS`."""
         given = dict(zip(("a", "axis"), args, strict=False)) | options
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
@@ -118,36 +119,35 @@ class Reductions(Lists):
             raise UnsupportedError(f"this call of {name_of(f)}")
         parts = axis.parts if isinstance(axis, Several) else [axis]
         if not all(isinstance(p, Known) for p in (*parts, keeps)):
-            raise UnsupportedError("an axis that is not known")
+            raise UnsupportedError("an axis that is not constant")
         n = len(x.shape)
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
         letter, is_whole = dtype_of(x).kind, len(axes) == n and not keeps.x
-        of_part = None
-        if f in _PLACES and letter != "c":
-            of_part = functools.partial(self._place_of_extremum, f)
+        reduce = None
+        if f in _POSITIONS and letter != "c":
+            reduce = functools.partial(self._position_of_extremum, f)
         elif letter == "b" or (letter == "i" and f is np.sum):
-            of_part = functools.partial(self._of_integers, f)
-        if of_part is not None and is_whole:
-            return of_part(x)
-        if of_part is not None and f is not np.mean:
-            dtype, store = bool if f in (np.any, np.all) else np.int64, self.store
-            return self.elementwise.reduce_parts(x, axes, keeps.x, dtype, store, of_part)
-        if f in _OF_TRUTH or f in _PLACES or (f is np.prod and not is_whole):
+            reduce = functools.partial(self._reduced_integers, f)
+        if reduce is not None and is_whole:
+            return reduce(x)
+        if reduce is not None and f is not np.mean:
+            dtype = bool if f in (np.any, np.all) else np.int64
+            return self.elementwise.reduce_parts(x, axes, keeps.x, dtype, self.store, reduce)
+        if f in _COUNTS or f in _POSITIONS or (f is np.prod and not is_whole):
             raise UnsupportedError(f"this call of {name_of(f)}")
         if f is np.linalg.norm:
             if len(args) > 1 or isinstance(axis, Several):
-                raise UnsupportedError("a norm of matrices")
+                raise UnsupportedError("a matrix norm")
             square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
             return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
         return self._reduced(f, x, axes, keeps.x)
 
-    def _place_of_extremum(self, f: Any, x: Array | Tree) -> Number:
-        """Return the place of an extremum."""
-        return self.elementwise.position_of_extremum(x, _PLACES[f], kind_of_result(f, [x.kind]))
+    def _position_of_extremum(self, f: Any, x: Array | Tree) -> Number:
+        return self.elementwise.position_of_extremum(x, _POSITIONS[f], kind_of_result(f, [x.kind]))
 
-    def _of_integers(self, f: Any, x: Array | Tree) -> Any:
-        """Return a sum of integers, or what is known by how many elements of an array are true."""
+    def _reduced_integers(self, f: Any, x: Array | Tree) -> Any:
+        """Reduce integers by their sum, or truth values by the number of true ones."""
         code, total = self.code, Number(_INT, "i", self.elementwise.sum_integers(x))
         size = Number(_INT, "i", functools.reduce(self.b.mul, x.shape))
         kind = kind_of_result(f, [x.kind])
@@ -155,14 +155,14 @@ class Reductions(Lists):
             code.exit_if(code.equal(size.value, code.whole(0)))
             return Number(kind, "d", self.call(operator.truediv, [total, size]).value)
         if f in (np.any, np.all):
-            is_it = code.equal(total.value, size.value if f is np.all else code.whole(0))
-            return Number(kind, "b", is_it if f is np.all else self.b.not_(is_it))
+            is_equal = code.equal(total.value, size.value if f is np.all else code.whole(0))
+            return Number(kind, "b", is_equal if f is np.all else self.b.not_(is_equal))
         if f not in (np.sum, np.count_nonzero):
             raise UnsupportedError(f"{name_of(f)} of truth values")
         return Number(kind, "i", total.value)
 
     def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
-        """Reduce an array along some axes."""
+        """Reduce floats along some axes."""
         e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
         if sign is not None:
             if x.kind.is_complex:
@@ -179,4 +179,4 @@ class Reductions(Lists):
         for k in axes:
             count = self.b.mul(count, x.shape[k])
         self.code.exit_if(self.code.equal(count, self.code.whole(0)))
-        return self.call(operator.truediv, [made, Number(Kind(frozenset([int])), "i", count)])
+        return self.call(operator.truediv, [made, Number(_INT, "i", count)])
