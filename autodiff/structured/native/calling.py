@@ -48,7 +48,7 @@ from chainrules_core.interpreter.places import MADE_HERE
 
 _WHY = {
     STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
-    MAY_WARN: "NaN or Inf made of numbers",
+    MAY_WARN: "NaN or Inf computed from finite numbers",
     NOT_READ: "the sweep did not pop everything that was pushed",
 }
 WITH_LIST = "a list handed to machine code"

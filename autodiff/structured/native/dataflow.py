@@ -53,9 +53,9 @@ class Flow:
         self._read(node, bound)
         if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
             self._note(node.target.id, bound)
-        made = set(stored(node))
-        self.binds |= made
-        return bound | made
+        targets = set(stored(node))
+        self.binds |= targets
+        return bound | targets
 
     def _read(self, node: ast.AST, bound: set[str]) -> None:
         for name in loaded(node):

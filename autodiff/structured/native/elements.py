@@ -59,9 +59,9 @@ class Elements:
 
     def materialize(self, x: Array | Tree, store: int, dtype: np.dtype | None = None) -> Array:
         """Compute or copy an array into a new one, optionally of another dtype."""
-        made = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
-        self.write(made, x)
-        return made
+        result = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
+        self.write(result, x)
+        return result
 
     # -- loops -------------------------------------------------------------------------------------
 
@@ -82,13 +82,13 @@ class Elements:
         """
         if len(a) < len(c):
             a, c = c, a
-        made = list(a)
+        result = list(a)
         for k, n in enumerate(c, len(a) - len(c)):
-            if is_one(made[k]):
-                made[k] = n
+            if is_one(result[k]):
+                result[k] = n
             elif not is_one(n):
-                self._check_equal(made[k], n)
-        return made
+                self._check_equal(result[k], n)
+        return result
 
     def _check_equal(self, m: Any, n: Any) -> None:
         if m is not n:
@@ -254,7 +254,7 @@ class Elements:
     def transposed(self, x: Any) -> Array:
         """Return the view ``x.T``."""
         x = self.as_array(x)
-        return x.view(x.address, x.shape[::-1], x.strides[::-1])
+        return x.with_axes(reversed(range(len(x.shape))))
 
     def as_array(self, x: Array | Tree) -> Array:
         """Return an array in memory, which is computed if it is lazy."""

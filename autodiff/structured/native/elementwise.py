@@ -35,12 +35,12 @@ class Elementwise(Folds):
         x, y = self.as_array(x), self.as_array(y)
         self.check_shape([x.shape[1]], y.shape[:1])
         assert kind.dtype is not None
-        made = self.allocate(kind.dtype, [x.shape[0], *y.shape[1:]], store)
-        letter = element_of(made.dtype)[1]
+        result = self.allocate(kind.dtype, [x.shape[0], *y.shape[1:]], store)
+        letter = element_of(result.dtype)[1]
         by_loops = self._matrix_product if len(y.shape) == 2 else self._matrix_vector_product
-        if not x.dtype == y.dtype == made.dtype or letter not in "dszc":
-            by_loops(x, y, made)
-            return made
+        if not x.dtype == y.dtype == result.dtype or letter not in "dszc":
+            by_loops(x, y, result)
+            return result
         size = b.mul(
             b.mul(x.shape[0], x.shape[1]), y.shape[1] if len(y.shape) == 2 else code.whole(1)
         )
@@ -48,10 +48,10 @@ class Elementwise(Folds):
                          code.less(x.shape[1], code.whole(_LEAST_SUMMED)))  # fmt: skip
         with code.branches(is_small) as (then, otherwise):
             with then:
-                by_loops(x, y, made)
+                by_loops(x, y, result)
             with otherwise:
-                blas.multiply(code, letter, self._for_blas(x), self._for_blas(y), made)
-        return made
+                blas.multiply(code, letter, self._for_blas(x), self._for_blas(y), result)
+        return result
 
     def _for_blas(self, x: Array) -> Array:
         """Return an array with a layout that BLAS accepts, copied if necessary."""
@@ -68,37 +68,37 @@ class Elementwise(Folds):
         steps = [b.load(p, typ=I64) for p in strides]
         return Array(x.dtype, b.load(address, typ=PTR), x.shape, steps, Fresh())
 
-    def _zero(self, made: Array) -> Number:
-        kind, letter = element_of(made.dtype)
-        return Number(Kind(frozenset([made.dtype.type])), letter, constant(kind, 0.0))
+    def _zero(self, result: Array) -> Number:
+        kind, letter = element_of(result.dtype)
+        return Number(Kind(frozenset([result.dtype.type])), letter, constant(kind, 0.0))
 
     def _magnitude(self, n: Any) -> Any:
         return self.b.select(self.code.less(n, self.code.whole(0)), self.b.neg(n), n)
 
-    def _matrix_vector_product(self, x: Array, y: Array, made: Array) -> None:
+    def _matrix_vector_product(self, x: Array, y: Array, result: Array) -> None:
         """Multiply a matrix by a vector, with the axis of the smaller stride innermost."""
         b, code = self.b, self.code
-        vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
+        vector = Kind(frozenset([np.ndarray]), result.dtype, 1)
         by_rows = b.icmp_signed("<=", self._magnitude(x.strides[1]), self._magnitude(x.strides[0]))
         with code.branches(by_rows) as (then, otherwise):
             with then, code.counted(x.shape[0]) as i:
                 inner = self.sum_all(Tree(vector, operator.mul, [self.row(x, i), y], y.shape))
-                self.store_item(made, i, inner)
+                self.store_item(result, i, inner)
             with otherwise:
-                self.write(made, self._zero(made))
-                self._add_rows(made, self.transposed(x), y)
+                self.write(result, self._zero(result))
+                self._add_rows(result, self.transposed(x), y)
 
-    def _matrix_product(self, x: Array, y: Array, made: Array) -> None:
+    def _matrix_product(self, x: Array, y: Array, result: Array) -> None:
         """Multiply two matrices: each row of the result is a combination of the rows of `y`."""
         with self.code.counted(x.shape[0]) as i:
-            row = self.row(made, i)
-            self.write(row, self._zero(made))
+            row = self.row(result, i)
+            self.write(row, self._zero(result))
             self._add_rows(row, y, self.row(x, i))
 
-    def _add_rows(self, made: Array, x: Array, y: Array) -> None:
+    def _add_rows(self, result: Array, x: Array, y: Array) -> None:
         """Add to a vector the rows of a matrix, weighted by the elements of `y`."""
-        vector = Kind(frozenset([np.ndarray]), made.dtype, 1)
+        vector = Kind(frozenset([np.ndarray]), result.dtype, 1)
         with self.code.counted(x.shape[0]) as k:
             factor = self.load_item(y, k)
-            row = Tree(vector, operator.mul, [self.row(x, k), factor], made.shape)
-            self.write(made, row, operator.add)
+            row = Tree(vector, operator.mul, [self.row(x, k), factor], result.shape)
+            self.write(result, row, operator.add)

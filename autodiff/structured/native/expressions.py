@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
+from autodiff.structured import runtime_calls as rt
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
@@ -28,13 +29,7 @@ from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import Code
 from autodiff.structured.native.makers import CONSTRUCTORS, CREATORS, TRIANGLES
 from autodiff.structured.native.numbers.divisions import DIVISIONS
-from autodiff.structured.native.numbers.scalars import (
-    BINARY,
-    OF_ARRAYS,
-    STRONG,
-    UNARY,
-    Scalars,
-)
+from autodiff.structured.native.numbers.scalars import BINARY, OF_ARRAYS, STRONG, UNARY, Scalars
 from autodiff.structured.native.reductions import REDUCTIONS
 from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
 from autodiff.structured.native.values import (
@@ -51,37 +46,6 @@ from autodiff.structured.native.values import (
     Turns,
     as_float,
     leaves,
-)
-from autodiff.structured.runtime_calls import (
-    add_at,
-    cholesky_back,
-    concatenate_back,
-    convolve_back,
-    cumprod_back,
-    cumsum_back,
-    diagonal_of,
-    eigh_back,
-    extremum_back,
-    fitted,
-    gather,
-    inner,
-    interp_back_to_nodes,
-    interp_back_to_places,
-    interp_back_to_values,
-    last_written,
-    norm_back,
-    number,
-    prod_back,
-    put_back,
-    real_part,
-    settled,
-    slope,
-    spread,
-    stack_back,
-    sum_back,
-    taken_out,
-    total,
-    zeros_along,
 )
 from autodiff.structured.writing.rules.calls_without_rules import JOINS, solves_triangular
 from chainrules_core.operations.contraction import contraction
@@ -246,10 +210,8 @@ class Expressions(SweepCalls):
         base = self.base_of_view(base)
         if not isinstance(base, Array):
             raise UnsupportedError("an index")
-        found = self.part(base, node)
-        return (
-            found if isinstance(found, Array) else self.elementwise.load_number(base.dtype, found)
-        )
+        part = self.part(base, node)
+        return part if isinstance(part, Array) else self.elementwise.load_number(base.dtype, part)
 
     def on_start(self, n: Any, *bounds: Any) -> Number:
         """``start_of_slice(n, start, stop, step)``."""
@@ -297,10 +259,10 @@ class Expressions(SweepCalls):
             return found.x
         if isinstance(found, (Array, Tree)):
             return self.elementwise.as_array(found)
-        made = self.scalars.number(found)
-        if made.letter != "i":
+        result = self.scalars.number(found)
+        if result.letter != "i":
             raise UnsupportedError("an index that is not an integer")
-        return made.value
+        return result.value
 
     # -- calls -------------------------------------------------------------------------------------
 
@@ -311,7 +273,7 @@ class Expressions(SweepCalls):
             return self._method(node.func.attr, self.expression(node.func.value), node.args)
         if not isinstance(f, Known):
             raise UnsupportedError("a call")
-        if f.x in (add_at, last_written, slope):
+        if f.x in (rt.add_at, rt.last_written, rt.slope):
             return self._special_form(f.x, node)
         args = [self.expression(a) for a in node.args]
         options = self._options(node)
@@ -373,17 +335,15 @@ class Expressions(SweepCalls):
             return self.joined_list(f, xs, options)
         raise UnsupportedError(f"{name_of(f)} of a list")
 
-    def _length_of(self, x: Several | Array | Tree) -> Any:
-        return Known(len(x.parts)) if isinstance(x, Several) else self.python_int(x.shape[0])
-
     def call(self, f: Any, args: list) -> Any:
         """Call a function of numbers and arrays."""
         if all(isinstance(a, Known) for a in args) and f is not len:
-            made = f(*[a.x for a in args])
-            if type(made) in (int, float, complex, bool):
-                return Known(made)
+            result = f(*[a.x for a in args])
+            if type(result) in (int, float, complex, bool):
+                return Known(result)
         if f is len and isinstance(args[0], (Several, Array, Tree)):
-            return self._length_of(args[0])
+            (x,) = args
+            return Known(len(x.parts)) if isinstance(x, Several) else self.python_int(x.shape[0])
         if f in COPIES:
             return self._copy(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
@@ -413,12 +373,12 @@ class Expressions(SweepCalls):
 
     def _special_form(self, f: Any, node: ast.Call) -> Any:
         """``add_at(shadow, s_[index], x)``, ``last_written(shadow, s_[index])``, ``slope(f)``."""
-        if f is slope:  # a sweep raises nothing
+        if f is rt.slope:  # a sweep raises nothing
             return self.expression(node.args[0].body)  # type: ignore[attr-defined] # it is a lambda
         shadow, index = self.expression(node.args[0]), node.args[1]
         assert isinstance(index, ast.Subscript)
         selected = self.selection(shadow, self.indices(index))
-        if f is last_written:
+        if f is rt.last_written:
             return self.last_written(selected)
         x = self.expression(node.args[2])
         return self.put_at(selected, self.unaliased(shadow.alias_set, x), operator.add)
@@ -463,34 +423,32 @@ def _is_partial(f: Any) -> bool:
 
 
 _HANDLERS: dict[Any, Callable] = {
-    total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
-    settled: Expressions.on_fitted, real_part: Expressions.on_real_part,
-    number: Expressions.on_total, gather: Expressions.on_gather,
-    stack_back: Expressions.on_stack_back,
-    concatenate_back: Expressions.on_concatenate_back, sum_back: Expressions.on_sum_back,
-    zeros_along: Expressions.on_zeros_along,
-    spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
-    cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
-    eigh_back: Expressions.on_eigh_back, np.linalg.eigh: Expressions.eigh,
+    rt.total: Expressions.on_total, rt.number: Expressions.on_total,
+    rt.inner: Expressions.on_inner, rt.real_part: Expressions.on_real_part,
+    rt.fitted: Expressions.on_fitted, rt.settled: Expressions.on_fitted,
+    rt.gather: Expressions.on_gather, rt.spread: Expressions.on_spread,
+    rt.stack_back: Expressions.on_stack_back, rt.sum_back: Expressions.on_sum_back,
+    rt.concatenate_back: Expressions.on_concatenate_back,
+    rt.zeros_along: Expressions.on_zeros_along, rt.extremum_back: Expressions.on_extremum_back,
+    rt.norm_back: Expressions.on_norm_back, rt.prod_back: Expressions.on_prod_back,
+    rt.cumsum_back: Expressions.on_cumsum_back, rt.cumprod_back: Expressions.on_cumprod_back,
+    rt.cholesky_back: Expressions.on_cholesky_back, rt.eigh_back: Expressions.on_eigh_back,
+    rt.convolve_back: Expressions.on_convolve_back,
+    rt.interp_back_to_places: Expressions.on_interp_back_to_places,
+    rt.interp_back_to_values: Expressions.on_interp_back_to_values,
+    rt.interp_back_to_nodes: Expressions.on_interp_back_to_nodes,
+    rt.put_back: Expressions.on_put_back, rt.taken_out: Expressions.on_taken_out,
+    start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
+    collections.deque: Expressions.queue, operator.is_: Expressions.same,
+    **dict.fromkeys([*DIAGONALS, rt.diagonal_of], Expressions.on_diagonal),
     **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.cumsum),
     **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.cumprod),
     **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.argsort),
-    cumprod_back: Expressions.on_cumprod_back,
     **dict.fromkeys([np.searchsorted, np.ndarray.searchsorted], Expressions.searchsorted),
-    np.convolve: Expressions.convolve, convolve_back: Expressions.on_convolve_back,
-    np.interp: Expressions.interp,
-    interp_back_to_places: Expressions.on_interp_back_to_places,
-    interp_back_to_values: Expressions.on_interp_back_to_values,
-    interp_back_to_nodes: Expressions.on_interp_back_to_nodes,
-    np.linalg.cholesky: Expressions.cholesky, np.linalg.solve: Expressions.solve,
-    norm_back: Expressions.on_norm_back, prod_back: Expressions.on_prod_back,
-    np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
-    np.linalg.slogdet: Expressions.slogdet,
-    **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
-    put_back: Expressions.on_put_back, taken_out: Expressions.on_taken_out,
-    collections.deque: Expressions.queue, operator.is_: Expressions.same,
-    start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
-    np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,
-    contraction: Expressions.einsum,
-    np.roll: Expressions.roll, np.arange: Expressions.arange,
+    **dict.fromkeys([np.einsum, contraction], Expressions.einsum),
+    np.convolve: Expressions.convolve, np.interp: Expressions.interp,
+    np.reshape: Expressions.reshaped, np.roll: Expressions.roll, np.arange: Expressions.arange,
+    np.linalg.solve: Expressions.solve, np.linalg.inv: Expressions.inverse,
+    np.linalg.cholesky: Expressions.cholesky, np.linalg.eigh: Expressions.eigh,
+    np.linalg.det: Expressions.determinant, np.linalg.slogdet: Expressions.slogdet,
 }  # fmt: skip

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -87,23 +88,23 @@ class Folds(Elements):
         """Apply a reduction to each part of an array that lies along some axes."""
         code, x = self.code, self.as_array(x)
         kept = [k for k in range(len(x.shape)) if k not in axes]
-        made = self.allocate(np.dtype(dtype), [x.shape[k] for k in kept], store)
-        shape, strides = ([n[k] for k in sorted(axes)] for n in (x.shape, x.strides))
+        result = self.allocate(np.dtype(dtype), [x.shape[k] for k in kept], store)
+        part = x.with_axes(sorted(axes))
 
         def loop(depth: int, address: Any, at: Any) -> None:
             if depth == len(kept):
-                self.store_number(made.dtype, reduce(x.view(address, shape, strides)), at)
+                self.store_number(result.dtype, reduce(replace(part, address=address)), at)
                 return
-            with code.counted(made.shape[depth]) as i:
+            with code.counted(result.shape[depth]) as i:
                 step = self.b.mul(i, x.strides[kept[depth]])
-                own = self.b.mul(i, made.strides[depth])
+                own = self.b.mul(i, result.strides[depth])
                 loop(depth + 1, code.at(address, step), code.at(at, own))
 
-        loop(0, x.address, made.address)
+        loop(0, x.address, result.address)
         for k in sorted(axes) if keeps else ():
-            made.shape.insert(k, code.whole(1))
-            made.strides.insert(k, code.whole(0))
-        return made
+            result.shape.insert(k, code.whole(1))
+            result.strides.insert(k, code.whole(0))
+        return result
 
     def sum_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
         """Return the sums along some axes."""
@@ -113,13 +114,13 @@ class Folds(Elements):
         self, x: Array | Tree, axes: set[int], keeps: bool, store: int, sign: str
     ) -> Array:  # fmt: skip
         """Return the extrema along some axes; bail out if one is not finite."""
-        made = self._folded_along(x, axes, keeps, store, _IDENTITY[sign], self._better(sign))
+        result = self._folded_along(x, axes, keeps, store, _IDENTITY[sign], self._better(sign))
 
         def check(at: list) -> None:
-            self._check_finite(self.load_number(made.dtype, at[0]))
+            self._check_finite(self.load_number(result.dtype, at[0]))
 
-        self.for_each(made.shape, [made], check)
-        return made
+        self.for_each(result.shape, [result], check)
+        return result
 
     def sum_to_shape(self, x: Array | Tree, shape: list, store: int) -> Array:
         """Sum over the axes that are missing from a shape or have length 1 in it."""
@@ -177,11 +178,11 @@ class Folds(Elements):
     ) -> Array:  # fmt: skip
         one = self.code.whole(1)
         shape = [one if k in axes else n for k, n in enumerate(x.shape)]
-        made = self._folded_to(x, shape, store, first, fold)
+        result = self._folded_to(x, shape, store, first, fold)
         if not keeps:
             kept = [k for k in range(len(x.shape)) if k not in axes]
-            made.shape, made.strides = ([n[k] for k in kept] for n in (made.shape, made.strides))
-        return made
+            result = result.with_axes(kept)
+        return result
 
     def _folded_to(
         self, x: Array | Tree, shape: list, store: int, first: float,
@@ -189,10 +190,10 @@ class Folds(Elements):
     ) -> Array:  # fmt: skip
         """Fold over the axes that are missing from a shape or have length 1 in it."""
         letter = _letter_of_floats(x)
-        made = self.allocate(dtype_of(x), shape, store)
+        result = self.allocate(dtype_of(x), shape, store)
         kind, b = TYPES[letter], self.b
-        own = Kind(frozenset([made.dtype.type]))
-        self.write(made, Number(own, letter, constant(kind, first)))
+        own = Kind(frozenset([result.dtype.type]))
+        self.write(result, Number(own, letter, constant(kind, first)))
         self.check_fits(shape, x.shape)
         sources = leaves(x)
         if not shape or is_one(shape[-1]):  # the innermost loop accumulates in a register
@@ -205,17 +206,17 @@ class Folds(Elements):
                 yield
                 b.store(b.load(accumulator, typ=kind), addresses[0])
 
-            self.for_each(x.shape, [made, *sources], lambda at: accumulate(at[1:]), around=around)
-            return made
+            self.for_each(x.shape, [result, *sources], lambda at: accumulate(at[1:]), around=around)
+            return result
 
         def body(addresses: list) -> None:
             by_array = {id(a): p for a, p in zip(sources, addresses[1:], strict=True)}
             new = self.scalars.converted(self.element(x, by_array), letter)
-            old = self.load_number(made.dtype, addresses[0]).value
-            self.store_number(made.dtype, Number(own, letter, fold(old, new)), addresses[0])
+            old = self.load_number(result.dtype, addresses[0]).value
+            self.store_number(result.dtype, Number(own, letter, fold(old, new)), addresses[0])
 
-        self.for_each(x.shape, [made, *sources], body, is_parallel=False)
-        return made
+        self.for_each(x.shape, [result, *sources], body, is_parallel=False)
+        return result
 
 
 def _letter_of_floats(x: Array | Tree) -> str:

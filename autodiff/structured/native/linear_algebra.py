@@ -40,9 +40,9 @@ class LinearAlgebra(Makers):
         a, n, pivots = self._of_matrix(a, dtype)
         e.check_shape([n], y.shape[:1])
         if len(y.shape) == 1:
-            made = e.materialize(y, self.store, dtype)
-            blas.solve(self.code, letter, a.address, made.address, n, self.code.whole(1), pivots)
-            return made
+            result = e.materialize(y, self.store, dtype)
+            blas.solve(self.code, letter, a.address, result.address, n, self.code.whole(1), pivots)
+            return result
         columns = e.materialize(e.transposed(y), memory.SCRATCH, dtype)
         blas.solve(self.code, letter, a.address, columns.address, n, y.shape[1], pivots)
         return e.materialize(e.transposed(columns), self.store)
@@ -53,9 +53,9 @@ class LinearAlgebra(Makers):
         if len(a.shape) != 2 or dtype_of(a) != np.float64:
             raise UnsupportedError("a Cholesky factor of another kind")
         e.check_shape(a.shape[:1], a.shape[1:])
-        made = self.triangle(np.tril, a)
-        blas.factor_positive(self.code, made.address, a.shape[0])
-        return made
+        result = self.triangle(np.tril, a)
+        blas.factor_positive(self.code, result.address, a.shape[0])
+        return result
 
     def triangular(self, a: Any, y: Any, **options: Any) -> Array:
         """``solve_triangular(a, y, lower, trans)``; bail out if an operand is not finite."""
@@ -72,16 +72,16 @@ class LinearAlgebra(Makers):
         copy = e.materialize(a, memory.SCRATCH)
         is_matrix = len(y.shape) == 2
         store = memory.SCRATCH if is_matrix else self.store
-        made = e.materialize(e.transposed(y) if is_matrix else y, store)
-        for x in (copy, made):
+        result = e.materialize(e.transposed(y) if is_matrix else y, store)
+        for x in (copy, result):
             total = self.scalars.library("fabs", [e.sum_all(x).value], "d")
             is_finite = code.b.fcmp_ordered("<", total, constant(TYPES["d"], math.inf))
             code.exit_if(code.b.not_(is_finite))
         m = y.shape[1] if is_matrix else code.whole(1)
         blas.solve_triangle(
-            code, copy.address, made.address, a.shape[0], m, lower, trans in (1, "T")
+            code, copy.address, result.address, a.shape[0], m, lower, trans in (1, "T")
         )
-        return e.materialize(e.transposed(made), self.store) if is_matrix else made
+        return e.materialize(e.transposed(result), self.store) if is_matrix else result
 
     def eigh(self, a: Any) -> Several:
         """``np.linalg.eigh(a)``."""

@@ -13,7 +13,16 @@ from autodiff.structured.native.indexing import Indexing
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, TYPES, Code, constant
 from autodiff.structured.native.numbers.scalars import Scalars
-from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
+from autodiff.structured.native.values import (
+    Array,
+    Known,
+    Number,
+    Several,
+    Tree,
+    Turns,
+    dtype_of,
+    is_one,
+)
 from autodiff.structured.runtime_calls import zeros_like
 from autodiff.structured.writing.rules.calls_without_rules import place_of_join
 
@@ -83,15 +92,15 @@ class Makers:
                 self.code.exit_if(self.code.less(n, self.code.whole(0)))
         if f in _IDENTITIES:
             shape = [*shape, *shape]
-        made = e.allocate(own if dtype is None else np.dtype(dtype.x), shape, self.store)
+        result = e.allocate(own if dtype is None else np.dtype(dtype.x), shape, self.store)
         if fill is not None:
-            e.write(made, self._of_dtype(made, fill))
+            e.write(result, self._of_dtype(result, fill))
         if f in _IDENTITIES:
-            diagonal = self.b.add(made.strides[0], made.strides[1])
+            diagonal = self.b.add(result.strides[0], result.strides[1])
             with self.code.counted(shape[0]) as i:
-                at = self.code.at(made.address, self.b.mul(i, diagonal))
-                e.store_number(made.dtype, self._of_dtype(made, 1.0), at)
-        return made
+                at = self.code.at(result.address, self.b.mul(i, diagonal))
+                e.store_number(result.dtype, self._of_dtype(result, 1.0), at)
+        return result
 
     def _of_dtype(self, array: Array, x: float) -> Number:
         return self.scalars.known(array.dtype.type(x).item())
@@ -99,9 +108,8 @@ class Makers:
     def reshaped(self, x: Any, shape: Any) -> Array:
         """Return a copy of an array in another shape; bail out if the sizes differ."""
         parts = shape.parts if isinstance(shape, Several) else [shape]
-        if not isinstance(x, (Array, Tree)) or not all(
-            isinstance(p, (Known, Number)) for p in parts
-        ):
+        are_integers = all(isinstance(p, (Known, Number)) for p in parts)
+        if not isinstance(x, (Array, Tree)) or not are_integers:
             raise UnsupportedError("this shape of a reshaped array")
         code, b = self.code, self.b
         size: Any = functools.reduce(b.mul, x.shape)
@@ -116,9 +124,9 @@ class Makers:
             inferred = b.sdiv(size, new_size)
             lengths[is_inferred.index(True)], new_size = inferred, b.mul(inferred, new_size)
         code.exit_if(b.not_(code.equal(new_size, size)))
-        made = self.elementwise.materialize(x, self.store)
-        made.shape, made.strides = lengths, self.elementwise.strides_of(made.dtype, lengths)[0]
-        return made
+        result = self.elementwise.materialize(x, self.store)
+        strides, _ = self.elementwise.strides_of(result.dtype, lengths)
+        return result.view(result.address, lengths, strides)
 
     def base_of_view(self, x: Any) -> Array:
         """Return an array of which a view may be taken: it lives as long as a result."""
@@ -136,8 +144,7 @@ class Makers:
             one, other = order
             order = list(range(n))
             order[one], order[other] = other, one
-        shape, strides = ([kept[k] for k in order] for kept in (x.shape, x.strides))
-        return x.view(x.address, shape, strides)
+        return x.with_axes(order)
 
     def arange(self, *bounds: Any) -> Array:
         """``np.arange(start, stop, step)`` of integers or floats."""
@@ -146,22 +153,34 @@ class Makers:
             raise UnsupportedError("a range of these numbers")
         if any(x.letter == "d" for x in numbers):
             return self._arange_of_floats([self.scalars.converted(x, "d") for x in numbers])
-        e, code, b = self.elementwise, self.code, self.b
-        zero, one = code.whole(0), code.whole(1)
-        values = [x.value for x in numbers]
-        start, stop = (values[0], values[1]) if values[1:] else (zero, values[0])
-        step = values[2] if values[2:] else one
-        code.exit_if(code.equal(step, zero))
-        is_up = code.less(zero, step)
-        span = b.select(is_up, b.sub(stop, start), b.sub(start, stop))
-        size = b.select(is_up, step, b.sub(zero, step))
-        n = b.sdiv(b.add(span, b.sub(size, one)), size)
-        n = b.select(code.less(span, one), zero, n)
-        made = e.allocate(np.dtype(np.int64), [n], self.store)
-        with code.counted(n) as i:
-            x = Number(Kind(frozenset([int])), "i", b.add(start, b.mul(i, step)))
-            e.store_item(made, i, x)
-        return made
+        e, b = self.elementwise, self.b
+        over = self.range_of([x.value for x in numbers])
+        result = e.allocate(np.dtype(np.int64), [self.trip_count(over)], self.store)
+        with self.code.counted(result.shape[0]) as i:
+            e.store_item(result, i, Number(_INT, "i", b.add(over.start, b.mul(i, over.step))))
+        return result
+
+    def range_of(self, bounds: list) -> Turns:
+        """``range(*bounds)``."""
+        if len(bounds) == 1:
+            bounds = [self.code.whole(0), *bounds]
+        return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
+
+    def trip_count(self, over: Turns) -> Any:
+        """Return the length of a range; bail out if its step is 0."""
+        code, b = self.code, self.b
+        step, zero, one = over.step, code.whole(0), code.whole(1)
+        if is_one(step):
+            n = b.sub(over.stop, over.start)
+        else:
+            code.exit_if(code.equal(step, zero))
+            is_down = code.less(step, zero)
+            span = b.sub(over.stop, over.start)
+            span = b.select(is_down, b.neg(span), span)
+            size = b.select(is_down, b.neg(step), step)
+            n = b.sdiv(b.add(span, b.sub(size, one)), size)
+            n = b.select(code.less(span, one), zero, n)
+        return b.select(code.less(n, zero), zero, n)
 
     def _arange_of_floats(self, bounds: list) -> Array:
         """Return a range of floats, whose spacing is ``(start + step) - start`` as in NumPy."""
@@ -175,24 +194,24 @@ class Makers:
         n = b.fptosi(b.select(b.fcmp_ordered(">", count, zero), count, zero), I64)
         second = b.fadd(start, step)
         spacing = b.fsub(second, start)
-        made = e.allocate(np.dtype(float), [n], self.store)
+        result = e.allocate(np.dtype(float), [n], self.store)
         with code.counted(n) as i:
             x = b.fadd(start, b.fmul(b.sitofp(i, TYPES["d"]), spacing))
             x = b.select(code.equal(i, code.whole(1)), second, x)
-            e.store_item(made, i, self.scalars.plain("d", x))
-        return made
+            e.store_item(result, i, self.scalars.plain("d", x))
+        return result
 
     def new_array(self, f: Any, x: Any, dtype: Known | None = None, **options: Any) -> Any:
         """``np.array(x, dtype)`` or ``np.asarray(x, dtype)`` of an array or display."""
         if options or not (dtype is None or isinstance(dtype, Known)):
             raise UnsupportedError(f"this call of {f.__name__}")
         if isinstance(x, Several):
-            made = self._array_of_display(x)
+            result = self._array_of_display(x)
         else:
-            made = x if f is np.asarray and isinstance(x, Array) else self._copy(x)
-        if dtype is None or np.dtype(dtype.x) == made.dtype:
-            return made
-        return self.elementwise.materialize(made, self.store, np.dtype(dtype.x))
+            result = x if f is np.asarray and isinstance(x, Array) else self._copy(x)
+        if dtype is None or np.dtype(dtype.x) == result.dtype:
+            return result
+        return self.elementwise.materialize(result, self.store, np.dtype(dtype.x))
 
     def _array_of_display(self, rows: Several) -> Array:
         """Return an array of displayed numbers."""
@@ -212,11 +231,11 @@ class Makers:
         if not any(x.kind.classes <= classes for x in numbers):
             raise UnsupportedError("an array of these numbers")
         e = self.elementwise
-        made = e.allocate(dtype, [self.code.whole(n) for n in shape], self.store)
+        result = e.allocate(dtype, [self.code.whole(n) for n in shape], self.store)
         for k, x in enumerate(numbers):
-            address = self.code.at(made.address, self.code.whole(dtype.itemsize * k))
-            e.store_number(made.dtype, x, address)
-        return made
+            address = self.code.at(result.address, self.code.whole(dtype.itemsize * k))
+            e.store_number(result.dtype, x, address)
+        return result
 
     # -- joins -------------------------------------------------------------------------------------
 
@@ -247,16 +266,16 @@ class Makers:
             total = b.add(total, n)
         own = list(parts[0].shape)
         shape = [*own[:axis], total, *own[axis if is_new else axis + 1 :]]
-        made = e.allocate(dtype, shape, self.store)
-        address = made.address
+        result = e.allocate(dtype, shape, self.store)
+        address = result.address
         for p, n in zip(parts, lengths, strict=True):
-            sizes, strides = list(shape), list(made.strides)
+            sizes, strides = list(shape), list(result.strides)
             sizes[axis] = n
             if is_new:
                 del sizes[axis], strides[axis]
-            e.write(made.view(address, sizes, strides), p)
-            address = self.code.at(address, b.mul(n, made.strides[axis]))
-        return made
+            e.write(result.view(address, sizes, strides), p)
+            address = self.code.at(address, b.mul(n, result.strides[axis]))
+        return result
 
     def roll(self, x: Any, shift: Any, axis: Any = None) -> Array:
         """``np.roll(x, shift, axis)``."""
@@ -272,15 +291,15 @@ class Makers:
         by = b.srem(self.scalars.converted(self.scalars.number(shift), "i"), n)
         by = b.select(code.less(by, code.whole(0)), b.add(by, n), by)
         left = b.sub(n, by)
-        made = e.allocate(x.dtype, x.shape, self.store)
+        result = e.allocate(x.dtype, x.shape, self.store)
         for size, to, start in ((left, by, None), (by, None, left)):
             parts = []
-            for a, first in ((made, to), (x, start)):
+            for a, first in ((result, to), (x, start)):
                 at = a.address if first is None else code.at(a.address, b.mul(first, a.strides[k]))
                 shape = [*a.shape[:k], size, *a.shape[k + 1 :]]
                 parts.append(a.view(at, shape, a.strides))
             e.write(*parts)
-        return made
+        return result
 
     # -- triangles ---------------------------------------------------------------------------------
 
@@ -293,17 +312,17 @@ class Makers:
         diagonal = code.whole(0)
         if k is not None:
             diagonal = self.scalars.converted(self.scalars.number(k), "i")
-        made = e.allocate(x.dtype, x.shape, self.store)
+        result = e.allocate(x.dtype, x.shape, self.store)
         zero = self.scalars.known(0.0)
         with code.counted(x.shape[0]) as i, code.counted(x.shape[1]) as j:
-            source, target = (e.address_of(a, i, j) for a in (x, made))
+            source, target = (e.address_of(a, i, j) for a in (x, result))
             distance = b.sub(b.sub(j, i), diagonal)
             is_kept = b.icmp_signed(">=" if f is np.triu else "<=", distance, code.whole(0))
             found = e.load_number(x.dtype, source)
             other = self.scalars.converted(zero, found.letter)
             found.value = b.select(is_kept, found.value, other)
-            e.store_number(made.dtype, found, target)
-        return made
+            e.store_number(result.dtype, found, target)
+        return result
 
     # -- masks -------------------------------------------------------------------------------------
 
@@ -329,28 +348,28 @@ class Makers:
     def mask_positions(self, mask: Array) -> Array:
         """Return the indices at which a vector of truth values is true."""
         e, b = self.elementwise, self.b
-        made = e.allocate(_INDICES, [self._for_each_masked(mask, [])], memory.SCRATCH)
+        result = e.allocate(_INDICES, [self._for_each_masked(mask, [])], memory.SCRATCH)
         stride = mask.strides[0]
         self.code.exit_if(self.code.equal(stride, self.code.whole(0)))  # a broadcast mask
 
         def body(at: list, k: Any) -> None:
             offset = b.sub(b.ptrtoint(at[0], I64), b.ptrtoint(mask.address, I64))
-            e.store_item(made, k, Number(_INT, "i", b.sdiv(offset, stride)))
+            e.store_item(result, k, Number(_INT, "i", b.sdiv(offset, stride)))
 
         self._for_each_masked(mask, [mask], body)
-        return made
+        return result
 
     def select_masked(self, base: Array, mask: Array) -> Array:
         """``base[mask]``."""
         e = self.elementwise
         e.check_shape(mask.shape, base.shape)
-        made = e.allocate(base.dtype, [self._for_each_masked(mask, [])], self.store)
+        result = e.allocate(base.dtype, [self._for_each_masked(mask, [])], self.store)
 
         def body(at: list, k: Any) -> None:
-            e.store_item(made, k, e.load_number(base.dtype, at[0]))
+            e.store_item(result, k, e.load_number(base.dtype, at[0]))
 
         self._for_each_masked(mask, [base], body)
-        return made
+        return result
 
     def store_masked(self, base: Array, mask: Array, x: Any, f: Any = None) -> None:
         """``base[mask] = x`` or ``base[mask] = f(base[mask], x)``."""

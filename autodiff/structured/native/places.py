@@ -50,8 +50,7 @@ class Selection:
         """Return a view of an array of this shape with the index axes first."""
         first, n = self.axis, len(self.offsets.shape)
         order = [*range(first, first + n), *range(first), *range(first + n, len(x.shape))]
-        shape, strides = ([kept[k] for k in order] for kept in (x.shape, x.strides))
-        return x.view(x.address, shape, strides)
+        return x.with_axes(order)
 
 
 class Places(Vectors):
@@ -87,9 +86,7 @@ class Places(Vectors):
             e.store_number(_OFFSETS, Number(_INT, "i", total), at[0])
 
         e.for_each(shape, [offsets, *indices], body)
-        own = [k for k in range(len(axes)) if k not in indexed]
-        shape_of_row, strides = ([n[k] for k in own] for n in (view.shape, view.strides))
-        row = base.view(view.address, shape_of_row, strides)
+        row = view.with_axes([k for k in range(len(axes)) if k not in indexed])
         # In NumPy, the index axes come first if a slice stands between them.
         at = [k for k, p in enumerate(parts) if not (p is None or isinstance(p, slice))]
         axis = at[0] if at[-1] - at[0] < len(at) else 0
@@ -98,13 +95,13 @@ class Places(Vectors):
     def take(self, selected: Selection) -> Array:
         """Gather elements or rows."""
         e = self.elementwise
-        made = e.allocate(selected.base.dtype, selected.shape, self.store)
+        result = e.allocate(selected.base.dtype, selected.shape, self.store)
 
         def put(there: Any, own: Any) -> None:
-            e.store_number(made.dtype, e.load_number(made.dtype, there), own)
+            e.store_number(result.dtype, e.load_number(result.dtype, there), own)
 
-        self._at_each(selected, made, lambda row, own: e.write(own, row), put)
-        return made
+        self._at_each(selected, result, lambda row, own: e.write(own, row), put)
+        return result
 
     def put_at(self, selected: Selection, x: Any, f: Callable | None = None) -> None:
         """Scatter elements or rows, one index after the other.
@@ -142,21 +139,21 @@ class Places(Vectors):
     def last_written(self, selected: Selection) -> Array:
         """Gather elements or rows, with zeros for every occurrence of an index but the last."""
         e = self.elementwise
-        made, zero = self.take(selected), Number(_FLOAT, "d", constant(TYPES["d"], 0.0))
+        result, zero = self.take(selected), Number(_FLOAT, "d", constant(TYPES["d"], 0.0))
         if not selected.is_vector:
             self._exit_if_repeated(selected)
-            return made
-        rows = selected.index_axes_first(made)
+            return result
+        rows = selected.index_axes_first(result)
 
         def clear(k: Any) -> None:
             row = e.row(rows, k)
             if row.shape:
                 e.write(row, zero)
             else:
-                e.store_number(made.dtype, zero, row.address)
+                e.store_number(result.dtype, zero, row.address)
 
         self._for_each_repeated(selected, clear)
-        return made
+        return result
 
     def _at_each(
         self,

@@ -64,12 +64,12 @@ class Reductions(Lists):
                 return self._product_by_labels(parts, summed[0], output)
         order = [*output, *summed]
         views = [self._along_labels(*p, order) for p in parts]
-        made = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)
+        result = functools.reduce(lambda x, y: self.call(operator.mul, [x, y]), views)
         if not summed:  # the axes are in the order of the result
-            is_view = isinstance(made, Array)
-            return self.elementwise.materialize(made, self.store) if is_view else made
+            is_view = isinstance(result, Array)
+            return self.elementwise.materialize(result, self.store) if is_view else result
         axes = set(range(len(output), len(order)))
-        return self.along(np.sum, [made, Several([Known(k) for k in axes])], {})
+        return self.along(np.sum, [result, Several([Known(k) for k in axes])], {})
 
     def _by_labels(self, x: Any, subscript: str, sizes: dict[str, Any]) -> tuple[str, Any]:
         """Return the labels of an operand, and a view with one axis for each.
@@ -104,10 +104,10 @@ class Reductions(Lists):
         x = self._along_labels(left, x, [*rows, summed])
         y = self._along_labels(right, y, [summed, *columns])
         kind = kind_of_result(operator.matmul, [x.kind, y.kind])
-        made = self.product(operator.matmul, [x, y], kind)
+        result = self.product(operator.matmul, [x, y], kind)
         if rows + columns == output:
-            return made
-        transposed = self._along_labels(rows + columns, made, [*output])
+            return result
+        transposed = self._along_labels(rows + columns, result, [*output])
         return self.elementwise.materialize(transposed, self.store)
 
     def along(self, f: Any, args: list, options: dict[str, Any]) -> Any:
@@ -120,20 +120,21 @@ class Reductions(Lists):
         parts = axis.parts if isinstance(axis, Several) else [axis]
         if not all(isinstance(p, Known) for p in (*parts, keeps)):
             raise UnsupportedError("an axis that is not constant")
-        n = len(x.shape)
+        e, n = self.elementwise, len(x.shape)
         known = [p.x for p in parts if p.x is not None]
         axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
         letter, is_whole = dtype_of(x).kind, len(axes) == n and not keeps.x
         reduce = None
         if f in _POSITIONS and letter != "c":
-            reduce = functools.partial(self._position_of_extremum, f)
+            kind = kind_of_result(f, [x.kind])
+            reduce = functools.partial(e.position_of_extremum, sign=_POSITIONS[f], kind=kind)
         elif letter == "b" or (letter == "i" and f is np.sum):
             reduce = functools.partial(self._reduced_integers, f)
         if reduce is not None and is_whole:
             return reduce(x)
         if reduce is not None and f is not np.mean:
             dtype = bool if f in (np.any, np.all) else np.int64
-            return self.elementwise.reduce_parts(x, axes, keeps.x, dtype, self.store, reduce)
+            return e.reduce_parts(x, axes, keeps.x, dtype, self.store, reduce)
         if f in _COUNTS or f in _POSITIONS or (f is np.prod and not is_whole):
             raise UnsupportedError(f"this call of {name_of(f)}")
         if f is np.linalg.norm:
@@ -142,9 +143,6 @@ class Reductions(Lists):
             square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
             return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
         return self._reduced(f, x, axes, keeps.x)
-
-    def _position_of_extremum(self, f: Any, x: Array | Tree) -> Number:
-        return self.elementwise.position_of_extremum(x, _POSITIONS[f], kind_of_result(f, [x.kind]))
 
     def _reduced_integers(self, f: Any, x: Array | Tree) -> Any:
         """Reduce integers by their sum, or truth values by the number of true ones."""
@@ -172,11 +170,11 @@ class Reductions(Lists):
             return e.extremum(x, sign)
         if f is np.prod:
             return e.multiply_all(x)
-        made: Any = e.sum_along(x, axes, keeps, self.store) if is_part else e.sum_all(x)
+        result: Any = e.sum_along(x, axes, keeps, self.store) if is_part else e.sum_all(x)
         if f is not np.mean:
-            return made
+            return result
         count: Any = self.code.whole(1)
         for k in axes:
             count = self.b.mul(count, x.shape[k])
         self.code.exit_if(self.code.equal(count, self.code.whole(0)))
-        return self.call(operator.truediv, [made, Number(_INT, "i", count)])
+        return self.call(operator.truediv, [result, Number(_INT, "i", count)])

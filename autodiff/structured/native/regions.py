@@ -207,7 +207,7 @@ class Native:
         binds = flow.binds - known
         live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
         results = sorted(binds & live)
-        sums = {x: made for names in self.emitter.sums.values() for (made, _), x in names.items()}
+        sums = {x: text for names in self.emitter.sums.values() for (text, _), x in names.items()}
         params = [x for x in flow.reads if x not in known | sums.keys()]
         params += [x for x in results if x not in flow.surely and x not in params]
         function = NativeFunction(name, params, results, self.names.kinds, lists)

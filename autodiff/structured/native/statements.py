@@ -396,28 +396,13 @@ class Statements(Variables):
         else:  # range(pop())
             (count,) = memory.popped(code, self.state, [I64])
             bounds = Turns(code.whole(0), count, code.whole(1))
-        n = self._trip_count(bounds)
+        n = self.trip_count(bounds)
         with code.counted(n) as i:
             if node.target.id != "_":
                 k = i if isinstance(over, ast.Name) else b.sub(b.sub(n, code.whole(1)), i)
                 x = b.add(bounds.start, b.mul(k, bounds.step))
                 b.store(x, self.slot(node.target.id).value)
             self._iteration(node.body)
-
-    def _trip_count(self, over: Turns) -> Any:
-        code, b = self.code, self.code.b
-        step, zero, one = over.step, code.whole(0), code.whole(1)
-        if is_one(step):
-            n = b.sub(over.stop, over.start)
-        else:
-            code.exit_if(code.equal(step, zero))
-            is_down = code.less(step, zero)
-            span = b.sub(over.stop, over.start)
-            span = b.select(is_down, b.neg(span), span)
-            size = b.select(is_down, b.neg(step), step)
-            n = b.sdiv(b.add(span, b.sub(size, one)), size)
-            n = b.select(code.less(span, one), zero, n)
-        return b.select(code.less(n, zero), zero, n)
 
     def on_while_statement(self, node: ast.While) -> None:
         """Lower ``while True``."""
@@ -429,10 +414,7 @@ class Statements(Variables):
         if isinstance(node.func, ast.Name) and node.func.id in ("OuterSum", "ProductSum"):
             return Collected(self.code, self.state, *[self.integer(a).constant for a in node.args])
         if isinstance(node.func, ast.Name) and node.func.id == "range":
-            bounds = [self.integer(a) for a in node.args]
-            if len(bounds) == 1:
-                bounds.insert(0, self.code.whole(0))
-            return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
+            return self.range_of([self.integer(a) for a in node.args])
         return super().on_call(node)
 
 

@@ -142,8 +142,8 @@ class SweepCalls(Reductions):
         """Return ``(M - Mᵀ)_ij / (w_j - w_i) / 2``; bail out if two eigenvalues almost tie."""
         code, b, e = self.code, self.b, self.elementwise
         m, n = e.as_array(m), w.shape[0]
-        made = e.materialize(m, memory.SCRATCH)
-        e.write(made, self.scalars.known(0.0))
+        result = e.materialize(m, memory.SCRATCH)
+        e.write(result, self.scalars.known(0.0))
         first, last = (e.load_item(w, k) for k in (code.whole(0), b.sub(n, code.whole(1))))
         ends = [self.call(abs, [x]).value for x in (first, last)]  # eigenvalues are sorted
         largest = b.select(b.fcmp_ordered("<", *ends), ends[1], ends[0])
@@ -154,18 +154,18 @@ class SweepCalls(Reductions):
             gap = b.fsub(larger, smaller)
             code.exit_if(b.not_(b.fcmp_ordered(">", gap, least)))
             sources, targets = ([e.address_of(a, *index) for index in ((j, i), (i, j))]
-                                for a in (m, made))  # fmt: skip
+                                for a in (m, result))  # fmt: skip
             above, below = (e.load_number(m.dtype, at).value for at in sources)
             half = b.fdiv(b.fmul(ir.Constant(gap.type, 0.5), b.fsub(above, below)), gap)
             for at in targets:
-                e.store_number(made.dtype, self.scalars.plain("d", half), at)
-        return made
+                e.store_number(result.dtype, self.scalars.plain("d", half), at)
+        return result
 
     def _half_lower(self, x: Any) -> Array:
         """Return the lower triangle of a matrix with the diagonal halved."""
-        made, half = self.triangle(np.tril, x), self.scalars.known(0.5)
-        self.elementwise.write(self.indexing.diagonal(made), half, operator.mul)
-        return made
+        result, half = self.triangle(np.tril, x), self.scalars.known(0.5)
+        self.elementwise.write(self.indexing.diagonal(result), half, operator.mul)
+        return result
 
     def on_norm_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
         """``norm_back(g, y, x, axes)``: ``g / y * x``, and 0 where the norm is 0."""
@@ -203,11 +203,9 @@ class SweepCalls(Reductions):
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""
         order = [int(p.x) for p in axes.parts]
         e = self.elementwise
-        made = e.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
-        e.write(made, self.scalars.known(0.0))
-        places = [order.index(k) for k in range(len(order))]
-        made.shape, made.strides = ([n[k] for k in places] for n in (made.shape, made.strides))
-        return made
+        result = e.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
+        e.write(result, self.scalars.known(0.0))
+        return result.with_axes([order.index(k) for k in range(len(order))])
 
     def on_gather(self, shadow: Any, x: Any) -> None:
         """``gather(shadow, x)``: add a cotangent to a shadow."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,6 +150,12 @@ class Array:
     def view(self, address: Any, shape: list, strides: list, text: str = "") -> Array:
         """Return an array of the same dtype in the same memory."""
         return Array(self.dtype, address, shape, strides, self.alias_set, text)
+
+    def with_axes(self, axes: Iterable[int]) -> Array:
+        """Return a view of these axes in this order, at index 0 of the others."""
+        axes = list(axes)
+        shape, strides = ([n[k] for k in axes] for n in (self.shape, self.strides))
+        return self.view(self.address, shape, strides)
 
 
 @dataclass

@@ -225,8 +225,8 @@ class Variables(Expressions):
             self._materialize(name)
 
     def _materialize(self, name: str) -> None:
-        made = self.elementwise.materialize(self.bound[name], memory.SCRATCH)
+        result = self.elementwise.materialize(self.bound[name], memory.SCRATCH)
         if self.forward:
-            made.alias_set = self.names.alias_sets.get(name, made.alias_set)
-        self.bound[name] = made
+            result.alias_set = self.names.alias_sets.get(name, result.alias_set)
+        self.bound[name] = result
         del self.pending_reads[name]

@@ -46,7 +46,7 @@ class Vectors(LinearAlgebra):
         if type(k) is not int or not -ndim <= k < ndim or x.dtype not in (np.float64, np.float32):
             raise UnsupportedError("these cumulative sums or products")
         k %= ndim
-        made = e.allocate(x.dtype, x.shape, self.store)
+        result = e.allocate(x.dtype, x.shape, self.store)
         kind = Kind(frozenset([x.dtype.type]))
         held = TYPES["d" if x.dtype == np.float64 else "s"]
         accumulator = code.variable(held)
@@ -60,20 +60,15 @@ class Vectors(LinearAlgebra):
                 # The first element is not added to 0.0, which would change -0.0.
                 value.value = b.select(code.equal(i, code.whole(0)), value.value, total)
                 b.store(value.value, accumulator)
-                e.store_number(made.dtype, value, code.at(at[0], b.mul(i, made.strides[k])))
+                e.store_number(result.dtype, value, code.at(at[0], b.mul(i, result.strides[k])))
 
         if ndim == 1:
-            body([made.address, x.address])
+            body([result.address, x.address])
         else:
             rest = [j for j in range(ndim) if j != k]
-            others = [self._along(a, rest) for a in (made, x)]
+            others = [a.with_axes(rest) for a in (result, x)]
             e.for_each(others[0].shape, others, body, is_parallel=False)
-        return made
-
-    def _along(self, a: Array, axes: list[int]) -> Array:
-        """Return a view of some axes at index 0 of the others."""
-        shape, strides = ([kept[k] for k in axes] for kept in (a.shape, a.strides))
-        return a.view(a.address, shape, strides)
+        return result
 
     def on_cumsum_back(self, g: Any, axis: Any = None) -> Array:
         """``cumsum_back(g, axis)``: the reversed cumulative sums of the reversed cotangent."""
@@ -88,9 +83,8 @@ class Vectors(LinearAlgebra):
 
         def body(at: list) -> None:
             size = self.scalars.function(abs, [e.load_number(y.dtype, at[0])], y.kind)
-            self.code.exit_if(
-                self.b.not_(self.scalars.compared(">", size, self.scalars.known(TINY)))
-            )
+            is_large = self.scalars.compared(">", size, self.scalars.known(TINY))
+            self.code.exit_if(self.b.not_(is_large))
 
         e.for_each(y.shape, [y], body)
         sums = self.on_cumsum_back(self.call(operator.mul, [g, y]))
@@ -111,18 +105,18 @@ class Vectors(LinearAlgebra):
             raise UnsupportedError("a sort like this")
         k %= ndim
         is_stable = getattr(kind, "x", None) in _STABLE
-        made = e.allocate(_INDICES, x.shape, self.store)
+        result = e.allocate(_INDICES, x.shape, self.store)
         other = e.allocate(_INDICES, [x.shape[k]], memory.SCRATCH)
         if ndim == 1:
-            self._sort(x, made, other, is_stable)
-            return made
+            self._sort(x, result, other, is_stable)
+            return result
         with code.counted(x.shape[1 - k]) as i:
-            row, order = (e.row(a if k else e.transposed(a), i) for a in (x, made))
+            row, order = (e.row(a if k else e.transposed(a), i) for a in (x, result))
             self._sort(row, order, other, is_stable)
-        return made
+        return result
 
-    def _sort(self, x: Array, made: Array, other: Array, is_stable: bool) -> None:
-        """Write into `made` the indices that sort a vector; `other` is a buffer."""
+    def _sort(self, x: Array, order: Array, other: Array, is_stable: bool) -> None:
+        """Write into `order` the indices that sort a vector; `other` is a buffer."""
         e, code, b = self.elementwise, self.code, self.b
         n, one, zero, slot = x.shape[0], code.whole(1), code.whole(0), e.address_of
 
@@ -131,7 +125,7 @@ class Vectors(LinearAlgebra):
 
         with code.counted(n) as k:
             code.exit_if(self.scalars.compared("!=", value(k), value(k)))
-            b.store(k, slot(made, k))
+            b.store(k, slot(order, k))
         width, left, right = (code.variable(I64) for _ in range(3))
         b.store(one, width)
 
@@ -149,7 +143,7 @@ class Vectors(LinearAlgebra):
                 with code.counted(b.sub(high, low)) as t:
                     p, q = (b.load(v, typ=I64) for v in (left, right))
                     # A position beyond the end is read, too, but its comparison does not count.
-                    first, second = (b.load(slot(made, self._min(v, b.sub(n, one))), typ=I64)
+                    first, second = (b.load(slot(order, self._min(v, b.sub(n, one))), typ=I64)
                                      for v in (p, q))  # fmt: skip
                     is_less = self.scalars.compared("<", value(second), value(first))
                     is_second = b.and_(
@@ -159,13 +153,13 @@ class Vectors(LinearAlgebra):
                     b.store(b.select(is_second, p, b.add(p, one)), left)
                     b.store(b.select(is_second, b.add(q, one), q), right)
             with code.counted(n) as k:
-                b.store(b.load(slot(other, k), typ=I64), slot(made, k))
+                b.store(b.load(slot(other, k), typ=I64), slot(order, k))
             b.store(pair, width)
 
         code.endless(merge)
         if not is_stable:
             with code.counted(self._max(b.sub(n, one), zero)) as k:
-                both = [value(b.load(slot(made, at), typ=I64)) for at in (k, b.add(k, one))]
+                both = [value(b.load(slot(order, at), typ=I64)) for at in (k, b.add(k, one))]
                 code.exit_if(self.scalars.compared("==", *both))
 
     def _min(self, x: Any, y: Any) -> Any:
@@ -183,9 +177,11 @@ class Vectors(LinearAlgebra):
         where = side.x if isinstance(side, Known) else "left" if side is None else None
         if where not in ("left", "right") or len(xp.shape) != 1:
             raise UnsupportedError("this search")
-        return self._map_points(
-            x, [], lambda point, _: Number(_INDEX, "i", self._search(xp, point, where)), _INDICES
-        )
+
+        def body(point: Number, _: Any) -> Number:
+            return Number(_INDEX, "i", self._search(xp, point, where))
+
+        return self._map_points(x, [], body, _INDICES)
 
     def interp(self, x: Any, xp: Any, fp: Any) -> Any:
         """``np.interp(x, xp, fp)``."""
@@ -200,21 +196,20 @@ class Vectors(LinearAlgebra):
             slope = self._slope_after(j, xp, fp)
             inside = b.fadd(b.fmul(slope, b.fsub(point.value, start)), low)
             inside = b.select(b.fcmp_ordered("==", start, point.value), low, inside)
-            made = b.select(code.equal(right, n), last, inside)
-            return self.scalars.plain("d", b.select(code.equal(right, code.whole(0)), first, made))
+            result = b.select(code.equal(right, n), last, inside)
+            result = b.select(code.equal(right, code.whole(0)), first, result)
+            return self.scalars.plain("d", result)
 
         return self._map_points(x, [], body)
 
     def on_interp_back_to_places(self, g: Any, x: Any, xp: Any, fp: Any) -> Any:
         """``interp_back_to_places(g, x, xp, fp)``."""
         xp, fp = self._table(x, xp, fp)
-        return self._map_points(
-            x,
-            [g],
-            lambda point, bars: self.scalars.plain(
-                "d", self._interp_pullback(point, bars[0], xp, fp)
-            ),
-        )
+
+        def body(point: Number, bars: list) -> Number:
+            return self.scalars.plain("d", self._interp_pullback(point, bars[0], xp, fp))
+
+        return self._map_points(x, [g], body)
 
     def on_interp_back_to_values(self, g: Any, x: Any, xp: Any) -> Any:
         """``interp_back_to_values(g, x, xp)``."""
@@ -224,9 +219,11 @@ class Vectors(LinearAlgebra):
     def on_interp_back_to_nodes(self, g: Any, x: Any, xp: Any, fp: Any) -> Any:
         """``interp_back_to_nodes(g, x, xp, fp)``."""
         xp, fp = self._table(x, xp, fp)
-        return self._to_ends(
-            g, x, xp, lambda point, bar: self.b.fneg(self._interp_pullback(point, bar, xp, fp))
-        )
+
+        def share(point: Number, bar: Number) -> Any:
+            return self.b.fneg(self._interp_pullback(point, bar, xp, fp))
+
+        return self._to_ends(g, x, xp, share)
 
     def _table(self, x: Any, xp: Any, fp: Any) -> tuple[Array, Array]:
         e, code = self.elementwise, self.code
@@ -265,16 +262,16 @@ class Vectors(LinearAlgebra):
         arrays = [e.as_array(v) for v in (x, *others)]
         for a in arrays[1:]:
             e.check_shape(a.shape, arrays[0].shape)
-        made = e.allocate(dtype, arrays[0].shape, self.store)
+        result = e.allocate(dtype, arrays[0].shape, self.store)
 
         def put(at: list) -> None:
             point, *rest = [
                 as_double(e.load_number(a.dtype, p)) for a, p in zip(arrays, at[1:], strict=True)
             ]
-            e.store_number(made.dtype, body(point, rest), at[0])
+            e.store_number(result.dtype, body(point, rest), at[0])
 
-        e.for_each(made.shape, [made, *arrays], put, is_parallel=False)
-        return made
+        e.for_each(result.shape, [result, *arrays], put, is_parallel=False)
+        return result
 
     def _float_at(self, a: Array, k: Any) -> Any:
         return self.scalars.converted(self.elementwise.load_item(a, k), "d")
@@ -340,7 +337,7 @@ class Vectors(LinearAlgebra):
 
     def _to_ends(self, g: Any, x: Any, xp: Array, share: Callable[[Number, Number], Any]) -> Array:
         """Distribute `share` of each point to both ends of its interval, by linear weights."""
-        code, b, made = self.code, self.b, self._zeros(xp.shape[0])
+        code, b, result = self.code, self.b, self._zeros(xp.shape[0])
 
         def body(point: Number, bars: list) -> Number:
             value = share(point, bars[0])
@@ -350,12 +347,12 @@ class Vectors(LinearAlgebra):
             t = b.select(b.fcmp_ordered("<", t, zero), zero, t)
             t = b.select(b.fcmp_ordered("<", one, t), one, t)
             for k, part in ((j, b.fsub(one, t)), (b.add(j, code.whole(1)), t)):
-                at = self.elementwise.address_of(made, k)
+                at = self.elementwise.address_of(result, k)
                 b.store(b.fadd(b.load(at, typ=TYPES["d"]), b.fmul(value, part)), at)
             return bars[0]
 
         self._map_points(x, [g], body)
-        return made
+        return result
 
     # -- convolutions ------------------------------------------------------------------------------
 
@@ -370,17 +367,17 @@ class Vectors(LinearAlgebra):
             for pair in ((v.address, a.address), (n, m))
         )
         size, start = self._part_of_full(m, n, mode)
-        made = self._zeros(size)
+        result = self._zeros(size)
         strides = [code.whole(8)]
 
         def add(k: Any, first: Any, count: Any) -> None:
             row = Array(a.dtype, code.at(x, b.mul(first, *strides)), [count], strides, None)
             factor = e.load_number(a.dtype, code.at(y, b.mul(k, *strides)))
-            target = self._from(made, b.sub(b.add(first, k), start), count)
+            target = self._from(result, b.sub(b.add(first, k), start), count)
             e.write(target, e.tree(operator.mul, a.kind, [row, factor]), operator.add)
 
         self._shifted_sums(less, more, size, start, add)
-        return made
+        return result
 
     def on_convolve_back(self, g: Any, other: Any, own: Any, mode: Any) -> Array:
         """``convolve_back(g, other, own, mode)``."""
@@ -388,25 +385,25 @@ class Vectors(LinearAlgebra):
         g, other = self._vectors_of(g, other)
         own = e.as_array(own)
         _, start = self._part_of_full(own.shape[0], other.shape[0], mode)
-        made = self._zeros(own.shape[0])
+        result = self._zeros(own.shape[0])
 
         def add(k: Any, first: Any, count: Any) -> None:
             factor = e.load_item(other, k)
             row = self._from(g, b.sub(b.add(first, k), start), count)
-            target = self._from(made, first, count)
+            target = self._from(result, first, count)
             e.write(target, e.tree(operator.mul, g.kind, [row, factor]), operator.add)
 
         self._shifted_sums(other.shape[0], own.shape[0], g.shape[0], start, add)
-        return made
+        return result
 
     def _vectors_of(self, *arrays: Any) -> list[Array]:
         """Return contiguous copies of vectors of doubles."""
         if not all(isinstance(a, (Array, Tree)) and a.kind.ndim == 1 for a in arrays):
             raise UnsupportedError("a convolution of other things than vectors")
-        made = [self.elementwise.materialize(a, memory.SCRATCH) for a in arrays]
-        if not all(a.dtype == np.float64 for a in made):
+        result = [self.elementwise.materialize(a, memory.SCRATCH) for a in arrays]
+        if not all(a.dtype == np.float64 for a in result):
             raise UnsupportedError("a convolution in another precision")
-        return made
+        return result
 
     def _part_of_full(self, m: Any, n: Any, mode: Any) -> tuple[Any, Any]:
         """Return the length of a convolution, and its start in the full one."""
@@ -423,9 +420,9 @@ class Vectors(LinearAlgebra):
         raise UnsupportedError("a convolution in another mode")
 
     def _zeros(self, n: Any) -> Array:
-        made = self.elementwise.allocate(np.dtype(float), [n], self.store)
-        self.elementwise.write(made, self.scalars.known(0.0))
-        return made
+        result = self.elementwise.allocate(np.dtype(float), [n], self.store)
+        self.elementwise.write(result, self.scalars.known(0.0))
+        return result
 
     def _from(self, a: Array, start: Any, count: Any) -> Array:
         return a.view(self.elementwise.address_of(a, start), [count], a.strides)

@@ -71,15 +71,15 @@ class States:
     def __init__(self, x: Held) -> None:
         self.list = x
         self.copies = x.copies
-        made = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
-        self.before = [tuple([made.get(id(item), item) for item in xs]) for xs, _ in x.lists]
+        result = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
+        self.before = [tuple([result.get(id(item), item) for item in xs]) for xs, _ in x.lists]
 
 
 def held(items: Any, address: int, owner: Any) -> Held:
     """Return the list at an address."""
-    made = Held(address)
-    made.items, made.owner = items, owner
-    return made
+    result = Held(address)
+    result.items, result.owner = items, owner
+    return result
 
 
 def check_items(items: Items | Fields, is_result: bool) -> None:
@@ -116,9 +116,9 @@ def given(x: list, items: Items) -> Held:
     positions = {id(xs): k for k, (xs, _) in enumerate(lists)}
     inner = [positions[id(part)] for xs, _ in lists[:n_outer] for part in xs]
     numbers = _as_words(list(chain.from_iterable(level)), own.kind)
-    made = _in_memory((lengths, n_outer, np.array(inner, np.int64)), numbers)
-    made.items, made.lists = items, lists
-    return made
+    result = _in_memory((lengths, n_outer, np.array(inner, np.int64)), numbers)
+    result.items, result.lists = items, lists
+    return result
 
 
 def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> Held:
@@ -140,9 +140,9 @@ def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) ->
     width = numbers.shape[1]
     words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inner))
-    made = Held(_address(words))
-    made.owner = words, table, numbers, form
-    return made
+    result = Held(_address(words))
+    result.owner = words, table, numbers, form
+    return result
 
 
 def _address(x: np.ndarray) -> int:
@@ -208,8 +208,8 @@ class Reading:
 
     def _at(self, address: int, items: Any, of: Held) -> list:
         if address not in self.known:
-            made = self.known[int(address)] = list[Any]()
-            made += self._items_at(address, items, of)
+            result = self.known[int(address)] = list[Any]()
+            result += self._items_at(address, items, of)
         return self.known[address]
 
     def _items_at(self, address: int, items: Items, of: Held) -> list:
@@ -280,10 +280,10 @@ def _zeros_in(x: Held) -> Held:
     _, _, numbers, form = x.owner
     types = {id(items): cotangents_of(items) for _, items in x.lists}
     innermost = types[id(x.lists[-1][1])]
-    made = _in_memory(form, np.zeros((len(numbers), width_of(innermost.kind)), np.int64))
-    made.items = types[id(x.items)]
-    made.lists = [(xs, types[id(items)]) for xs, items in x.lists]
-    return made
+    result = _in_memory(form, np.zeros((len(numbers), width_of(innermost.kind)), np.int64))
+    result.items = types[id(x.items)]
+    result.lists = [(xs, types[id(items)]) for xs, items in x.lists]
+    return result
 
 
 def _add_in(shadow: Any, seed: Any) -> None:

@@ -76,19 +76,19 @@ class Lists(Records):
         words = [self.item_words(items, x) for x in parts]
         size = b.mul(capacity, code.whole(8 * width_of_item(items)))
         data = memory.allocated(code, self.state, memory.KEPT, size)
-        made = List(items, memory.allocated(code, self.state, memory.KEPT, code.whole(40)))
+        result = List(items, memory.allocated(code, self.state, memory.KEPT, code.whole(40)))
         zero = code.whole(0)
         for k, word in enumerate((b.ptrtoint(data, I64), count, capacity, zero, most or zero)):
-            code.set_word(made.address, k, word)
+            code.set_word(result.address, k, word)
         if times is None:
             for k, own in enumerate(words):
-                self._store_words(made, code.whole(k), own)
+                self._store_words(result, code.whole(k), own)
         else:
             with code.counted(times) as i:
                 for k, own in enumerate(words):
                     index = b.add(b.mul(i, code.whole(len(parts))), code.whole(k))
-                    self._store_words(made, index, own)
-        return made
+                    self._store_words(result, index, own)
+        return result
 
     def select_list(self, items: Items, x: Chosen) -> List:
         """Allocate the list display at an index, and no other."""
@@ -109,14 +109,14 @@ class Lists(Records):
         letter, b, code = letter_of(kind), self.b, self.code
         i = self.indexing.checked_index(self.scalars.converted(k, "i"), code.whole(len(numbers)))
         first, *others = numbers
-        made = Number(kind, letter, self.scalars.converted(first, letter))
-        made.tag = tag_of(code, first) if has_tag(kind) else None
+        result = Number(kind, letter, self.scalars.converted(first, letter))
+        result.tag = tag_of(code, first) if has_tag(kind) else None
         for n, x in enumerate(others, 1):
             is_it = code.equal(i, code.whole(n))
-            made.value = b.select(is_it, self.scalars.converted(x, letter), made.value)
-            if made.tag is not None:
-                made.tag = b.select(is_it, tag_of(code, x), made.tag)
-        return made
+            result.value = b.select(is_it, self.scalars.converted(x, letter), result.value)
+            if result.tag is not None:
+                result.tag = b.select(is_it, tag_of(code, x), result.tag)
+        return result
 
     def length(self, xs: List) -> Any:
         """``len(xs)``."""
@@ -281,9 +281,9 @@ class Lists(Records):
             e.check_shape(*[[*s[:axis], *s[axis + 1 :]] for s in (x.shape, shape)])
             b.store(b.add(b.load(size, typ=I64), x.shape[axis]), size)
         shape[axis] = b.load(size, typ=I64)
-        made = e.allocate(dtype, shape, self.store)
-        self._each_piece(xs, made, axis, lambda x, piece: e.write(piece, x))
-        return made
+        result = e.allocate(dtype, shape, self.store)
+        self._each_piece(xs, result, axis, lambda x, piece: e.write(piece, x))
+        return result
 
     def _each_piece(self, xs: List, whole: Array, axis: int, body: Callable) -> None:
         """Emit a loop over the arrays of a list and their pieces of the concatenated array."""
@@ -325,12 +325,12 @@ class Lists(Records):
             assert own is not None
             code.exit_if(code.equal(n, code.whole(0)))
             first = self._item_at(xs, code.whole(0))
-            made = e.allocate(own, [n, *first.shape], self.store)
+            result = e.allocate(own, [n, *first.shape], self.store)
             with code.counted(n) as i:
                 x = self._item_at(xs, i)
                 e.check_shape(x.shape, first.shape)
-                e.write(e.row(made, i), x)
-            return made
+                e.write(e.row(result, i), x)
+            return result
         is_other = may_be_single(kind) or (letter_of(kind) == "i" and not is_whole(kind))
         if own is None or is_other:
             raise UnsupportedError("an array of these numbers")
@@ -340,10 +340,10 @@ class Lists(Records):
             least = code.whole(COMPLEX_TAG if kind.is_complex else TAGS[float])
             is_lower = b.icmp_signed("<", self._highest_tag(xs), least)
             code.exit_if(b.and_(is_lower, code.less(code.whole(0), n)))
-        made = e.allocate(own, [n], self.store)
+        result = e.allocate(own, [n], self.store)
         with code.counted(n) as i:
-            e.store_item(made, i, self._item_at(xs, i))
-        return made
+            e.store_item(result, i, self._item_at(xs, i))
+        return result
 
     def _array_of_rows(self, xs: List, dtype: Any) -> Array:
         """Stack lists of one length."""
@@ -353,12 +353,12 @@ class Lists(Records):
             raise UnsupportedError("an array of dicts")
         code.exit_if(code.equal(n, code.whole(0)))
         first = self.array_of(self._item_at(xs, code.whole(0)), {"dtype": dtype})
-        made = e.allocate(first.dtype, [n, *first.shape], self.store)
+        result = e.allocate(first.dtype, [n, *first.shape], self.store)
         with code.counted(n) as i:
             row = self.array_of(self._item_at(xs, i), {"dtype": dtype})
             e.check_shape(row.shape, first.shape)
-            e.write(e.row(made, i), row)
-        return made
+            e.write(e.row(result, i), row)
+        return result
 
     def _highest_tag(self, xs: List) -> Any:
         """Return the tag of the class of the sum of all numbers."""
@@ -376,13 +376,13 @@ class Lists(Records):
         assert dtype is not None
         code.exit_if(code.equal(n, code.whole(0)))  # the sum is an integer
         first = self._item_at(xs, code.whole(0))
-        made = e.allocate(dtype, first.shape, self.store)
-        e.write(made, self.scalars.known(0.0))
+        result = e.allocate(dtype, first.shape, self.store)
+        e.write(result, self.scalars.known(0.0))
         with code.counted(n) as i:
             x = self._item_at(xs, i)
             e.check_shape(x.shape, first.shape)
-            e.write(made, x, operator.add)
-        return made
+            e.write(result, x, operator.add)
+        return result
 
     def sum_of(self, xs: List) -> Number | Array:
         """``sum(xs)`` of numbers or arrays, in order."""
@@ -402,11 +402,11 @@ class Lists(Records):
         with code.counted(self.length(xs)) as i:
             b.store(b.fadd(b.load(total, typ=held), self._item_at(xs, i).value), total)
         value = self.scalars.converted(Number(kind, letter, b.load(total, typ=held)), wide)
-        made = Number(Kind(kind.classes | {int}), wide, value)
+        result = Number(Kind(kind.classes | {int}), wide, value)
         tag = self._highest_tag(xs) if has_tag(kind) else tag_of(code, Number(kind, letter, None))
         is_empty = code.equal(self.length(xs), code.whole(0))
-        made.tag = b.select(is_empty, code.whole(TAGS[int]), tag)  # sum([]) is 0
-        return made
+        result.tag = b.select(is_empty, code.whole(TAGS[int]), tag)  # sum([]) is 0
+        return result
 
     def _sum_of_integers(self, xs: List) -> Number:
         total, kind = self.code.variable(I64), Kind(frozenset([int]))

@@ -135,10 +135,10 @@ class Records(Places):
             raise UnsupportedError("a dict without all keys of the others")
         words = [word for key, own in items.items for word in self.item_words(own, x.parts[key])]
         size = self.code.whole(8 * max(len(words), 1))
-        made = Record(items, memory.allocated(self.code, self.state, memory.KEPT, size))
+        result = Record(items, memory.allocated(self.code, self.state, memory.KEPT, size))
         for k, word in enumerate(words):
-            self.code.set_word(made.address, k, word)
-        return made
+            self.code.set_word(result.address, k, word)
+        return result
 
     def _field_of(self, x: Record, key: Any) -> tuple[int, Items]:
         """Return the first word of a value, and its type."""
