@@ -30,7 +30,7 @@ from autodiff.structured.native.llvm.code import (
 from autodiff.structured.native.llvm.given import DATA, NDIM, SHAPE, STRIDES
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import Tape, array_at
-from autodiff.structured.native.names import Names
+from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import (
@@ -51,7 +51,7 @@ _WHY = {
     MAY_WARN: "NaN or Inf computed from finite numbers",
     NOT_READ: "the sweep did not pop everything that was pushed",
 }
-WITH_LIST = "a list handed to machine code"
+WITH_LIST = "a list passed to machine code"
 _C_TYPES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys("ds", (ctypes.c_double,)), **dict.fromkeys("ib", (ctypes.c_int64,)),
     **dict.fromkeys(PARTS, (ctypes.c_double,) * 2),
@@ -90,7 +90,7 @@ class NativeFunction:
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or kind.is_scalar):
                 is_list = kind is not None and kind.has_items
-                raise UnsupportedError(WITH_LIST if is_list else f"{x} handed to machine code")
+                raise UnsupportedError(WITH_LIST if is_list else f"{x} passed to machine code")
             if kind.is_array:
                 element_of(kind.dtype)
                 if not kind.ndim:
@@ -146,7 +146,7 @@ def write_prologue(code: Code, function: NativeFunction, statements: Statements)
         code.call("feclearexcept", I32, [ir.Constant(I32, exceptions())])
 
 
-def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
+def _array(code: Code, x: Any, kind: Kind, names: SymbolTable, name: str) -> Array:
     """Read the fields of a NumPy array, and guard what is known of them statically."""
     b = code.b
     ndim = b.load(code.at(x, code.whole(NDIM)), typ=I32)

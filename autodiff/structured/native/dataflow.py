@@ -6,7 +6,7 @@ import ast
 from collections.abc import Container, Iterator
 
 
-class Flow:
+class NameUses:
     """Upward-exposed reads, and bindings, of statements.
 
     Attributes

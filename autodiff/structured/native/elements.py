@@ -1,7 +1,7 @@
-"""Elementwise loops: memory for their results, and loop nests over all axes.
+"""Loop nests over the elements of arrays, and memory for their results.
 
-Elementwise expressions are lazy (`Tree`). They are fused into the loop that uses them, or
-materialized before a write changes what they read.
+An elementwise expression is lazy (`LazyArray`). It is fused into the loop that uses it, or
+materialized before a write changes what it reads.
 """
 
 from __future__ import annotations
@@ -21,7 +21,15 @@ from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import SHAPES_DIFFER, TYPES, Code, element_of
 from autodiff.structured.native.loop_functions import call_outlined
 from autodiff.structured.native.numbers.scalars import Scalars
-from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, is_one, leaves
+from autodiff.structured.native.values import (
+    Array,
+    FreshMemory,
+    LazyArray,
+    Number,
+    dtype_of,
+    is_one,
+    leaves,
+)
 
 
 class Elements:
@@ -46,7 +54,7 @@ class Elements:
         element_of(dtype)
         strides, size = self.strides_of(dtype, shape)
         address = memory.allocated(self.code, self.state, store, size)
-        return Array(dtype, address, list(shape), strides, Fresh())
+        return Array(dtype, address, list(shape), strides, FreshMemory())
 
     def strides_of(self, dtype: np.dtype, shape: list) -> tuple[list, Any]:
         """Return the strides of an array in C order, and its size in bytes."""
@@ -57,7 +65,7 @@ class Elements:
             size = self.b.mul(size, n)
         return strides, size
 
-    def materialize(self, x: Array | Tree, store: int, dtype: np.dtype | None = None) -> Array:
+    def materialize(self, x: Array | LazyArray, store: int, dtype: np.dtype | None = None) -> Array:
         """Compute or copy an array into a new one, optionally of another dtype."""
         result = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
         self.write(result, x)
@@ -65,7 +73,7 @@ class Elements:
 
     # -- loops -------------------------------------------------------------------------------------
 
-    def tree(self, f: Any, kind: Kind, parts: list) -> Tree:
+    def tree(self, f: Any, kind: Kind, parts: list) -> LazyArray:
         """Return a lazy elementwise call."""
         shape: list = []
         for p in parts:
@@ -73,7 +81,7 @@ class Elements:
                 shape = self.broadcast(shape, p.shape)
         if len(shape) != kind.ndim:
             raise UnsupportedError("an array of another rank")
-        return Tree(kind, f, parts, shape)
+        return LazyArray(kind, f, parts, shape)
 
     def broadcast(self, a: list, c: list) -> list:
         """Return the shape that two shapes broadcast to.
@@ -256,16 +264,16 @@ class Elements:
         x = self.as_array(x)
         return x.with_axes(reversed(range(len(x.shape))))
 
-    def as_array(self, x: Array | Tree) -> Array:
+    def as_array(self, x: Array | LazyArray) -> Array:
         """Return an array in memory, which is computed if it is lazy."""
         return x if isinstance(x, Array) else self.materialize(x, memory.SCRATCH)
 
-    def outer(self, x: Any, y: Any, kind: Kind) -> Tree:
+    def outer(self, x: Any, y: Any, kind: Kind) -> LazyArray:
         """Return the outer product of two vectors, lazily."""
         x, y = self.as_array(x), self.as_array(y)
         one, zero = self.code.whole(1), self.code.whole(0)
         column = x.view(x.address, [x.shape[0], one], [x.strides[0], zero])
-        return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+        return LazyArray(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
 
 
 def _no_context(addresses: list) -> AbstractContextManager:

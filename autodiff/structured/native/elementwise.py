@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.folds import Folds
+from autodiff.structured.native.folds import ReductionLoops
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.llvm.code import I64, PTR, constant, element_of
-from autodiff.structured.native.values import Array, Fresh, Number, Tree
+from autodiff.structured.native.values import Array, FreshMemory, LazyArray, Number
 
 _LEAST_SUMMED = 4  # BLAS is slower than a loop for shorter inner products
 
 
-class Elementwise(Folds):
+class Elementwise(ReductionLoops):
     """Emits elementwise loops, reductions and matrix products."""
 
     def product(self, x: Any, y: Any, kind: Kind, store: int) -> Any:
@@ -26,7 +26,7 @@ class Elementwise(Folds):
             self.check_shape(x.shape, y.shape)
             dtype = np.result_type(x.kind.dtype, y.kind.dtype)
             vector = Kind(frozenset([np.ndarray]), dtype, 1)
-            return self.sum_all(Tree(vector, operator.mul, [x, y], x.shape))
+            return self.sum_all(LazyArray(vector, operator.mul, [x, y], x.shape))
         if ranks == (1, 2):
             x, y = self.transposed(y), x
         elif ranks not in ((2, 1), (2, 2)):
@@ -66,7 +66,7 @@ class Elementwise(Folds):
         with code.branch(b.not_(blas.is_fit(code, x.shape, x.strides, x.dtype.itemsize))):
             assign(self.materialize(x, memory.SCRATCH))
         steps = [b.load(p, typ=I64) for p in strides]
-        return Array(x.dtype, b.load(address, typ=PTR), x.shape, steps, Fresh())
+        return Array(x.dtype, b.load(address, typ=PTR), x.shape, steps, FreshMemory())
 
     def _zero(self, result: Array) -> Number:
         kind, letter = element_of(result.dtype)
@@ -82,7 +82,7 @@ class Elementwise(Folds):
         by_rows = b.icmp_signed("<=", self._magnitude(x.strides[1]), self._magnitude(x.strides[0]))
         with code.branches(by_rows) as (then, otherwise):
             with then, code.counted(x.shape[0]) as i:
-                inner = self.sum_all(Tree(vector, operator.mul, [self.row(x, i), y], y.shape))
+                inner = self.sum_all(LazyArray(vector, operator.mul, [self.row(x, i), y], y.shape))
                 self.store_item(result, i, inner)
             with otherwise:
                 self.write(result, self._zero(result))
@@ -100,5 +100,5 @@ class Elementwise(Folds):
         vector = Kind(frozenset([np.ndarray]), result.dtype, 1)
         with self.code.counted(x.shape[0]) as k:
             factor = self.load_item(y, k)
-            row = Tree(vector, operator.mul, [self.row(x, k), factor], result.shape)
+            row = LazyArray(vector, operator.mul, [self.row(x, k), factor], result.shape)
             self.write(result, row, operator.add)

@@ -31,19 +31,19 @@ from autodiff.structured.native.makers import CONSTRUCTORS, CREATORS, TRIANGLES
 from autodiff.structured.native.numbers.divisions import DIVISIONS
 from autodiff.structured.native.numbers.scalars import BINARY, OF_ARRAYS, STRONG, UNARY, Scalars
 from autodiff.structured.native.reductions import REDUCTIONS
-from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
+from autodiff.structured.native.sweep_calls import COPIES, AdjointCalls
 from autodiff.structured.native.values import (
     Array,
-    Chosen,
-    Displayed,
+    DictDisplay,
+    DictRef,
     Known,
-    List,
+    LazyArray,
+    ListRef,
     Number,
-    Record,
-    Repeated,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    RepeatedList,
+    SelectedList,
+    TupleValue,
     as_float,
     leaves,
 )
@@ -59,7 +59,7 @@ _FLIPS: dict[Any, Callable[[int], range]] = {
 }
 
 
-class Expressions(SweepCalls):
+class Expressions(AdjointCalls):
     """Lowers expressions.
 
     Parameters
@@ -132,23 +132,23 @@ class Expressions(SweepCalls):
         """Lower a variable or constant."""
         return self.read(node.id)
 
-    def on_tuple(self, node: ast.Tuple | ast.List) -> Several:
+    def on_tuple(self, node: ast.Tuple | ast.List) -> TupleValue:
         """Lower a tuple or list display."""
-        return Several([self.expression(p) for p in node.elts])
+        return TupleValue([self.expression(p) for p in node.elts])
 
     on_list = on_tuple
 
-    def on_dict(self, node: ast.Dict) -> Displayed:
+    def on_dict(self, node: ast.Dict) -> DictDisplay:
         """Lower a dict display."""
         keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
         if None in keys:
             raise UnsupportedError("a dict with other keys")
-        return Displayed(dict(zip(keys, map(self.expression, node.values), strict=True)))
+        return DictDisplay(dict(zip(keys, map(self.expression, node.values), strict=True)))
 
     def on_binop(self, node: ast.BinOp) -> Any:
         """Lower a binary operator."""
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
-            return Repeated(self.on_list(node.left).parts, self.integer(node.right))
+            return RepeatedList(self.on_list(node.left).parts, self.integer(node.right))
         sides = [self.expression(node.left), self.expression(node.right)]
         return self.call(BINARY[type(node.op)], sides)
 
@@ -174,7 +174,7 @@ class Expressions(SweepCalls):
         if not isinstance(owner, Array):
             raise UnsupportedError(f"attribute {node.attr}")
         if node.attr == "shape":
-            return Several([self.python_int(n) for n in owner.shape])
+            return TupleValue([self.python_int(n) for n in owner.shape])
         if node.attr == "T":
             return replace(self.elementwise.transposed(owner), text=ast.unparse(node))
         if node.attr == "size":
@@ -196,16 +196,16 @@ class Expressions(SweepCalls):
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Lower an index into an array, tuple, list or dict."""
         base = self.expression(node.value)
-        if isinstance(base, Several):
+        if isinstance(base, TupleValue):
             k = self.expression(node.slice)
             if isinstance(k, Known):
                 return base.parts[k.x]
-            if all(isinstance(p, Several) for p in base.parts):
-                return Chosen(base.parts, self.integer(node.slice))
+            if all(isinstance(p, TupleValue) for p in base.parts):
+                return SelectedList(base.parts, self.integer(node.slice))
             return self.select_number(base.parts, k)
-        if isinstance(base, List):
+        if isinstance(base, ListRef):
             return self.item(base, self.integer(node.slice))
-        if isinstance(base, Record):
+        if isinstance(base, DictRef):
             return self.field(base, self.expression(node.slice))
         base = self.base_of_view(base)
         if not isinstance(base, Array):
@@ -257,7 +257,7 @@ class Expressions(SweepCalls):
         found = self.expression(node)
         if isinstance(found, Known) and (found.x is None or found.x is Ellipsis):
             return found.x
-        if isinstance(found, (Array, Tree)):
+        if isinstance(found, (Array, LazyArray)):
             return self.elementwise.as_array(found)
         result = self.scalars.number(found)
         if result.letter != "i":
@@ -280,14 +280,15 @@ class Expressions(SweepCalls):
         handler = Expressions.triangular if solves_triangular(f.x) else _HANDLERS.get(f.x)
         if handler is not None:
             return _handle(handler, f.x, self, *args, **options)
-        if len(args) == 1 and isinstance(args[0], List):
+        if len(args) == 1 and isinstance(args[0], ListRef):
             return self._call_of_list(f.x, args[0], options)
         adjoint = self.adjoints.get(id(f.x))
         if adjoint is not None:
             return self.adjoint(adjoint[0], adjoint[1], args, options)
         if f.x in CREATORS:
             return self._filled(f.x, args, options)
-        if f.x in CONSTRUCTORS and len(args) == 1 and isinstance(args[0], (Several, Array, Tree)):
+        is_array_like = len(args) == 1 and isinstance(args[0], (TupleValue, Array, LazyArray))
+        if f.x in CONSTRUCTORS and is_array_like:
             return self.new_array(f.x, args[0], **options)
         if f.x in JOINS:
             return self.join(f.x, args, options)
@@ -298,7 +299,7 @@ class Expressions(SweepCalls):
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
         if f.x in (np.transpose, np.swapaxes) and not options:
             return replace(self.permuted(f.x, *args), text=ast.unparse(node))
-        if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
+        if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, LazyArray)):
             return self.along(function_of(f.x), args, options)
         if options:
             raise UnsupportedError("a keyword argument")
@@ -315,15 +316,15 @@ class Expressions(SweepCalls):
             return self._copy(owner)
         if name in ("conj", "conjugate") and not args:
             return self.conjugate(owner)
-        if isinstance(owner, List) and name == "append":
+        if isinstance(owner, ListRef) and name == "append":
             return self.append(owner, self.expression(args[0]))
-        if isinstance(owner, List) and name == "pop" and not args:
+        if isinstance(owner, ListRef) and name == "pop" and not args:
             return self.pop(owner)
-        if isinstance(owner, List) and name == "insert":
+        if isinstance(owner, ListRef) and name == "insert":
             return self.insert(owner, self.integer(args[0]), self.expression(args[1]))
         raise UnsupportedError(name)
 
-    def _call_of_list(self, f: Any, xs: List, options: dict[str, Any]) -> Any:
+    def _call_of_list(self, f: Any, xs: ListRef, options: dict[str, Any]) -> Any:
         """Call a function of a list."""
         if f is len:
             return self.python_int(self.length(xs))
@@ -341,9 +342,9 @@ class Expressions(SweepCalls):
             result = f(*[a.x for a in args])
             if type(result) in (int, float, complex, bool):
                 return Known(result)
-        if f is len and isinstance(args[0], (Several, Array, Tree)):
+        if f is len and isinstance(args[0], (TupleValue, Array, LazyArray)):
             (x,) = args
-            return Known(len(x.parts)) if isinstance(x, Several) else self.python_int(x.shape[0])
+            return Known(len(x.parts)) if isinstance(x, TupleValue) else self.python_int(x.shape[0])
         if f in COPIES:
             return self._copy(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
@@ -351,7 +352,7 @@ class Expressions(SweepCalls):
         if _is_partial(f) and self.scalars.are_constants(args):
             return self.scalars.of_constants(f, args)
         args = [self.scalars.number(a) for a in args]
-        if not all(isinstance(a, (Number, Array, Tree)) for a in args):
+        if not all(isinstance(a, (Number, Array, LazyArray)) for a in args):
             raise UnsupportedError("a tuple")
         if f is np.real and not args[0].kind.is_complex:
             return args[0]
@@ -399,8 +400,8 @@ class Expressions(SweepCalls):
         It need not be materialized if it reads nothing there but `target`, element by element.
         """
         x = self.scalars.number(x)
-        if isinstance(x, (Several, Known, Turns)):
-            raise UnsupportedError("a write of something else than a number or array")
+        if isinstance(x, (TupleValue, Known, RangeValue)):
+            raise UnsupportedError("a write of something other than a number or array")
         self.materialize_readers(alias_set)
         for leaf in leaves(x):
             is_same = leaf is target or (target and leaf.text and leaf.text == target.text)

@@ -14,26 +14,27 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.elements import Elements
 from autodiff.structured.native.llvm.code import I64, PARTS, TYPES, constant, element_of
-from autodiff.structured.native.values import Array, Number, Tree, dtype_of, is_one, leaves
+from autodiff.structured.native.values import Array, LazyArray, Number, dtype_of, is_one, leaves
 
 _IDENTITY = {">": float("-inf"), "<": float("inf")}
 """The identity element of a maximum and of a minimum."""
+Fold = Callable[[Any, Any], Any]
 
 
-class Folds(Elements):
+class ReductionLoops(Elements):
     """Emits loops that reduce the elements of an array."""
 
-    def sum_all(self, x: Array | Tree) -> Number:
+    def sum_all(self, x: Array | LazyArray) -> Number:
         """Return the sum of all elements, in any order: NumPy does not specify one either."""
         return self._folded(x, 0.0, self._sum)
 
-    def multiply_all(self, x: Array | Tree) -> Number:
+    def multiply_all(self, x: Array | LazyArray) -> Number:
         """Return the product of all elements, in any order."""
         if _letter_of_floats(x) in PARTS:
             raise UnsupportedError("a product of complex numbers")
         return self._folded(x, 1.0, self._product)
 
-    def sum_integers(self, x: Array | Tree) -> Any:
+    def sum_integers(self, x: Array | LazyArray) -> Any:
         """Return the sum of integers or truth values."""
         accumulator, sources = self.code.variable(I64), leaves(x)
         self.b.store(self.code.whole(0), accumulator)
@@ -41,7 +42,7 @@ class Folds(Elements):
         self.for_each(x.shape, sources, body)
         return self.b.load(accumulator, typ=I64)
 
-    def extremum(self, x: Array | Tree, sign: str) -> Number:
+    def extremum(self, x: Array | LazyArray, sign: str) -> Number:
         """Return the largest or smallest element; bail out if it is not finite.
 
         So a NaN and an empty array bail out, too.
@@ -50,7 +51,7 @@ class Folds(Elements):
         self._check_finite(found)
         return found
 
-    def position_of_extremum(self, x: Array | Tree, sign: str, kind: Kind) -> Number:
+    def position_of_extremum(self, x: Array | LazyArray, sign: str, kind: Kind) -> Number:
         """Return the flat index of the first largest or smallest element, or of the first NaN.
 
         Bail out if the array is empty.
@@ -82,7 +83,7 @@ class Folds(Elements):
         return Number(kind, "i", b.load(position, typ=I64))
 
     def reduce_parts(
-        self, x: Array | Tree, axes: set[int], keeps: bool, dtype: Any, store: int,
+        self, x: Array | LazyArray, axes: set[int], keeps: bool, dtype: Any, store: int,
         reduce: Callable[[Array], Number],
     ) -> Array:  # fmt: skip
         """Apply a reduction to each part of an array that lies along some axes."""
@@ -106,12 +107,12 @@ class Folds(Elements):
             result.strides.insert(k, code.whole(0))
         return result
 
-    def sum_along(self, x: Array | Tree, axes: set[int], keeps: bool, store: int) -> Array:
+    def sum_along(self, x: Array | LazyArray, axes: set[int], keeps: bool, store: int) -> Array:
         """Return the sums along some axes."""
         return self._folded_along(x, axes, keeps, store, 0.0, self._sum)
 
     def extremum_along(
-        self, x: Array | Tree, axes: set[int], keeps: bool, store: int, sign: str
+        self, x: Array | LazyArray, axes: set[int], keeps: bool, store: int, sign: str
     ) -> Array:  # fmt: skip
         """Return the extrema along some axes; bail out if one is not finite."""
         result = self._folded_along(x, axes, keeps, store, _IDENTITY[sign], self._better(sign))
@@ -122,7 +123,7 @@ class Folds(Elements):
         self.for_each(result.shape, [result], check)
         return result
 
-    def sum_to_shape(self, x: Array | Tree, shape: list, store: int) -> Array:
+    def sum_to_shape(self, x: Array | LazyArray, shape: list, store: int) -> Array:
         """Sum over the axes that are missing from a shape or have length 1 in it."""
         return self._folded_to(x, shape, store, 0.0, self._sum)
 
@@ -132,7 +133,7 @@ class Folds(Elements):
     def _product(self, old: Any, new: Any) -> Any:
         return self.b.fmul(old, new, flags=("reassoc",))
 
-    def _better(self, sign: str) -> Callable[[Any, Any], Any]:
+    def _better(self, sign: str) -> Fold:
         """Return the function of two numbers that takes the larger or smaller one, or a NaN."""
         b = self.b
 
@@ -147,7 +148,7 @@ class Folds(Elements):
         limit = ir.Constant(TYPES[x.letter], float("inf"))
         self.code.exit_if(self.b.not_(self.b.fcmp_ordered("<", size, limit)))
 
-    def _folded(self, x: Array | Tree, first: float, fold: Callable[[Any, Any], Any]) -> Number:
+    def _folded(self, x: Array | LazyArray, first: float, fold: Fold) -> Number:
         """Fold all elements into one number."""
         dtype, letter = dtype_of(x), _letter_of_floats(x)
         kind = TYPES[letter]
@@ -159,8 +160,7 @@ class Folds(Elements):
         return Number(Kind(frozenset([dtype.type])), letter, self.b.load(accumulator, typ=kind))
 
     def _accumulation(
-        self, x: Array | Tree, sources: list[Array], accumulator: Any,
-        fold: Callable[[Any, Any], Any], letter: str,
+        self, x: Array | LazyArray, sources: list[Array], accumulator: Any, fold: Fold, letter: str
     ) -> Callable[[list], None]:  # fmt: skip
         """Return a loop body that folds each element into a variable."""
         kind, b = TYPES[letter], self.b
@@ -173,8 +173,7 @@ class Folds(Elements):
         return body
 
     def _folded_along(
-        self, x: Array | Tree, axes: set[int], keeps: bool, store: int, first: float,
-        fold: Callable[[Any, Any], Any],
+        self, x: Array | LazyArray, axes: set[int], keeps: bool, store: int, first: float, fold: Fold
     ) -> Array:  # fmt: skip
         one = self.code.whole(1)
         shape = [one if k in axes else n for k, n in enumerate(x.shape)]
@@ -185,8 +184,7 @@ class Folds(Elements):
         return result
 
     def _folded_to(
-        self, x: Array | Tree, shape: list, store: int, first: float,
-        fold: Callable[[Any, Any], Any],
+        self, x: Array | LazyArray, shape: list, store: int, first: float, fold: Fold
     ) -> Array:  # fmt: skip
         """Fold over the axes that are missing from a shape or have length 1 in it."""
         letter = _letter_of_floats(x)
@@ -219,8 +217,8 @@ class Folds(Elements):
         return result
 
 
-def _letter_of_floats(x: Array | Tree) -> str:
+def _letter_of_floats(x: Array | LazyArray) -> str:
     letter = element_of(dtype_of(x))[1]
     if letter not in "dszc":
-        raise UnsupportedError("a sum or extremum of other elements than floats")
+        raise UnsupportedError("a sum or extremum of elements other than floats")
     return letter

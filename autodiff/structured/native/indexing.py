@@ -126,7 +126,7 @@ class Indexing:
     def diagonal(self, a: Array) -> Array:
         """Return a view of the diagonal of a matrix."""
         if len(a.shape) != 2:
-            raise UnsupportedError("the diagonal of another array than a matrix")
+            raise UnsupportedError("the diagonal of an array that is not a matrix")
         code, (m, n) = self.code, a.shape
         size = code.b.select(code.less(m, n), m, n)
         text = a.text and f"diagonal of {a.text}"

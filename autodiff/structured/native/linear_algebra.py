@@ -11,13 +11,13 @@ from llvmlite import ir
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.llvm.code import I32, I64, TYPES, constant
-from autodiff.structured.native.makers import Makers
-from autodiff.structured.native.values import Array, Known, Number, Several, dtype_of
+from autodiff.structured.native.makers import ArrayCreation
+from autodiff.structured.native.values import Array, Known, Number, TupleValue, dtype_of
 
 _LETTERS = {np.dtype(float): "d", np.dtype(complex): "z"}
 
 
-class LinearAlgebra(Makers):
+class LinearAlgebra(ArrayCreation):
     """Emits calls of LAPACK."""
 
     def _of_matrix(self, x: Any, dtype: np.dtype) -> tuple[Array, Any, Any]:
@@ -83,7 +83,7 @@ class LinearAlgebra(Makers):
         )
         return e.materialize(e.transposed(result), self.store) if is_matrix else result
 
-    def eigh(self, a: Any) -> Several:
+    def eigh(self, a: Any) -> TupleValue:
         """``np.linalg.eigh(a)``."""
         e, dtype = self.elementwise, np.dtype(float)
         if dtype_of(a) != dtype:
@@ -97,7 +97,7 @@ class LinearAlgebra(Makers):
             n,
             lambda k: e.allocate(dtype, [k], memory.SCRATCH).address,
         )
-        return Several([w, e.materialize(e.transposed(a), self.store)])
+        return TupleValue([w, e.materialize(e.transposed(a), self.store)])
 
     def inverse(self, a: Any) -> Array:
         """``np.linalg.inv(a)``."""
@@ -110,7 +110,7 @@ class LinearAlgebra(Makers):
         value = self.b.fmul(sign.value, self.scalars.library("exp", [log.value], "d"))
         return self.scalars.plain("d", value)
 
-    def slogdet(self, a: Any) -> Several:
+    def slogdet(self, a: Any) -> TupleValue:
         """``np.linalg.slogdet(a)``."""
         code, b, s = self.code, self.b, self.scalars
         if dtype_of(a) != np.float64:
@@ -130,4 +130,4 @@ class LinearAlgebra(Makers):
             b.store(b.select(is_flipped, b.fneg(old), old), sign)
             log = s.library("log", [s.library("fabs", [x], "d")], "d")
             b.store(b.fadd(b.load(total, typ=kind), log), total)
-        return Several([s.plain("d", b.load(variable, typ=kind)) for variable in (sign, total)])
+        return TupleValue([s.plain("d", b.load(variable, typ=kind)) for variable in (sign, total)])

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from autodiff.structured.native.llvm.code import PTR, Code
-from autodiff.structured.native.values import Array, Number, Tree
+from autodiff.structured.native.values import Array, LazyArray, Number
 
 
 class OutlinedLoop(NamedTuple):
@@ -53,7 +53,7 @@ class OutlinedOperands:
         if isinstance(x, Array):
             ones = tuple(self.key(n) if isinstance(n, ir.Constant) else None for n in x.shape)
             return x.dtype, ones, self.key(x.address), tuple(map(self.key, x.strides))
-        if isinstance(x, Tree):
+        if isinstance(x, LazyArray):
             return id(x.f), x.kind, tuple(map(self.key, x.parts))
         if isinstance(x, Number):
             return x.kind, x.letter, self.key(x.value), self.key(x.tag)
@@ -69,7 +69,7 @@ class OutlinedOperands:
         if isinstance(x, Array):
             address, *strides = [self.inside(v, parameters) for v in (x.address, *x.strides)]
             return replace(x, address=address, strides=strides)
-        if isinstance(x, Tree):
+        if isinstance(x, LazyArray):
             return replace(x, parts=[self.inside(p, parameters) for p in x.parts])
         if isinstance(x, Number):
             value, tag = (self.inside(v, parameters) for v in (x.value, x.tag))
@@ -93,7 +93,7 @@ def call_outlined(
         Whether the loop bails out where Python would raise: see `Scalars`.
     target : Array
         The array to write into.
-    x : Array, Tree or Number
+    x : Array, LazyArray or Number
         What to write.
     f : callable or None
         Combines the old elements with `x`.

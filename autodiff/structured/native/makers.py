@@ -16,10 +16,10 @@ from autodiff.structured.native.numbers.scalars import Scalars
 from autodiff.structured.native.values import (
     Array,
     Known,
+    LazyArray,
     Number,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    TupleValue,
     dtype_of,
     is_one,
 )
@@ -48,7 +48,7 @@ TRIANGLES = frozenset({np.triu, np.tril})
 """Functions that keep one side of a diagonal."""
 
 
-class Makers:
+class ArrayCreation:
     """Emits the creation of arrays.
 
     Attributes
@@ -69,7 +69,7 @@ class Makers:
         return self.code.b
 
     def _copy(self, x: Any) -> Any:
-        if isinstance(x, (Array, Tree)):
+        if isinstance(x, (Array, LazyArray)):
             return self.elementwise.materialize(x, self.store)
         return x
 
@@ -86,7 +86,7 @@ class Makers:
             shape, own = args[0].shape, args[0].kind.dtype
         else:
             own = np.dtype(float)
-            parts = args[0].parts if isinstance(args[0], Several) else [args[0]]
+            parts = args[0].parts if isinstance(args[0], TupleValue) else [args[0]]
             shape = [self.scalars.converted(self.scalars.number(p), "i") for p in parts]
             for n in shape:
                 self.code.exit_if(self.code.less(n, self.code.whole(0)))
@@ -107,9 +107,9 @@ class Makers:
 
     def reshaped(self, x: Any, shape: Any) -> Array:
         """Return a copy of an array in another shape; bail out if the sizes differ."""
-        parts = shape.parts if isinstance(shape, Several) else [shape]
+        parts = shape.parts if isinstance(shape, TupleValue) else [shape]
         are_integers = all(isinstance(p, (Known, Number)) for p in parts)
-        if not isinstance(x, (Array, Tree)) or not are_integers:
+        if not isinstance(x, (Array, LazyArray)) or not are_integers:
             raise UnsupportedError("this shape of a reshaped array")
         code, b = self.code, self.b
         size: Any = functools.reduce(b.mul, x.shape)
@@ -130,12 +130,12 @@ class Makers:
 
     def base_of_view(self, x: Any) -> Array:
         """Return an array of which a view may be taken: it lives as long as a result."""
-        return self.elementwise.materialize(x, self.store) if isinstance(x, Tree) else x
+        return self.elementwise.materialize(x, self.store) if isinstance(x, LazyArray) else x
 
     def permuted(self, f: Any, x: Any, *axes: Any) -> Array:
         """Return a transposed view: ``np.transpose(x, axes)`` or ``np.swapaxes(x, i, j)``."""
         x = self.base_of_view(x)
-        parts = [p for a in axes for p in (a.parts if isinstance(a, Several) else [a])]
+        parts = [p for a in axes for p in (a.parts if isinstance(a, TupleValue) else [a])]
         if not all(isinstance(p, Known) and type(p.x) is int for p in parts):
             raise UnsupportedError("axes that are not constant")
         n = len(x.shape)
@@ -160,13 +160,13 @@ class Makers:
             e.store_item(result, i, Number(_INT, "i", b.add(over.start, b.mul(i, over.step))))
         return result
 
-    def range_of(self, bounds: list) -> Turns:
+    def range_of(self, bounds: list) -> RangeValue:
         """``range(*bounds)``."""
         if len(bounds) == 1:
             bounds = [self.code.whole(0), *bounds]
-        return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
+        return RangeValue(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
 
-    def trip_count(self, over: Turns) -> Any:
+    def trip_count(self, over: RangeValue) -> Any:
         """Return the length of a range; bail out if its step is 0."""
         code, b = self.code, self.b
         step, zero, one = over.step, code.whole(0), code.whole(1)
@@ -205,7 +205,7 @@ class Makers:
         """``np.array(x, dtype)`` or ``np.asarray(x, dtype)`` of an array or display."""
         if options or not (dtype is None or isinstance(dtype, Known)):
             raise UnsupportedError(f"this call of {f.__name__}")
-        if isinstance(x, Several):
+        if isinstance(x, TupleValue):
             result = self._array_of_display(x)
         else:
             result = x if f is np.asarray and isinstance(x, Array) else self._copy(x)
@@ -213,12 +213,12 @@ class Makers:
             return result
         return self.elementwise.materialize(result, self.store, np.dtype(dtype.x))
 
-    def _array_of_display(self, rows: Several) -> Array:
+    def _array_of_display(self, rows: TupleValue) -> Array:
         """Return an array of displayed numbers."""
         shape: list[int] = []
         numbers: list = [rows]
-        while numbers and isinstance(numbers[0], Several):
-            lengths = {len(p.parts) if isinstance(p, Several) else -1 for p in numbers}
+        while numbers and isinstance(numbers[0], TupleValue):
+            lengths = {len(p.parts) if isinstance(p, TupleValue) else -1 for p in numbers}
             if len(lengths) > 1:
                 raise UnsupportedError("rows of several lengths")
             shape += lengths
@@ -242,8 +242,8 @@ class Makers:
     def join(self, f: Any, args: list, options: dict[str, Any]) -> Array:
         """Concatenate or stack arrays along an axis."""
         parts: list[Any] = getattr(args[0], "parts", [])
-        if not parts or not all(isinstance(p, (Array, Tree)) for p in parts):
-            raise UnsupportedError(f"{f.__name__} of other things than arrays")
+        if not parts or not all(isinstance(p, (Array, LazyArray)) for p in parts):
+            raise UnsupportedError(f"{f.__name__} of things other than arrays")
         axes = [a.x for a in (*args[1:], *options.values()) if isinstance(a, Known)]
         if len(axes) != len(args) - 1 + len(options) or options.keys() - {"axis"}:
             raise UnsupportedError(f"this call of {f.__name__}")
@@ -281,7 +281,7 @@ class Makers:
         """``np.roll(x, shift, axis)``."""
         e, code, b = self.elementwise, self.code, self.b
         k = axis.x if isinstance(axis, Known) else axis
-        if not isinstance(x, (Array, Tree)) or not (k is None or type(k) is int):
+        if not isinstance(x, (Array, LazyArray)) or not (k is None or type(k) is int):
             raise UnsupportedError("this call of roll")
         if k is None and len(x.shape) > 1:
             raise UnsupportedError("a rolled matrix without an axis")
@@ -376,14 +376,14 @@ class Makers:
         e = self.elementwise
         e.check_shape(mask.shape, base.shape)
         x = self.scalars.number(x)
-        if isinstance(x, (Array, Tree)):
-            if isinstance(x, Tree) or x.alias_set is base.alias_set:
+        if isinstance(x, (Array, LazyArray)):
+            if isinstance(x, LazyArray) or x.alias_set is base.alias_set:
                 x = e.materialize(x, memory.SCRATCH)
             if len(x.shape) != 1:
                 raise UnsupportedError("a matrix written at a mask")
             e.check_shape(x.shape, [self._for_each_masked(mask, [])])
         elif not isinstance(x, Number):
-            raise UnsupportedError("a write of something else than a number or array")
+            raise UnsupportedError("a write of something other than a number or array")
 
         def body(at: list, k: Any) -> None:
             new = x if isinstance(x, Number) else e.load_item(x, k)

@@ -17,12 +17,12 @@ from autodiff.structured.form.ir import (
     blocks_of,
 )
 from autodiff.structured.form.kinds import ANYTHING, Kind
-from autodiff.structured.native.values import Fields, Items, cotangent_of
+from autodiff.structured.native.values import DictType, ItemType, cotangent_of
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
 
-class Names:
+class SymbolTable:
     """The symbol table of a program.
 
     Attributes
@@ -54,7 +54,7 @@ class Names:
         self.alias_sets: dict[str, Any] = {}
         self.variables: set[str] = set()
         self.shapes: dict[str, int] = {}
-        self.lists: dict[str, Items | Fields] = {}
+        self.lists: dict[str, ItemType | DictType] = {}
         self._shadows: dict[int, object] = {}  # id of an alias set → that of its shadows
         for slot in program.slots:
             self._slot(slot)
@@ -148,23 +148,23 @@ class Names:
             if f"{name}_b" in known:
                 known[name] = known[f"{name}_b"]
 
-    def contents(self, kind: Kind, of: Memory, is_shadow: bool = False) -> Items | Fields:
+    def contents(self, kind: Kind, of: Memory, is_shadow: bool = False) -> ItemType | DictType:
         """Return the type of a list or dict in memory `of`."""
         if not kind.is_dict:
             return self._items(of, is_shadow)
         each = [(key, self._items(field.root(), is_shadow)) for key, field in of.fields.items()]
-        return Fields(tuple(each))
+        return DictType(tuple(each))
 
-    def _items(self, of: Memory, is_shadow: bool) -> Items:
+    def _items(self, of: Memory, is_shadow: bool) -> ItemType:
         """Return the type of the items of a list, or of a field of a dict."""
         kind = of.items or ANYTHING
         inner = of.of_items.root() if of.of_items is not None else None
         if inner is None:
-            return Items(cotangent_of(kind) if is_shadow and kind.is_scalar else kind)
+            return ItemType(cotangent_of(kind) if is_shadow and kind.is_scalar else kind)
         if kind.has_items:
-            return Items(kind, inner=self.contents(kind, inner, is_shadow))
+            return ItemType(kind, inner=self.contents(kind, inner, is_shadow))
         alias_set = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
-        return Items(kind, alias_set)
+        return ItemType(kind, alias_set)
 
     def _flags(self, nodes: list) -> None:
         """Add the flags that say whether a loop was left by ``break``."""

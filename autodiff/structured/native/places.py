@@ -11,8 +11,8 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import TYPES, constant
-from autodiff.structured.native.values import Array, Number, Tree
-from autodiff.structured.native.vectors import Vectors
+from autodiff.structured.native.values import Array, LazyArray, Number
+from autodiff.structured.native.vectors import AxisFunctions
 
 _FLOAT, _INT = Kind(frozenset([float])), Kind(frozenset([int]))
 _OFFSETS = np.dtype(np.int64)
@@ -53,7 +53,7 @@ class Selection:
         return x.with_axes(order)
 
 
-class Places(Vectors):
+class GatherScatter(AxisFunctions):
     """Emits gathers and scatters."""
 
     def selection(self, base: Array, parts: list) -> Selection:
@@ -110,13 +110,13 @@ class Places(Vectors):
         ----------
         selected : Selection
             Where to write. It does not overlap what `x` reads.
-        x : Number, Array or Tree
+        x : Number, Array or LazyArray
             The elements or rows, which are broadcast to the shape of the selection.
         f : callable, optional
             Combines the old elements with `x`.
         """
         e, base = self.elementwise, selected.base
-        if not isinstance(x, (Number, Array, Tree)):
+        if not isinstance(x, (Number, Array, LazyArray)):
             raise UnsupportedError("this write at an array of indices")
         if f is None and not selected.is_vector:
             self._exit_if_repeated(selected)  # NumPy writes in the memory order of the indices

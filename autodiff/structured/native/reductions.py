@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
-from autodiff.structured.native.containers.lists import Lists
-from autodiff.structured.native.values import Array, Known, Number, Several, Tree, dtype_of
+from autodiff.structured.native.containers.lists import ListOperations
+from autodiff.structured.native.values import Array, Known, LazyArray, Number, TupleValue, dtype_of
 from autodiff.structured.writing.rules.calls_without_rules import subscripts_of
 from chainrules_core.rules import name_of
 
@@ -22,7 +22,7 @@ REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_P
 """Functions that reduce an array, or some of its axes."""
 
 
-class Reductions(Lists):
+class Reductions(ListOperations):
     """Emits reductions and products of arrays."""
 
     def conjugate(self, x: Any) -> Any:
@@ -34,7 +34,7 @@ class Reductions(Lists):
 
     def product(self, f: Any, args: list, kind: Kind) -> Any:
         """Return a product of vectors and matrices."""
-        if len(args) != 2 or not all(isinstance(a, (Array, Tree)) for a in args):
+        if len(args) != 2 or not all(isinstance(a, (Array, LazyArray)) for a in args):
             raise UnsupportedError("this product")
         x, y = args
         if f is np.vdot:
@@ -49,7 +49,7 @@ class Reductions(Lists):
         """``np.einsum``: a product of two matrices by BLAS, others by loops over all labels."""
         text = subscripts.x if isinstance(subscripts, Known) else "."
         are_numbers = [isinstance(x, Number) for x in operands]
-        is_other = not all(isinstance(x, (Array, Tree, Number)) for x in operands)
+        is_other = not all(isinstance(x, (Array, LazyArray, Number)) for x in operands)
         if "." in text or is_other or all(are_numbers):
             raise UnsupportedError("this call of einsum")
         inputs, output = subscripts_of(text)
@@ -69,7 +69,7 @@ class Reductions(Lists):
             is_view = isinstance(result, Array)
             return self.elementwise.materialize(result, self.store) if is_view else result
         axes = set(range(len(output), len(order)))
-        return self.along(np.sum, [result, Several([Known(k) for k in axes])], {})
+        return self.along(np.sum, [result, TupleValue([Known(k) for k in axes])], {})
 
     def _by_labels(self, x: Any, subscript: str, sizes: dict[str, Any]) -> tuple[str, Any]:
         """Return the labels of an operand, and a view with one axis for each.
@@ -115,14 +115,14 @@ class Reductions(Lists):
         given = dict(zip(("a", "axis"), args, strict=False)) | options
         keeps, axis = given.pop("keepdims", Known(False)), given.pop("axis", Known(None))
         x = given.pop("a", None)
-        if given or len(args) > 2 or not isinstance(x, (Array, Tree)):
+        if given or len(args) > 2 or not isinstance(x, (Array, LazyArray)):
             raise UnsupportedError(f"this call of {name_of(f)}")
-        parts = axis.parts if isinstance(axis, Several) else [axis]
+        parts = axis.parts if isinstance(axis, TupleValue) else [axis]
         if not all(isinstance(p, Known) for p in (*parts, keeps)):
             raise UnsupportedError("an axis that is not constant")
         e, n = self.elementwise, len(x.shape)
         known = [p.x for p in parts if p.x is not None]
-        axes = {k % n for k in known} if known or isinstance(axis, Several) else set(range(n))
+        axes = {k % n for k in known} if known or isinstance(axis, TupleValue) else set(range(n))
         letter, is_whole = dtype_of(x).kind, len(axes) == n and not keeps.x
         reduce = None
         if f in _POSITIONS and letter != "c":
@@ -138,13 +138,13 @@ class Reductions(Lists):
         if f in _COUNTS or f in _POSITIONS or (f is np.prod and not is_whole):
             raise UnsupportedError(f"this call of {name_of(f)}")
         if f is np.linalg.norm:
-            if len(args) > 1 or isinstance(axis, Several):
+            if len(args) > 1 or isinstance(axis, TupleValue):
                 raise UnsupportedError("a matrix norm")
             square = self.call(np.real, [self.call(operator.mul, [x, self.conjugate(x)])])
             return self.call(np.sqrt, [self._reduced(f, square, axes, keeps.x)])
         return self._reduced(f, x, axes, keeps.x)
 
-    def _reduced_integers(self, f: Any, x: Array | Tree) -> Any:
+    def _reduced_integers(self, f: Any, x: Array | LazyArray) -> Any:
         """Reduce integers by their sum, or truth values by the number of true ones."""
         code, total = self.code, Number(_INT, "i", self.elementwise.sum_integers(x))
         size = Number(_INT, "i", functools.reduce(self.b.mul, x.shape))
@@ -159,7 +159,7 @@ class Reductions(Lists):
             raise UnsupportedError(f"{name_of(f)} of truth values")
         return Number(kind, "i", total.value)
 
-    def _reduced(self, f: Any, x: Array | Tree, axes: set[int], keeps: bool) -> Any:
+    def _reduced(self, f: Any, x: Array | LazyArray, axes: set[int], keeps: bool) -> Any:
         """Reduce floats along some axes."""
         e, sign, is_part = self.elementwise, _EXTREMA.get(f), len(axes) < len(x.shape) or keeps
         if sign is not None:

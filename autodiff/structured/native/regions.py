@@ -20,13 +20,17 @@ from autodiff.structured.native.calling import (
     write_epilogue,
     write_prologue,
 )
-from autodiff.structured.native.containers import given_lists
-from autodiff.structured.native.dataflow import Flow, Liveness
+from autodiff.structured.native.containers.given_lists import (
+    SCOPE as LIST_SCOPE,
+    check_items,
+    with_lists,
+)
+from autodiff.structured.native.dataflow import Liveness, NameUses
 from autodiff.structured.native.llvm.code import EXCEPTIONS, Code, Unit
 from autodiff.structured.native.llvm.given import is_readable
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
-from autodiff.structured.native.names import Names
+from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
 from autodiff.structured.writing.emission import Emitter
@@ -69,7 +73,7 @@ class Native:
         self, emitter: Emitter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
     ) -> None:
         self.emitter = emitter
-        self.names = Names(emitter.program, emitter.old_name, emitter.layouts)
+        self.names = SymbolTable(emitter.program, emitter.old_name, emitter.layouts)
         self.names.ones = ones
         for name in emitter.counters:
             self.names.counter(name)
@@ -99,7 +103,7 @@ class Native:
         self._machine: Compiled | None = None
         self.scope = dict(emitter.constants.scope)
         if self.why_no_lists is None:
-            self.scope |= given_lists.SCOPE
+            self.scope |= LIST_SCOPE
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
@@ -139,22 +143,22 @@ class Native:
         Raises
         ------
         UnsupportedError
-            If lists hold something else than numbers, or than arrays in results.
+            If lists hold something other than numbers, or than arrays in results.
         """
         program, names = self.emitter.program, self.names
         for v in self.emitter.outputs:
             if v.kind.has_items and v.memory is not None:
-                given_lists.check_items(names.contents(v.kind, v.memory.root()), is_result=True)
+                check_items(names.contents(v.kind, v.memory.root()), is_result=True)
         for k, slot in enumerate(program.parameters):
             if slot.kind is not None and slot.kind.is_list and slot.memory is not None:
                 self.given_lists[k] = names.contents(slot.kind, slot.memory.root())
-                given_lists.check_items(self.given_lists[k], is_result=False)
+                check_items(self.given_lists[k], is_result=False)
 
     def functions(self, forward: Callable, backward: Callable) -> tuple[Callable, Callable]:
         """Return both functions of the source as functions of Python's lists."""
         if self.why_no_lists is not None:
             return forward, backward
-        return given_lists.with_lists(forward, backward, self.given_lists)
+        return with_lists(forward, backward, self.given_lists)
 
     def _lower(self, nodes: list) -> None:
         """Lower all loops and what is between them as one region, else each loop or its parts."""
@@ -202,7 +206,7 @@ class Native:
         body = tree_of(textwrap.dedent("\n".join(lines))).body
         if not is_forward and not _pops(body):
             raise UnsupportedError("a loop that pops nothing")
-        flow = Flow(body)
+        flow = NameUses(body)
         known = self.scope.keys() | _BUILTINS
         binds = flow.binds - known
         live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
@@ -230,7 +234,7 @@ class Native:
             statements.bound[x].add_all()
         write_epilogue(code, function, statements)
         if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
-            raise UnsupportedError("such a long loop")
+            raise UnsupportedError("so long a loop")
         return function
 
     def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:

@@ -25,12 +25,12 @@ from autodiff.structured.native.llvm.collected import Collected
 from autodiff.structured.native.numbers.scalars import BINARY
 from autodiff.structured.native.values import (
     Array,
-    List,
+    DictRef,
+    LazyArray,
+    ListRef,
     Number,
-    Record,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    TupleValue,
     is_one,
     letter_of,
     width_of,
@@ -58,7 +58,7 @@ class Statements(Variables):
 
     def _note_reads(self, name: str, count: int) -> None:
         """Drop a lazy array that is never read, and materialize one that is read repeatedly."""
-        if not isinstance(self.bound.get(name), Tree):
+        if not isinstance(self.bound.get(name), LazyArray):
             return
         if not count:
             del self.bound[name]
@@ -84,7 +84,7 @@ class Statements(Variables):
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
-        elif isinstance(target, ast.Tuple) and isinstance(value, Several):
+        elif isinstance(target, ast.Tuple) and isinstance(value, TupleValue):
             for t, v in zip(target.elts, value.parts, strict=True):
                 self._assign(t, v)
         elif isinstance(target, ast.Subscript):
@@ -94,14 +94,14 @@ class Statements(Variables):
 
     def _put(self, target: ast.Subscript, value: Any, f: Any = None) -> None:
         base = self.expression(target.value)
-        if isinstance(base, List):
+        if isinstance(base, ListRef):
             self.set_item(base, self.integer(target.slice), value, f)
             return
-        if isinstance(base, Record):
+        if isinstance(base, DictRef):
             self.set_field(base, self.expression(target.slice), value, f)
             return
         if not isinstance(base, Array):
-            raise UnsupportedError("a write into something else than an array")
+            raise UnsupportedError("a write into something other than an array")
         parts = self.indices(target)
         if self.is_mask(base, parts):
             self.materialize_readers(base.alias_set)
@@ -134,7 +134,7 @@ class Statements(Variables):
             raise UnsupportedError("an assignment")
         name = node.target.id
         old = self.read(name)
-        if isinstance(old, Tree):
+        if isinstance(old, LazyArray):
             raise UnsupportedError("a write into a lazy array")
         if isinstance(old, Array):
             self.write(old, value, f)
@@ -200,8 +200,8 @@ class Statements(Variables):
         """Lower ``del xs[k]``."""
         for target in node.targets:
             base = self.expression(target.value) if isinstance(target, ast.Subscript) else None
-            if not isinstance(base, List):
-                raise UnsupportedError("del of something else than an item of a list")
+            if not isinstance(base, ListRef):
+                raise UnsupportedError("del of something other than an item of a list")
             self.drop(base, self.integer(target.slice))  # type: ignore[attr-defined] # it has one
 
     def on_pass_statement(self, node: ast.Pass) -> None:
@@ -236,20 +236,20 @@ class Statements(Variables):
             stop = self.b.add(over.start, self.b.mul(count, over.step))
             return [over.start, stop, over.step]
         found = self.expression(arg)
-        if isinstance(found, Turns):
+        if isinstance(found, RangeValue):
             return [found.start, found.stop, found.step]
         return [self.scalars.converted(self.scalars.number(found), "i")]
 
     def _words(self, name: str, value: Any) -> list:
         """Return the words that are pushed for a name."""
-        if name in self.names.shapes and isinstance(value, Several):
+        if name in self.names.shapes and isinstance(value, TupleValue):
             sizes = [part.value for part in value.parts]
             self._note_ones(name, sizes)
             return sizes
         kind = self.names.kinds.get(name)
         if kind is None:
             raise UnsupportedError(f"{name} on the tape")
-        if isinstance(value, (List, Record)):
+        if isinstance(value, (ListRef, DictRef)):
             return self.as_words(value, kind)
         if kind.parts:
             each = zip(_parts_of(name, kind), value.parts, kind.parts, strict=True)
@@ -258,7 +258,7 @@ class Statements(Variables):
 
     def _words_of(self, name: str, value: Any, kind: Kind) -> list:
         if kind.is_array:
-            if isinstance(value, Tree):
+            if isinstance(value, LazyArray):
                 value = self.elementwise.materialize(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
                 raise UnsupportedError(f"{name} of another kind")
@@ -293,7 +293,7 @@ class Statements(Variables):
                 shape = [next(words) for _ in range(shapes[name])]
                 for k in self.names.pushed_ones.get(name, ()):
                     shape[k] = self.code.whole(1)
-                self.bound[name] = Several([self.python_int(n) for n in shape])
+                self.bound[name] = TupleValue([self.python_int(n) for n in shape])
                 continue
             if kind is None:
                 raise UnsupportedError(f"{name} on the tape")
@@ -303,7 +303,7 @@ class Statements(Variables):
                 continue
             if kind.parts:
                 each = zip(_parts_of(name, kind), kind.parts, strict=True)
-                self.bound[name] = Several([self._popped_value(*part, words) for part in each])
+                self.bound[name] = TupleValue([self._popped_value(*part, words) for part in each])
                 continue
             self.bound[name] = self._popped_value(name, kind, words)
 
@@ -392,10 +392,10 @@ class Statements(Variables):
         if isinstance(over, ast.Name):
             bounds = self.read(over.id)
         elif isinstance(over, ast.Call) and over.func.id == "reversed":  # type: ignore[attr-defined]
-            bounds = Turns(*memory.popped(code, self.state, [I64] * 3))
+            bounds = RangeValue(*memory.popped(code, self.state, [I64] * 3))
         else:  # range(pop())
             (count,) = memory.popped(code, self.state, [I64])
-            bounds = Turns(code.whole(0), count, code.whole(1))
+            bounds = RangeValue(code.whole(0), count, code.whole(1))
         n = self.trip_count(bounds)
         with code.counted(n) as i:
             if node.target.id != "_":

@@ -14,14 +14,14 @@ from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
 from autodiff.structured.native.reductions import Reductions
-from autodiff.structured.native.values import Array, Known, Number, Tree, dtype_of, is_one
+from autodiff.structured.native.values import Array, Known, LazyArray, Number, dtype_of, is_one
 from autodiff.structured.runtime_calls import TINY, nearest
 
 COPIES = frozenset({np.copy, np.ndarray.copy})
 """Functions that copy an array."""
 
 
-class SweepCalls(Reductions):
+class AdjointCalls(Reductions):
     """Emits the calls of the sweep."""
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
@@ -48,7 +48,7 @@ class SweepCalls(Reductions):
             return self.roll(g, self.call(operator.neg, [shift]), *axis, **options)
         if facts_of(function_of(f)).kind != PRODUCT or len(rest) != 2 or options:
             raise UnsupportedError(f"the adjoint of {f.__name__}")
-        if not all(isinstance(a, (Array, Tree)) for a in rest):
+        if not all(isinstance(a, (Array, LazyArray)) for a in rest):
             raise UnsupportedError("this product")
         return self._adjoint_of_product(f, j, g, *rest)
 
@@ -185,19 +185,19 @@ class SweepCalls(Reductions):
         """``fitted(x, shape)``, ``settled(x, shape)``: sum over the axes that were broadcast."""
         return self._unbroadcast(x, [p.value for p in shape.parts])
 
-    def _unbroadcast(self, x: Array | Tree, shape: list) -> Array | Tree:
+    def _unbroadcast(self, x: Array | LazyArray, shape: list) -> Array | LazyArray:
         is_narrow = any(is_one(m) and not is_one(n) for m, n in zip(shape, x.shape, strict=False))
         if len(shape) != len(x.shape) or is_narrow:
             return self.elementwise.sum_to_shape(x, shape, self.store)
         self.elementwise.check_shape(x.shape, shape)
         return x
 
-    def on_spread(self, g: Any, shape: Any, dtype: Any) -> Tree:
+    def on_spread(self, g: Any, shape: Any, dtype: Any) -> LazyArray:
         """``spread(g, shape, dtype)``: an array filled with a cotangent."""
         kind = Kind(frozenset([np.ndarray]), dtype.x, len(shape.parts))
         one = self.scalars.known(1.0)
         sizes = [p.value for p in shape.parts]
-        return Tree(kind, operator.mul, [self.scalars.number(g), one], sizes)
+        return LazyArray(kind, operator.mul, [self.scalars.number(g), one], sizes)
 
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
         """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""

@@ -113,7 +113,7 @@ class Number:
     tag: Any = None
 
 
-class Fresh:
+class FreshMemory:
     """The alias set of a newly allocated array."""
 
 
@@ -159,7 +159,7 @@ class Array:
 
 
 @dataclass
-class Tree:
+class LazyArray:
     """A lazy elementwise expression, which is fused into the loop that uses it.
 
     Attributes
@@ -169,7 +169,7 @@ class Tree:
     f : callable
         The function of each element.
     parts : list
-        The operands: numbers, arrays and trees.
+        The operands: numbers, arrays and lazy arrays.
     shape : list
         Integers.
     """
@@ -181,14 +181,14 @@ class Tree:
 
 
 @dataclass
-class Several:
+class TupleValue:
     """A tuple."""
 
     parts: list
 
 
 @dataclass(frozen=True)
-class Items:
+class ItemType:
     """The type of the items of a list, or of a field of a dict.
 
     Attributes
@@ -197,17 +197,17 @@ class Items:
         The kind of an item.
     alias_set : Any
         The alias set of items that are arrays.
-    inner : Items or Fields, optional
+    inner : ItemType or DictType, optional
         The element type of items that are lists or dicts.
     """
 
     kind: Kind
     alias_set: Any = None
-    inner: Items | Fields | None = None
+    inner: ItemType | DictType | None = None
 
 
 @dataclass(frozen=True)
-class Fields:
+class DictType:
     """The type of a dict with known keys.
 
     Attributes
@@ -216,41 +216,41 @@ class Fields:
         Pairs of a key and the type of its value.
     """
 
-    items: tuple[tuple[Any, Items], ...]
+    items: tuple[tuple[Any, ItemType], ...]
 
 
 @dataclass
-class List:
+class ListRef:
     """A list or deque: the type of its items, and its address."""
 
-    items: Items
+    items: ItemType
     address: Any
 
 
 @dataclass
-class Record:
+class DictRef:
     """A dict with known keys: its type and its address."""
 
-    items: Fields
+    items: DictType
     address: Any
 
 
 @dataclass
-class Displayed:
+class DictDisplay:
     """A dict display, before it is allocated."""
 
     parts: dict[Any, Any]
 
 
 @dataclass
-class Queue:
+class EmptyDeque:
     """An empty deque, before it is allocated, and its `maxlen`."""
 
-    most: Any
+    maxlen: Any
 
 
 @dataclass
-class Repeated:
+class RepeatedList:
     """A list display times an integer, before it is allocated."""
 
     parts: list
@@ -258,7 +258,7 @@ class Repeated:
 
 
 @dataclass
-class Chosen:
+class SelectedList:
     """A tuple of list displays at an index: only the selected list is allocated."""
 
     parts: list
@@ -266,7 +266,7 @@ class Chosen:
 
 
 @dataclass
-class Turns:
+class RangeValue:
     """A range."""
 
     start: Any
@@ -278,7 +278,7 @@ def leaves(x: Any) -> list[Array]:
     """Return the arrays that an array or lazy expression reads."""
     if isinstance(x, Array):
         return [x]
-    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, Tree) else []
+    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, LazyArray) else []
 
 
 def as_float(kind: Kind, given: list[Kind]) -> Kind:
@@ -293,7 +293,7 @@ def is_one(n: Any) -> bool:
     return isinstance(n, ir.Constant) and n.constant == 1
 
 
-def dtype_of(x: Array | Tree) -> np.dtype:
+def dtype_of(x: Array | LazyArray) -> np.dtype:
     """Return the dtype of an array."""
     dtype = x.kind.dtype
     assert dtype is not None

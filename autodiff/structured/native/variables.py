@@ -1,4 +1,4 @@
-"""Names during lowering: values bound in one block, and variables in stack slots."""
+"""SymbolTable during lowering: values bound in one block, and variables in stack slots."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from autodiff.structured.native.dataflow import escaping
 from autodiff.structured.native.expressions import Expressions
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES, Code
-from autodiff.structured.native.names import Names
+from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
-    Fresh,
+    DictRef,
+    FreshMemory,
     Known,
-    List,
+    LazyArray,
+    ListRef,
     Number,
-    Record,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    TupleValue,
     has_tag,
     is_whole,
     leaves,
@@ -63,7 +63,7 @@ class Variables(Expressions):
     ----------
     code, state, scope, adjoints, forward
         As for `Expressions`.
-    names : Names
+    names : SymbolTable
         The symbol table of the program.
     pushes : dict
         Line of a ``push`` → the names that the sweep pops there.
@@ -75,7 +75,7 @@ class Variables(Expressions):
 
     def __init__(
         self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
-        forward: bool, names: Names, pushes: dict[int, list[str]], body: list[ast.stmt],
+        forward: bool, names: SymbolTable, pushes: dict[int, list[str]], body: list[ast.stmt],
         results: set[str],
     ) -> None:  # fmt: skip
         super().__init__(code, state, scope, adjoints, forward)
@@ -101,7 +101,7 @@ class Variables(Expressions):
         """Return the value of a name."""
         if name in self.bound:
             found = self.bound[name]
-            if isinstance(found, Tree) and name in self.pending_reads:
+            if isinstance(found, LazyArray) and name in self.pending_reads:
                 self.pending_reads[name] -= 1
                 if not self.pending_reads[name]:
                     del self.pending_reads[name]
@@ -147,11 +147,11 @@ class Variables(Expressions):
         is_typed = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
             value = self.from_display(self.names.lists[name], value)
-        if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
+        if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.materialize(value, memory.KEPT)
-        if is_typed and self.forward and not isinstance(value, (Known, Several, Turns)):
+        if is_typed and self.forward and not isinstance(value, (Known, TupleValue, RangeValue)):
             value = self._checked(name, kind, value)
-        if self.forward and isinstance(value, Array) and isinstance(value.alias_set, Fresh):
+        if self.forward and isinstance(value, Array) and isinstance(value.alias_set, FreshMemory):
             value.alias_set = self.names.alias_sets.get(name, value.alias_set)
         if name in self.names.variables:
             self._set(name, value)
@@ -190,7 +190,7 @@ class Variables(Expressions):
         slot, b = self.slot(name), self.b
         kind = slot.kind
         if kind.has_items:
-            is_held = isinstance(value, (List, Record))
+            is_held = isinstance(value, (ListRef, DictRef))
             if not is_held or value.items != self.names.lists[name]:
                 raise UnsupportedError(f"{name} of another kind")
             b.store(value.address, slot.value)

@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.linear_algebra import LinearAlgebra
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, TYPES, constant
-from autodiff.structured.native.values import Array, Known, Number, Tree
+from autodiff.structured.native.values import Array, Known, LazyArray, Number
 from autodiff.structured.runtime_calls import TINY
 
 _INDEX = Kind(frozenset([np.int64]))
@@ -21,7 +21,7 @@ _INDICES = np.dtype(np.int64)
 _STABLE = ("stable", "mergesort")
 
 
-class Vectors(LinearAlgebra):
+class AxisFunctions(LinearAlgebra):
     """Emits scans, sorts, searches and convolutions along an axis."""
 
     def call(self, f: Any, args: list) -> Any:
@@ -102,7 +102,7 @@ class Vectors(LinearAlgebra):
         ndim, k = len(x.shape), getattr(axis, "x", axis)
         k = -1 if k is None and (ndim == 1 or axis is None) else k
         if ndim > 2 or type(k) is not int or not -ndim <= k < ndim or x.dtype.kind == "c":
-            raise UnsupportedError("a sort like this")
+            raise UnsupportedError("this sort")
         k %= ndim
         is_stable = getattr(kind, "x", None) in _STABLE
         result = e.allocate(_INDICES, x.shape, self.store)
@@ -237,7 +237,7 @@ class Vectors(LinearAlgebra):
 
     def _check_order(self, xp: Array, x: Any) -> None:
         """Bail out if a vector is not sorted: NumPy's result then depends on the previous point."""
-        if len(xp.shape) != 1 or not isinstance(x, (Array, Tree)):
+        if len(xp.shape) != 1 or not isinstance(x, (Array, LazyArray)):
             return
         code, b, one = self.code, self.b, self.code.whole(1)
         with code.counted(self._max(b.sub(xp.shape[0], one), code.whole(0))) as k:
@@ -253,7 +253,7 @@ class Vectors(LinearAlgebra):
         def as_double(found: Number) -> Number:
             return self.scalars.plain("d", self.scalars.converted(found, "d"))
 
-        if not isinstance(x, (Array, Tree)):
+        if not isinstance(x, (Array, LazyArray)):
             numbers = [self.scalars.number(v) for v in (x, *others)]
             if not all(isinstance(v, Number) for v in numbers):
                 raise UnsupportedError("this search")
@@ -398,8 +398,8 @@ class Vectors(LinearAlgebra):
 
     def _vectors_of(self, *arrays: Any) -> list[Array]:
         """Return contiguous copies of vectors of doubles."""
-        if not all(isinstance(a, (Array, Tree)) and a.kind.ndim == 1 for a in arrays):
-            raise UnsupportedError("a convolution of other things than vectors")
+        if not all(isinstance(a, (Array, LazyArray)) and a.kind.ndim == 1 for a in arrays):
+            raise UnsupportedError("a convolution of things other than vectors")
         result = [self.elementwise.materialize(a, memory.SCRATCH) for a in arrays]
         if not all(a.dtype == np.float64 for a in result):
             raise UnsupportedError("a convolution in another precision")

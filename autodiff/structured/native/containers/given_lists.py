@@ -1,8 +1,8 @@
 """Conversion of lists between Python and machine code.
 
-A list is passed by address: NumPy writes the words that machine code reads (see `Lists`). The
-source around machine code works on that memory, too, by functions with the names in
-`whole_lists.SCOPE`. After a run, the lists are converted back.
+A list is passed by address: NumPy writes the words that machine code reads, in the layout of
+`ListOperations`. The source around machine code works on that memory, too, by functions with the
+names in `whole_lists.SCOPE`. After a run, the lists are converted back.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ from autodiff.structured.native.values import (
     COMPLEX_TAG,
     LARGE,
     TAGS,
-    Fields,
-    Items,
+    DictType,
+    ItemType,
     cotangent_of,
     has_tag,
     letter_of,
@@ -33,15 +33,15 @@ from autodiff.structured.native.values import (
 from autodiff.structured.runtime_calls import SteppedAsideError
 from autodiff.structured.whole_lists import check_apart
 
-_WORDS = 5  # of a list: see `Lists`
+_WORDS = 5  # of a list: see `ListOperations`
 
 
-class Held(int):
+class NativeList(int):
     """The address of a list in machine code.
 
     Attributes
     ----------
-    items : Items
+    items : ItemType
         The type of its items.
     owner : Any
         The owner of the memory.
@@ -53,36 +53,36 @@ class Held(int):
         For an argument that may be changed: the new contents of `lists`.
     """
 
-    items: Items
+    items: ItemType
     owner: Any = None
     is_restored = False
-    lists: Sequence[tuple[list, Items]] = ()
+    lists: Sequence[tuple[list, ItemType]] = ()
     copies: Sequence[list] = ()
 
-    def addresses(self) -> Iterator[tuple[int, Items]]:
+    def addresses(self) -> Iterator[tuple[int, ItemType]]:
         """Yield the address and type of each list in an argument."""
         for k, (_, items) in enumerate(self.lists):
             yield self + 8 * _WORDS * k, items
 
 
-class States:
+class ListSnapshot:
     """A snapshot of an argument, and of the lists in it, before the run."""
 
-    def __init__(self, x: Held) -> None:
+    def __init__(self, x: NativeList) -> None:
         self.list = x
         self.copies = x.copies
         result = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
         self.before = [tuple([result.get(id(item), item) for item in xs]) for xs, _ in x.lists]
 
 
-def held(items: Any, address: int, owner: Any) -> Held:
+def held(items: Any, address: int, owner: Any) -> NativeList:
     """Return the list at an address."""
-    result = Held(address)
+    result = NativeList(address)
     result.items, result.owner = items, owner
     return result
 
 
-def check_items(items: Items | Fields, is_result: bool) -> None:
+def check_items(items: ItemType | DictType, is_result: bool) -> None:
     """Check that a list holds numbers, or lists of numbers. A result may also hold arrays.
 
     Raises
@@ -90,24 +90,24 @@ def check_items(items: Items | Fields, is_result: bool) -> None:
     UnsupportedError
         If it holds something else.
     """
-    while isinstance(items, Items) and items.inner is not None:
+    while isinstance(items, ItemType) and items.inner is not None:
         items = items.inner
-    if is_result and isinstance(items, Items) and items.kind.is_array:
+    if is_result and isinstance(items, ItemType) and items.kind.is_array:
         return
-    if not isinstance(items, Items) or not items.kind.is_scalar:
-        raise UnsupportedError("a list of other things than numbers handed to machine code")
+    if not isinstance(items, ItemType) or not items.kind.is_scalar:
+        raise UnsupportedError("a list of things other than numbers passed to machine code")
     letter_of(items.kind)
     if len(items.kind.classes) > 1 and not has_tag(items.kind):
-        raise UnsupportedError("a list of several kinds of numbers handed to machine code")
+        raise UnsupportedError("a list of several kinds of numbers passed to machine code")
 
 
 # -- lists become words ----------------------------------------------------------------------------
 
 
-def given(x: list, items: Items) -> Held:
+def given(x: list, items: ItemType) -> NativeList:
     """Copy a list into memory of machine code."""
-    lists, level, own = list[tuple[list, Items]](), [x], items
-    while isinstance(own.inner, Items):
+    lists, level, own = list[tuple[list, ItemType]](), [x], items
+    while isinstance(own.inner, ItemType):
         lists += [(xs, own) for xs in level]
         level, own = list({id(part): part for xs in level for part in xs}.values()), own.inner
     n_outer = len(lists)
@@ -121,7 +121,7 @@ def given(x: list, items: Items) -> Held:
     return result
 
 
-def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> Held:
+def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> NativeList:
     """Write lists into memory.
 
     Parameters
@@ -140,7 +140,7 @@ def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) ->
     width = numbers.shape[1]
     words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
     words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inner))
-    result = Held(_address(words))
+    result = NativeList(_address(words))
     result.owner = words, table, numbers, form
     return result
 
@@ -175,12 +175,12 @@ def _as_words(numbers: list, kind: Kind) -> np.ndarray:
 # -- words become lists ----------------------------------------------------------------------------
 
 
-class Reading:
+class ListReader:
     """Converts lists back after a run.
 
     Parameters
     ----------
-    lists : iterable of Held
+    lists : iterable of NativeList
         The arguments. Their addresses are converted to the user's lists, or to `copies` of them.
 
     Attributes
@@ -189,7 +189,7 @@ class Reading:
         The arrays in the lists, in the memory of the run.
     """
 
-    def __init__(self, lists: Iterable[Held] = ()) -> None:
+    def __init__(self, lists: Iterable[NativeList] = ()) -> None:
         self.known: dict[int, list] = {}
         self.arrays: list[np.ndarray] = []
         for x in lists:
@@ -198,21 +198,21 @@ class Reading:
 
     def read(self, x: Any) -> Any:
         """Convert a list, or a snapshot to pairs of new and old contents; return others as is."""
-        if type(x) is Held:
+        if type(x) is NativeList:
             return self._at(x, x.items, x)
-        if type(x) is not States:
+        if type(x) is not ListSnapshot:
             return x
         for copy, (address, items) in zip(x.copies, x.list.addresses(), strict=True):
             copy[:] = self._items_at(address, items, x.list)
         return list(zip(x.copies, x.before, strict=True))
 
-    def _at(self, address: int, items: Any, of: Held) -> list:
+    def _at(self, address: int, items: Any, of: NativeList) -> list:
         if address not in self.known:
             result = self.known[int(address)] = list[Any]()
             result += self._items_at(address, items, of)
         return self.known[address]
 
-    def _items_at(self, address: int, items: Items, of: Held) -> list:
+    def _items_at(self, address: int, items: ItemType, of: NativeList) -> list:
         data, n = _words_at(address, 2).tolist()
         if items.inner is not None:
             return [self._at(inner, items.inner, of) for inner in _words_at(data, n).tolist()]
@@ -258,24 +258,24 @@ def _numbers_at(address: int, n: int, kind: Kind) -> list:
 # -- what the source around machine code calls -----------------------------------------------------
 
 
-def _copied_lists(x: Held) -> Held:
+def _copied_lists(x: NativeList) -> NativeList:
     """Prepare a list for changes: an argument gets `copies`, and arrays in others are copied."""
     x.is_restored = not x.lists
     x.copies = x.copies or [[] for _ in x.lists]
     return x
 
 
-def _lists_in(x: Held) -> list[Held]:
+def _lists_in(x: NativeList) -> list[NativeList]:
     return [held(items, address, x) for address, items in x.addresses()]
 
 
-def _zeros_in(x: Held) -> Held:
+def _zeros_in(x: NativeList) -> NativeList:
     """Return the shadow of an argument."""
 
-    def cotangents_of(items: Any) -> Items:
+    def cotangents_of(items: Any) -> ItemType:
         if items.inner is None:
-            return Items(cotangent_of(items.kind))
-        return Items(items.kind, inner=cotangents_of(items.inner))
+            return ItemType(cotangent_of(items.kind))
+        return ItemType(items.kind, inner=cotangents_of(items.inner))
 
     _, _, numbers, form = x.owner
     types = {id(items): cotangents_of(items) for _, items in x.lists}
@@ -311,13 +311,13 @@ def _add_in(shadow: Any, seed: Any) -> None:
 
 
 SCOPE = {
-    "copied_lists": _copied_lists, "states_in": States, "lists_in": _lists_in,
+    "copied_lists": _copied_lists, "states_in": ListSnapshot, "lists_in": _lists_in,
     "zeros_in": _zeros_in, "add_in": _add_in,
 }  # fmt: skip
 """The globals of the source around machine code: see `whole_lists.SCOPE`."""
 
 
-def with_lists(forward: Callable, backward: Callable, types: dict[int, Items]) -> tuple:
+def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]) -> tuple:
     """Return both functions of a program as functions of Python lists.
 
     `types` has the positions of the arguments that are lists, and the types of their items.
@@ -328,12 +328,12 @@ def with_lists(forward: Callable, backward: Callable, types: dict[int, Items]) -
         for k, items in types.items():
             args[k] = given(args[k], items)
         outs, frame, tape = forward(*args)
-        reading = Reading([args[k] for k in types])
+        reading = ListReader([args[k] for k in types])
         results = tuple(map(reading.read, outs))
         check_apart(reading.arrays, ())
         return results, frame, tape
 
     def backward_of_lists(*args: Any) -> tuple:
-        return tuple(map(Reading().read, backward(*args)))
+        return tuple(map(ListReader().read, backward(*args)))
 
     return forward_of_lists, backward_of_lists

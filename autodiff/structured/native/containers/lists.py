@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.containers.records import Records, width_of_item
+from autodiff.structured.native.containers.records import DictOperations, width_of_item
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PTR, TYPES, constant, element_of
 from autodiff.structured.native.numbers.comparisons import joined_tags, tag_of
@@ -22,12 +22,12 @@ from autodiff.structured.native.values import (
     COMPLEX_TAG,
     TAGS,
     Array,
-    Chosen,
-    Items,
+    EmptyDeque,
+    ItemType,
     Known,
-    List,
+    ListRef,
     Number,
-    Queue,
+    SelectedList,
     has_tag,
     is_whole,
     letter_of,
@@ -41,22 +41,22 @@ _DTYPES = {"d": np.dtype(float), "z": np.dtype(complex), "s": np.dtype(np.float3
            "i": np.dtype(np.int64), "b": np.dtype(bool)}  # fmt: skip
 
 
-class Lists(Records):
+class ListOperations(DictOperations):
     """Emits the operations on lists and deques."""
 
-    def _address_of_item(self, xs: List, k: Any) -> Any:
+    def _address_of_item(self, xs: ListRef, k: Any) -> Any:
         size = self.code.whole(self._size_of_item(xs))
         return self.code.at(self.code.word(xs.address, _DATA, PTR), self.b.mul(k, size))
 
-    def _size_of_item(self, xs: List) -> int:
+    def _size_of_item(self, xs: ListRef) -> int:
         return 8 * width_of_item(xs.items)
 
-    def _store_words(self, xs: List, k: Any, words: list) -> None:
+    def _store_words(self, xs: ListRef, k: Any, words: list) -> None:
         address = self._address_of_item(xs, k)
         for j, word in enumerate(words):
             self.code.set_word(address, j, word)
 
-    def _item_at(self, xs: List, k: Any) -> Any:
+    def _item_at(self, xs: ListRef, k: Any) -> Any:
         """Return the item at an index that is known to be in bounds."""
         address = self._address_of_item(xs, k)
         words = [self.code.word(address, j) for j in range(width_of_item(xs.items))]
@@ -64,8 +64,8 @@ class Lists(Records):
 
     # -- lists -------------------------------------------------------------------------------------
 
-    def new_list(self, items: Items, parts: list, times: Any = None, most: Any = None) -> List:
-        """Allocate the list ``parts * times``, or a deque with a `maxlen`."""
+    def new_list(self, items: ItemType, parts: list, times: Any = None, n: Any = None) -> ListRef:
+        """Allocate the list ``parts * times``, or a deque of at most n items."""
         code, b = self.code, self.b
         count: Any = code.whole(len(parts))
         if times is not None:
@@ -76,9 +76,9 @@ class Lists(Records):
         words = [self.item_words(items, x) for x in parts]
         size = b.mul(capacity, code.whole(8 * width_of_item(items)))
         data = memory.allocated(code, self.state, memory.KEPT, size)
-        result = List(items, memory.allocated(code, self.state, memory.KEPT, code.whole(40)))
+        result = ListRef(items, memory.allocated(code, self.state, memory.KEPT, code.whole(40)))
         zero = code.whole(0)
-        for k, word in enumerate((b.ptrtoint(data, I64), count, capacity, zero, most or zero)):
+        for k, word in enumerate((b.ptrtoint(data, I64), count, capacity, zero, n or zero)):
             code.set_word(result.address, k, word)
         if times is None:
             for k, own in enumerate(words):
@@ -90,7 +90,7 @@ class Lists(Records):
                     self._store_words(result, index, own)
         return result
 
-    def select_list(self, items: Items, x: Chosen) -> List:
+    def select_list(self, items: ItemType, x: SelectedList) -> ListRef:
         """Allocate the list display at an index, and no other."""
         code, b = self.code, self.b
         address = code.variable(PTR)
@@ -98,7 +98,7 @@ class Lists(Records):
         for k, part in enumerate(x.parts):
             with code.branch(code.equal(at, code.whole(k))):
                 b.store(self.new_list(items, part.parts).address, address)
-        return List(items, b.load(address, typ=PTR))
+        return ListRef(items, b.load(address, typ=PTR))
 
     def select_number(self, parts: list, k: Any) -> Number:
         """Return the number at an index of a tuple."""
@@ -118,23 +118,23 @@ class Lists(Records):
                 result.tag = b.select(is_it, tag_of(code, x), result.tag)
         return result
 
-    def length(self, xs: List) -> Any:
+    def length(self, xs: ListRef) -> Any:
         """``len(xs)``."""
         return self.code.word(xs.address, _LENGTH)
 
-    def maxlen(self, xs: List) -> Any:
+    def maxlen(self, xs: ListRef) -> Any:
         """``xs.maxlen``."""
         return self.code.word(xs.address, _MAXLEN)
 
-    def queue(self, items: Any, most: Any = None) -> Queue:
+    def queue(self, items: Any, maxlen: Any = None) -> EmptyDeque:
         """``deque((), maxlen)``."""
-        if most is None:
-            return Queue(None)
-        most = self.scalars.number(most).value
-        self.code.exit_if(self.code.less(most, self.code.whole(0)))
-        return Queue(most)
+        if maxlen is None:
+            return EmptyDeque(None)
+        maxlen = self.scalars.number(maxlen).value
+        self.code.exit_if(self.code.less(maxlen, self.code.whole(0)))
+        return EmptyDeque(maxlen)
 
-    def append(self, xs: List, x: Any) -> None:
+    def append(self, xs: ListRef, x: Any) -> None:
         """``xs.append(x)``."""
         words = self.item_words(xs.items, x)
         n = self.length(xs)
@@ -143,7 +143,7 @@ class Lists(Records):
         self._store_words(xs, n, words)
         self.code.set_word(xs.address, _LENGTH, self.b.add(n, self.code.whole(1)))
 
-    def _grow(self, xs: List, is_before: bool) -> None:
+    def _grow(self, xs: ListRef, is_before: bool) -> None:
         """Make room after the last item, or before the first one.
 
         If there is room before the first item, the free capacity is split evenly between both ends.
@@ -172,7 +172,7 @@ class Lists(Records):
         code.set_word(xs.address, _CAPACITY, b.sub(larger, start))
         code.set_word(xs.address, _BEFORE, start)
 
-    def _move_start(self, xs: List, by: int) -> None:
+    def _move_start(self, xs: ListRef, by: int) -> None:
         """Move the start of a list by some items, without moving the items."""
         code, b = self.code, self.b
         data = code.at(code.word(xs.address, _DATA, PTR), code.whole(by * self._size_of_item(xs)))
@@ -180,14 +180,14 @@ class Lists(Records):
         for k, change in ((_LENGTH, -by), (_CAPACITY, -by), (_BEFORE, by)):
             code.set_word(xs.address, k, b.add(code.word(xs.address, k), code.whole(change)))
 
-    def _shift(self, xs: List, start: Any, count: Any, by: int) -> None:
+    def _shift(self, xs: ListRef, start: Any, count: Any, by: int) -> None:
         """Move items by some positions."""
         source = self._address_of_item(xs, start)
         target = self.code.at(source, self.code.whole(by * self._size_of_item(xs)))
         size = self.b.mul(count, self.code.whole(self._size_of_item(xs)))
         self.code.call("memmove", PTR, [target, source, size])
 
-    def insert(self, xs: List, k: Any, x: Any) -> None:
+    def insert(self, xs: ListRef, k: Any, x: Any) -> None:
         """``xs.insert(k, x)``, which clamps `k`."""
         code, b, zero = self.code, self.b, self.code.whole(0)
         words = self.item_words(xs.items, x)
@@ -206,7 +206,7 @@ class Lists(Records):
                 code.set_word(xs.address, _LENGTH, b.add(n, code.whole(1)))
         self._store_words(xs, at, words)
 
-    def drop(self, xs: List, k: Any) -> None:
+    def drop(self, xs: ListRef, k: Any) -> None:
         """``del xs[k]``."""
         code, b, one = self.code, self.b, self.code.whole(1)
         n = self.length(xs)
@@ -219,14 +219,14 @@ class Lists(Records):
                 self._shift(xs, after, b.sub(n, after), -1)
                 code.set_word(xs.address, _LENGTH, b.sub(n, one))
 
-    def on_put_back(self, xs: List, k: Any, x: Any) -> None:
+    def on_put_back(self, xs: ListRef, k: Any, x: Any) -> None:
         """``put_back(xs, k, x)``: undo ``del xs[k]``."""
         code, b = self.code, self.b
         at, n = self.scalars.number(k).value, self.length(xs)
         from_end = b.add(b.add(n, code.whole(1)), at)
         self.insert(xs, b.select(code.less(at, code.whole(0)), from_end, at), x)
 
-    def on_taken_out(self, xs: List, k: Any) -> Any:
+    def on_taken_out(self, xs: ListRef, k: Any) -> Any:
         """``taken_out(xs, k)``: undo ``xs.insert(k, x)``, and return the item."""
         code, b, zero = self.code, self.b, self.code.whole(0)
         at, last = self.scalars.number(k).value, b.sub(self.length(xs), code.whole(1))
@@ -236,7 +236,7 @@ class Lists(Records):
         self.drop(xs, at)
         return found
 
-    def pop(self, xs: List) -> Any:
+    def pop(self, xs: ListRef) -> Any:
         """``xs.pop()``."""
         code = self.code
         n = self.length(xs)
@@ -245,11 +245,11 @@ class Lists(Records):
         code.set_word(xs.address, _LENGTH, last)
         return self._item_at(xs, last)
 
-    def item(self, xs: List, k: Any) -> Any:
+    def item(self, xs: ListRef, k: Any) -> Any:
         """``xs[k]``."""
         return self._item_at(xs, self.indexing.checked_index(k, self.length(xs)))
 
-    def set_item(self, xs: List, k: Any, x: Any, f: Any = None) -> None:
+    def set_item(self, xs: ListRef, k: Any, x: Any, f: Any = None) -> None:
         """``xs[k] = x`` or ``xs[k] = f(xs[k], x)``."""
         index = self.indexing.checked_index(k, self.length(xs))
         if f is not None:
@@ -258,7 +258,7 @@ class Lists(Records):
 
     # -- functions ---------------------------------------------------------------------------------
 
-    def joined_list(self, f: Any, xs: List, options: dict[str, Any]) -> Array:
+    def joined_list(self, f: Any, xs: ListRef, options: dict[str, Any]) -> Array:
         """``np.array``, ``np.stack``, ``np.concatenate`` and the like of all items of a list."""
         ndim = xs.items.kind.ndim
         is_stacked = f not in JOINS or f is np.stack or (f is np.vstack and ndim < 2)
@@ -269,7 +269,7 @@ class Lists(Records):
             raise UnsupportedError("an array of this list")
         return self._concatenated(xs, axis.x % ndim)
 
-    def _concatenated(self, xs: List, axis: int) -> Array:
+    def _concatenated(self, xs: ListRef, axis: int) -> Array:
         code, b, e, n = self.code, self.b, self.elementwise, self.length(xs)
         code.exit_if(code.equal(n, code.whole(0)))
         dtype, shape = xs.items.kind.dtype, list(self._item_at(xs, code.whole(0)).shape)
@@ -285,7 +285,7 @@ class Lists(Records):
         self._each_piece(xs, result, axis, lambda x, piece: e.write(piece, x))
         return result
 
-    def _each_piece(self, xs: List, whole: Array, axis: int, body: Callable) -> None:
+    def _each_piece(self, xs: ListRef, whole: Array, axis: int, body: Callable) -> None:
         """Emit a loop over the arrays of a list and their pieces of the concatenated array."""
         code, b, start = self.code, self.b, self.code.variable(I64)
         b.store(code.whole(0), start)
@@ -298,13 +298,13 @@ class Lists(Records):
     def on_concatenate_back(self, shadows: Any, g: Any, axis: Any) -> None:
         """``concatenate_back(shadows, g, axis)``: split a cotangent, and add the pieces."""
         e = self.elementwise
-        if not isinstance(shadows, List) or not shadows.items.kind.is_array:
+        if not isinstance(shadows, ListRef) or not shadows.items.kind.is_array:
             raise UnsupportedError("the adjoint of this concatenation")
         g = e.as_array(g)
         k = axis.x % len(g.shape)
         self._each_piece(shadows, g, k, lambda x, piece: e.write(x, piece, operator.add))
 
-    def array_of(self, xs: List, options: dict[str, Any]) -> Array:
+    def array_of(self, xs: ListRef, options: dict[str, Any]) -> Array:
         """Stack the items of a list: numbers, arrays or lists."""
         code, b, e, kind = self.code, self.b, self.elementwise, xs.items.kind
         dtype, axis = options.pop("dtype", Known(None)), options.pop("axis", Known(0))
@@ -345,11 +345,11 @@ class Lists(Records):
             e.store_item(result, i, self._item_at(xs, i))
         return result
 
-    def _array_of_rows(self, xs: List, dtype: Any) -> Array:
+    def _array_of_rows(self, xs: ListRef, dtype: Any) -> Array:
         """Stack lists of one length."""
         code, e = self.code, self.elementwise
         n = self.length(xs)
-        if not isinstance(xs.items.inner, Items):
+        if not isinstance(xs.items.inner, ItemType):
             raise UnsupportedError("an array of dicts")
         code.exit_if(code.equal(n, code.whole(0)))
         first = self.array_of(self._item_at(xs, code.whole(0)), {"dtype": dtype})
@@ -360,7 +360,7 @@ class Lists(Records):
             e.write(e.row(result, i), row)
         return result
 
-    def _highest_tag(self, xs: List) -> Any:
+    def _highest_tag(self, xs: ListRef) -> Any:
         """Return the tag of the class of the sum of all numbers."""
         code, b = self.code, self.b
         variable = code.variable(I64)
@@ -370,7 +370,7 @@ class Lists(Records):
             b.store(joined_tags(code, highest, tag), variable)
         return b.load(variable, typ=I64)
 
-    def _sum_of_arrays(self, xs: List) -> Array:
+    def _sum_of_arrays(self, xs: ListRef) -> Array:
         code, e = self.code, self.elementwise
         dtype, n = xs.items.kind.dtype, self.length(xs)
         assert dtype is not None
@@ -384,7 +384,7 @@ class Lists(Records):
             e.write(result, x, operator.add)
         return result
 
-    def sum_of(self, xs: List) -> Number | Array:
+    def sum_of(self, xs: ListRef) -> Number | Array:
         """``sum(xs)`` of numbers or arrays, in order."""
         code, b, kind = self.code, self.b, xs.items.kind
         if kind.is_array and kind.ndim and element_of(kind.dtype)[1] in "dszc":
@@ -408,7 +408,7 @@ class Lists(Records):
         result.tag = b.select(is_empty, code.whole(TAGS[int]), tag)  # sum([]) is 0
         return result
 
-    def _sum_of_integers(self, xs: List) -> Number:
+    def _sum_of_integers(self, xs: ListRef) -> Number:
         total, kind = self.code.variable(I64), Kind(frozenset([int]))
         self.b.store(self.code.whole(0), total)
         with self.code.counted(self.length(xs)) as i:
@@ -429,7 +429,7 @@ class Lists(Records):
     def on_stack_back(self, shadows: Any, g: Any, axis: Any) -> None:
         """``stack_back(shadows, g, 0)``: add each row of a cotangent to the shadow of an item."""
         e = self.elementwise
-        if not isinstance(shadows, List) or axis.x != 0:
+        if not isinstance(shadows, ListRef) or axis.x != 0:
             raise UnsupportedError("the adjoint of this stack")
         g = e.as_array(g)
         e.check_shape([g.shape[0]], [self.length(shadows)])
