@@ -155,7 +155,7 @@ def _array(code: Code, x: Any, kind: Kind, names: SymbolTable, name: str) -> Arr
     dimensions = b.load(code.at(x, code.whole(SHAPE)), typ=PTR)
     steps = b.load(code.at(x, code.whole(STRIDES)), typ=PTR)
     shape = [code.word(dimensions, k) for k in range(kind.ndim)]
-    for k in names.ones.get(name, ()):
+    for k in names.unit_axes.get(name, ()):
         code.exit_if(b.not_(code.equal(shape[k], code.whole(1))), SHAPES_DIFFER)
         shape[k] = code.whole(1)
     strides = [code.word(steps, k) for k in range(kind.ndim)]

@@ -83,7 +83,7 @@ class ReductionLoops(Elements):
         return Number(kind, "i", b.load(position, typ=I64))
 
     def reduce_parts(
-        self, x: Array | LazyArray, axes: set[int], keeps: bool, dtype: Any, store: int,
+        self, x: Array | LazyArray, axes: set[int], keep: bool, dtype: Any, store: int,
         reduce: Callable[[Array], Number],
     ) -> Array:  # fmt: skip
         """Apply a reduction to each part of an array that lies along some axes."""
@@ -102,20 +102,20 @@ class ReductionLoops(Elements):
                 loop(depth + 1, code.at(address, step), code.at(at, own))
 
         loop(0, x.address, result.address)
-        for k in sorted(axes) if keeps else ():
+        for k in sorted(axes) if keep else ():
             result.shape.insert(k, code.whole(1))
             result.strides.insert(k, code.whole(0))
         return result
 
-    def sum_along(self, x: Array | LazyArray, axes: set[int], keeps: bool, store: int) -> Array:
+    def sum_along(self, x: Array | LazyArray, axes: set[int], keep: bool, store: int) -> Array:
         """Return the sums along some axes."""
-        return self._folded_along(x, axes, keeps, store, 0.0, self._sum)
+        return self._folded_along(x, axes, keep, store, 0.0, self._sum)
 
     def extremum_along(
-        self, x: Array | LazyArray, axes: set[int], keeps: bool, store: int, sign: str
+        self, x: Array | LazyArray, axes: set[int], keep: bool, store: int, sign: str
     ) -> Array:  # fmt: skip
         """Return the extrema along some axes; bail out if one is not finite."""
-        result = self._folded_along(x, axes, keeps, store, _IDENTITY[sign], self._better(sign))
+        result = self._folded_along(x, axes, keep, store, _IDENTITY[sign], self._better(sign))
 
         def check(at: list) -> None:
             self._check_finite(self.load_number(result.dtype, at[0]))
@@ -173,12 +173,12 @@ class ReductionLoops(Elements):
         return body
 
     def _folded_along(
-        self, x: Array | LazyArray, axes: set[int], keeps: bool, store: int, first: float, fold: Fold
+        self, x: Array | LazyArray, axes: set[int], keep: bool, store: int, first: float, fold: Fold
     ) -> Array:  # fmt: skip
         one = self.code.whole(1)
         shape = [one if k in axes else n for k, n in enumerate(x.shape)]
         result = self._folded_to(x, shape, store, first, fold)
-        if not keeps:
+        if not keep:
             kept = [k for k in range(len(x.shape)) if k not in axes]
             result = result.with_axes(kept)
         return result

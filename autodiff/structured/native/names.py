@@ -17,7 +17,7 @@ from autodiff.structured.form.ir import (
     blocks_of,
 )
 from autodiff.structured.form.kinds import ANYTHING, Kind
-from autodiff.structured.native.values import DictType, ItemType, cotangent_of
+from autodiff.structured.native.values import DictType, ItemType, cotangent_kind
 
 _INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
 
@@ -35,11 +35,11 @@ class SymbolTable:
         Names that are read in other blocks than the one that binds them.
     dense : dict
         Name of an array → the axis that is known to be contiguous.
-    ones : dict
+    unit_axes : dict
         Name of an argument → the axes that had length 1 in all runs. Only these are broadcast.
-    expected_ones : dict
+    inferred_unit_axes : dict
         Name of a variable → the axes of length 1 that follow from the operations.
-    pushed_ones : dict
+    pushed_unit_axes : dict
         Name → the axes of length 1 of the arrays and shapes that are pushed.
     shapes : dict
         Name of a shape → the number of axes.
@@ -76,14 +76,14 @@ class SymbolTable:
             for slot in block.writes:
                 self._slot(slot)
         self._flags(program.body)
-        self.ones: dict[str, set[int]] = {}
-        self.expected_ones = _expected_ones(program)
-        self.pushed_ones: dict[str, set[int]] = {}
+        self.unit_axes: dict[str, set[int]] = {}
+        self.inferred_unit_axes = _inferred_unit_axes(program)
+        self.pushed_unit_axes: dict[str, set[int]] = {}
         self.dense = self._dense(program, old_name, layouts)
 
-    def ones_of(self, name: str) -> set[int]:
+    def unit_axes_of(self, name: str) -> set[int]:
         """Return the axes of a variable that have length 1, which each binding checks."""
-        return self.ones.get(name, set()) | self.expected_ones.get(name, set())
+        return self.unit_axes.get(name, set()) | self.inferred_unit_axes.get(name, set())
 
     def _dense(
         self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
@@ -135,7 +135,7 @@ class SymbolTable:
             self.alias_sets[shadow] = self._shadows.setdefault(id(root), object())
             self.kinds[shadow] = kind
         elif kind.is_scalar:
-            self.kinds[shadow] = cotangent_of(kind)
+            self.kinds[shadow] = cotangent_kind(kind)
         elif kind.has_items and memory is not None and _is_typed(kind, memory.root()):
             self.kinds[shadow] = kind
             self.lists[name] = self.contents(kind, memory.root())
@@ -160,7 +160,7 @@ class SymbolTable:
         kind = of.items or ANYTHING
         inner = of.of_items.root() if of.of_items is not None else None
         if inner is None:
-            return ItemType(cotangent_of(kind) if is_shadow and kind.is_scalar else kind)
+            return ItemType(cotangent_kind(kind) if is_shadow and kind.is_scalar else kind)
         if kind.has_items:
             return ItemType(kind, inner=self.contents(kind, inner, is_shadow))
         alias_set = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
@@ -180,7 +180,7 @@ class SymbolTable:
 
     def seed(self, n: int, kind: Kind) -> None:
         """Add the cotangent of the n-th result."""
-        self.kinds[f"seed{n}"] = kind if kind.is_array else cotangent_of(kind)
+        self.kinds[f"seed{n}"] = kind if kind.is_array else cotangent_kind(kind)
 
     def counter(self, name: str) -> None:
         """Add a variable that counts iterations."""
@@ -201,7 +201,7 @@ def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bo
     return True
 
 
-def _expected_ones(program: Program) -> dict[str, set[int]]:
+def _inferred_unit_axes(program: Program) -> dict[str, set[int]]:
     """Return the axes of variables that have length 1 in all values that they are bound to."""
     given = set(program.parameters)
     writes = [

@@ -22,7 +22,7 @@ REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_P
 """Functions that reduce an array, or some of its axes."""
 
 
-class Reductions(ListOperations):
+class ReductionCalls(ListOperations):
     """Emits reductions and products of arrays."""
 
     def conjugate(self, x: Any) -> Any:

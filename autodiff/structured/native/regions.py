@@ -74,7 +74,7 @@ class Native:
     ) -> None:
         self.emitter = emitter
         self.names = SymbolTable(emitter.program, emitter.old_name, emitter.layouts)
-        self.names.ones = ones
+        self.names.unit_axes = ones
         for name in emitter.counters:
             self.names.counter(name)
         for n, v in enumerate(emitter.outputs):

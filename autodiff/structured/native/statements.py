@@ -244,7 +244,7 @@ class Statements(Variables):
         """Return the words that are pushed for a name."""
         if name in self.names.shapes and isinstance(value, TupleValue):
             sizes = [part.value for part in value.parts]
-            self._note_ones(name, sizes)
+            self._note_unit_axes(name, sizes)
             return sizes
         kind = self.names.kinds.get(name)
         if kind is None:
@@ -262,7 +262,7 @@ class Statements(Variables):
                 value = self.elementwise.materialize(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
                 raise UnsupportedError(f"{name} of another kind")
-            self._note_ones(name, value.shape)
+            self._note_unit_axes(name, value.shape)
             return self.as_words(value, kind)
         number = self.scalars.number(value)
         letter = letter_of(kind)
@@ -272,9 +272,9 @@ class Statements(Variables):
             number = self.scalars.part_of(number, "real")
         return self.code.as_words(self.scalars.converted(number, letter))
 
-    def _note_ones(self, name: str, shape: list) -> None:
+    def _note_unit_axes(self, name: str, shape: list) -> None:
         ones = {k for k, n in enumerate(shape) if is_one(n)}
-        self.names.pushed_ones[name] = self.names.pushed_ones.get(name, ones) & ones
+        self.names.pushed_unit_axes[name] = self.names.pushed_unit_axes.get(name, ones) & ones
 
     def _pop(self, target: ast.expr) -> None:
         """Lower ``target = pop()``."""
@@ -291,7 +291,7 @@ class Statements(Variables):
         for name, kind in zip(names, kinds, strict=True):
             if name in shapes:
                 shape = [next(words) for _ in range(shapes[name])]
-                for k in self.names.pushed_ones.get(name, ()):
+                for k in self.names.pushed_unit_axes.get(name, ()):
                     shape[k] = self.code.whole(1)
                 self.bound[name] = TupleValue([self.python_int(n) for n in shape])
                 continue
@@ -312,7 +312,9 @@ class Statements(Variables):
         if kind.is_array:
             address = self.b.inttoptr(next(words), PTR)
             sizes = [next(words) for _ in range(2 * kind.ndim)]
-            return self._named_array(name, address, sizes, self.names.pushed_ones.get(name, ()))
+            return self._named_array(
+                name, address, sizes, self.names.pushed_unit_axes.get(name, ())
+            )
         letter = letter_of(kind)
         value = self.scalars.plain(letter, self.code.of_words(letter, words))
         if letter in "ib":  # the class of floats does not matter in the sweep

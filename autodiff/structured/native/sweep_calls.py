@@ -13,7 +13,7 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
-from autodiff.structured.native.reductions import Reductions
+from autodiff.structured.native.reductions import ReductionCalls
 from autodiff.structured.native.values import Array, Known, LazyArray, Number, dtype_of, is_one
 from autodiff.structured.runtime_calls import TINY, nearest
 
@@ -21,7 +21,7 @@ COPIES = frozenset({np.copy, np.ndarray.copy})
 """Functions that copy an array."""
 
 
-class AdjointCalls(Reductions):
+class AdjointCalls(ReductionCalls):
     """Emits the calls of the sweep."""
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:

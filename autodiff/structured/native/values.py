@@ -70,7 +70,7 @@ def may_be_single(kind: Kind) -> bool:
     return not kind.is_array and len(kind.classes) > 1 and np.float32 in kind.classes
 
 
-def cotangent_of(kind: Kind) -> Kind:
+def cotangent_kind(kind: Kind) -> Kind:
     """Return the kind of the cotangent of a number."""
     if len(kind.classes) == 1 and kind.classes <= _OF_SINGLE_PRECISION:
         return kind

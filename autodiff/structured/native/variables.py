@@ -122,7 +122,7 @@ class Variables(Expressions):
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in slot.sizes]
             address = b.load(slot.value, typ=PTR)
-            return self._named_array(name, address, sizes, self.names.ones_of(name))
+            return self._named_array(name, address, sizes, self.names.unit_axes_of(name))
         letter = letter_of(kind)
         tag = b.load(slot.tag, typ=I64) if slot.tag is not None else None
         return Number(kind, letter, b.load(slot.value, typ=TYPES[letter]), tag)
@@ -198,7 +198,7 @@ class Variables(Expressions):
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
                 raise UnsupportedError(f"{name} of another kind")
-            for k in self.names.ones_of(name):
+            for k in self.names.unit_axes_of(name):
                 self.elementwise.check_shape([value.shape[k]], [self.code.whole(1)])
             b.store(value.address, slot.value)
             for p, n in zip(slot.sizes, [*value.shape, *value.strides], strict=True):

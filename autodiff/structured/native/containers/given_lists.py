@@ -25,7 +25,7 @@ from autodiff.structured.native.values import (
     TAGS,
     DictType,
     ItemType,
-    cotangent_of,
+    cotangent_kind,
     has_tag,
     letter_of,
     width_of,
@@ -274,7 +274,7 @@ def _zeros_in(x: NativeList) -> NativeList:
 
     def cotangents_of(items: Any) -> ItemType:
         if items.inner is None:
-            return ItemType(cotangent_of(items.kind))
+            return ItemType(cotangent_kind(items.kind))
         return ItemType(items.kind, inner=cotangents_of(items.inner))
 
     _, _, numbers, form = x.owner
