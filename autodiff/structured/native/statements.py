@@ -312,9 +312,8 @@ class Statements(Variables):
         if kind.is_array:
             address = self.b.inttoptr(next(words), PTR)
             sizes = [next(words) for _ in range(2 * kind.ndim)]
-            return self._named_array(
-                name, address, sizes, self.names.pushed_unit_axes.get(name, ())
-            )
+            ones = self.names.pushed_unit_axes.get(name, ())
+            return self._named_array(name, kind, address, sizes, ones)
         letter = letter_of(kind)
         value = self.scalars.plain(letter, self.code.of_words(letter, words))
         if letter in "ib":  # the class of floats does not matter in the sweep

@@ -1,4 +1,4 @@
-"""SymbolTable during lowering: values bound in one block, and variables in stack slots."""
+"""Names during lowering: values bound in one block, and variables in stack slots."""
 
 from __future__ import annotations
 
@@ -122,17 +122,18 @@ class Variables(Expressions):
         if kind.is_array:
             sizes = [b.load(p, typ=I64) for p in slot.sizes]
             address = b.load(slot.value, typ=PTR)
-            return self._named_array(name, address, sizes, self.names.unit_axes_of(name))
+            return self._named_array(name, kind, address, sizes, self.names.unit_axes_of(name))
         letter = letter_of(kind)
         tag = b.load(slot.tag, typ=I64) if slot.tag is not None else None
         return Number(kind, letter, b.load(slot.value, typ=TYPES[letter]), tag)
 
-    def _named_array(self, name: str, address: Any, sizes: list, ones: Iterable[int]) -> Array:
+    def _named_array(
+        self, name: str, kind: Kind, address: Any, sizes: list, ones: Iterable[int]
+    ) -> Array:
         """Return the array of a name from its words, with what is known statically of them.
 
         `sizes` are the shape and strides, `ones` the axes of length 1.
         """
-        kind = self.names.kinds[name]
         shape, strides = sizes[: kind.ndim], sizes[kind.ndim :]
         assert kind.dtype is not None
         for k in ones:
