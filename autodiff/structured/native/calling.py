@@ -139,7 +139,7 @@ def write_prologue(code: Code, function: NativeFunction, statements: Statements)
             x = code.of_words(letter, rest)
             value = Number(kind, letter, x, next(rest) if has_tag(kind) else None)
         if name in statements.names.variables:
-            statements._set(name, value)
+            statements.set_variable(name, value)
         else:
             statements.bound[name] = value
     if statements.forward:

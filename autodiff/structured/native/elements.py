@@ -33,7 +33,7 @@ from autodiff.structured.native.values import (
 
 
 class Elements:
-    """Allocates arrays, and emits loops over their elements."""
+    """Allocation of arrays, and loops over their elements."""
 
     def __init__(self, code: Code, scalars: Scalars, state: Any) -> None:
         self.code = code

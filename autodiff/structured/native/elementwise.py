@@ -17,7 +17,7 @@ _LEAST_SUMMED = 4  # BLAS is slower than a loop for shorter inner products
 
 
 class Elementwise(ReductionLoops):
-    """Emits elementwise loops, reductions and matrix products."""
+    """Elementwise loops, reductions and matrix products."""
 
     def product(self, x: Any, y: Any, kind: Kind, store: int) -> Any:
         """Return a product of vectors or matrices: by BLAS if it is large, else by loops."""

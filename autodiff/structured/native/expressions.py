@@ -60,7 +60,7 @@ _FLIPS: dict[Any, Callable[[int], range]] = {
 
 
 class Expressions(AdjointCalls):
-    """Lowers expressions.
+    """Lowering of expressions.
 
     Parameters
     ----------

@@ -22,7 +22,7 @@ Fold = Callable[[Any, Any], Any]
 
 
 class ReductionLoops(Elements):
-    """Emits loops that reduce the elements of an array."""
+    """Loops that reduce the elements of an array."""
 
     def sum_all(self, x: Array | LazyArray) -> Number:
         """Return the sum of all elements, in any order: NumPy does not specify one either."""

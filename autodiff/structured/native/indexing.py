@@ -13,7 +13,7 @@ from autodiff.structured.native.values import Array, is_one
 
 
 class Indexing:
-    """Emits basic indexing. An index that is out of bounds bails out."""
+    """Basic indexing. An index that is out of bounds bails out."""
 
     def __init__(self, code: Code) -> None:
         self.code = code

@@ -18,7 +18,7 @@ _LETTERS = {np.dtype(float): "d", np.dtype(complex): "z"}
 
 
 class LinearAlgebra(ArrayCreation):
-    """Emits calls of LAPACK."""
+    """Calls of LAPACK."""
 
     def _of_matrix(self, x: Any, dtype: np.dtype) -> tuple[Array, Any, Any]:
         """Return a column-major copy of a square matrix, its size, and space for pivots."""

@@ -49,7 +49,7 @@ TRIANGLES = frozenset({np.triu, np.tril})
 
 
 class ArrayCreation:
-    """Emits the creation of arrays.
+    """Creation of arrays.
 
     Attributes
     ----------

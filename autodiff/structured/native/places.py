@@ -54,7 +54,7 @@ class Selection:
 
 
 class GatherScatter(AxisFunctions):
-    """Emits gathers and scatters."""
+    """Gathers and scatters."""
 
     def selection(self, base: Array, parts: list) -> Selection:
         """Return what an index with arrays selects; bail out if an index is out of bounds."""

@@ -23,7 +23,7 @@ REDUCTIONS = frozenset({np.sum, np.mean, np.prod, np.linalg.norm, *_EXTREMA, *_P
 
 
 class ReductionCalls(ListOperations):
-    """Emits reductions and products of arrays."""
+    """Reductions and products of arrays."""
 
     def conjugate(self, x: Any) -> Any:
         """Return the conjugate of a number or array."""

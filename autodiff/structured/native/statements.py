@@ -39,7 +39,7 @@ from autodiff.structured.native.variables import Variables
 
 
 class Statements(Variables):
-    """Lowers statements. The parameters are those of `Variables`."""
+    """Lowering of statements. The parameters are those of `Variables`."""
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements."""

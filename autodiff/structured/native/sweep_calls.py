@@ -22,7 +22,7 @@ COPIES = frozenset({np.copy, np.ndarray.copy})
 
 
 class AdjointCalls(ReductionCalls):
-    """Emits the calls of the sweep."""
+    """The calls of the sweep."""
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
         """Write into an array."""

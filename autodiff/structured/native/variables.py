@@ -57,7 +57,7 @@ class StackSlot:
 
 
 class Variables(Expressions):
-    """Lowers expressions, and binds names.
+    """Lowering of expressions and of bindings of names.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Variables(Expressions):
         if self.forward and isinstance(value, Array) and isinstance(value.alias_set, FreshMemory):
             value.alias_set = self.names.alias_sets.get(name, value.alias_set)
         if name in self.names.variables:
-            self._set(name, value)
+            self.set_variable(name, value)
         else:
             self.bound[name] = value
 
@@ -187,7 +187,8 @@ class Variables(Expressions):
             value = replace(self.scalars.part_of(value, "real"), tag=value.tag)
         return replace(value, kind=known)
 
-    def _set(self, name: str, value: Any) -> None:
+    def set_variable(self, name: str, value: Any) -> None:
+        """Store a value in the stack slots of a variable."""
         slot, b = self.slot(name), self.b
         kind = slot.kind
         if kind.has_items:

@@ -22,7 +22,7 @@ _STABLE = ("stable", "mergesort")
 
 
 class AxisFunctions(LinearAlgebra):
-    """Emits scans, sorts, searches and convolutions along an axis."""
+    """Scans, sorts, searches and convolutions along an axis."""
 
     def call(self, f: Any, args: list) -> Any:
         """Call a function of numbers and arrays."""

@@ -176,7 +176,7 @@ def _as_words(numbers: list, kind: Kind) -> np.ndarray:
 
 
 class ListReader:
-    """Converts lists back after a run.
+    """The conversion of lists back to Python after a run.
 
     Parameters
     ----------

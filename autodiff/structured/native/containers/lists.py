@@ -42,7 +42,7 @@ _DTYPES = {"d": np.dtype(float), "z": np.dtype(complex), "s": np.dtype(np.float3
 
 
 class ListOperations(DictOperations):
-    """Emits the operations on lists and deques."""
+    """Operations on lists and deques."""
 
     def _address_of_item(self, xs: ListRef, k: Any) -> Any:
         size = self.code.whole(self._size_of_item(xs))

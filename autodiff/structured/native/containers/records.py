@@ -35,7 +35,7 @@ from autodiff.structured.native.values import (
 
 
 class DictOperations(GatherScatter):
-    """Emits the operations on dicts with known keys."""
+    """Operations on dicts with known keys."""
 
     state: Any
 
