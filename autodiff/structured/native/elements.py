@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -64,6 +64,10 @@ class Elements:
             strides.insert(0, size)
             size = self.b.mul(size, n)
         return strides, size
+
+    def size_of(self, shape: Iterable) -> Any:
+        """Return the product of some lengths."""
+        return functools.reduce(self.b.mul, shape, self.code.whole(1))
 
     def materialize(self, x: Array | LazyArray, store: int, dtype: np.dtype | None = None) -> Array:
         """Compute or copy an array into a new one, optionally of another dtype."""

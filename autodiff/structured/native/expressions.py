@@ -178,7 +178,7 @@ class Expressions(AdjointCalls):
         if node.attr == "T":
             return replace(self.elementwise.transposed(owner), text=ast.unparse(node))
         if node.attr == "size":
-            return self.python_int(functools.reduce(self.b.mul, owner.shape, self.code.whole(1)))
+            return self.python_int(self.elementwise.size_of(owner.shape))
         raise UnsupportedError(f"attribute {node.attr}")
 
     def _part_of_complex(self, owner: Any, node: ast.Attribute) -> Any:

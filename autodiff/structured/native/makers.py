@@ -118,7 +118,7 @@ class ArrayCreation:
         given = [n for n, is_open in zip(lengths, is_inferred, strict=True) if not is_open]
         for n in given:
             code.exit_if(code.less(n, code.whole(0)))
-        new_size: Any = functools.reduce(b.mul, given, code.whole(1))
+        new_size = self.elementwise.size_of(given)
         if True in is_inferred:
             code.exit_if(code.equal(new_size, code.whole(0)))
             inferred = b.sdiv(size, new_size)

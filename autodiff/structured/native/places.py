@@ -189,9 +189,7 @@ class GatherScatter(AxisFunctions):
     def _for_each_repeated(self, selected: Selection, body: Callable[[Any], None]) -> None:
         """Emit a loop over the indices that are repeated later; bail out if there are many."""
         code, b, offsets = self.code, self.b, selected.offsets
-        n: Any = code.whole(1)
-        for size in offsets.shape:
-            n = b.mul(n, size)
+        n = self.elementwise.size_of(offsets.shape)
         code.exit_if(code.less(code.whole(_MOST_COMPARED), n))
 
         def offset(k: Any) -> Any:  # offsets are contiguous

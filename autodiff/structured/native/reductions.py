@@ -173,8 +173,6 @@ class ReductionCalls(ListOperations):
         result: Any = e.sum_along(x, axes, keeps, self.store) if is_part else e.sum_all(x)
         if f is not np.mean:
             return result
-        count: Any = self.code.whole(1)
-        for k in axes:
-            count = self.b.mul(count, x.shape[k])
+        count = e.size_of(x.shape[k] for k in axes)
         self.code.exit_if(self.code.equal(count, self.code.whole(0)))
         return self.call(operator.truediv, [result, Number(_INT, "i", count)])
