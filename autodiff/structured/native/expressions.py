@@ -357,7 +357,7 @@ class Expressions(AdjointCalls):
         if f is np.real and not args[0].kind.is_complex:
             return args[0]
         kind = kind_of_result(f, [a.kind for a in args])
-        if _is_partial(f):  # of another dtype where no elements tie
+        if _is_partial(f):  # for samples it may be a bool
             kind = as_float(kind, [a.kind for a in args])
         if all(isinstance(a, Number) for a in args):
             return self.scalars.function(f, args, kind)

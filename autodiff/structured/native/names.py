@@ -63,10 +63,8 @@ class SymbolTable:
                 if op.out is not None:
                     self._add(op.out.name, op.out.kind.general(), op.out.memory)
                 elif op.code in WRITES:
-                    base = op.args[0]
                     self._add(old_name(op), region_of(op), None)
                     self.alias_sets[old_name(op)] = object()
-                    assert base.memory is not None
                 elif op.code == "set" and op.args[1].kind.has_memory:
                     self._old_shadow(old_name(op), op.args[1].kind, op.args[1].memory)
                 elif op.code == "drop":

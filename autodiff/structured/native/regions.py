@@ -37,7 +37,7 @@ from autodiff.structured.writing.emission import Emitter
 from chainrules_core.interpreter.parsing import tree_of
 
 _MOST_INSTRUCTIONS = 12_000
-"""LLVM compiles so many in about two seconds. The time per instruction grows with a function."""
+"""LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
 _SHORT = 2000
 """Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
 _BUILTINS = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
@@ -89,9 +89,8 @@ class Native:
         self.loops: set[For | While] = set()
         if platform.machine() not in EXCEPTIONS or not is_readable():
             raise UnsupportedError("another memory layout of arrays")
-        e = emitter
-        functions = (e.forward_head, e.forward_lines), (e.backward_head, e.backward_lines)
-        self.live = [_liveness(*function) for function in functions]
+        self.live = [_liveness(emitter.forward_head, emitter.forward_lines),
+                     _liveness(emitter.backward_head, emitter.backward_lines)]  # fmt: skip
         body = emitter.program.body
         self.given_lists: dict[int, Any] = {}  # position of an argument → type of its items
         self.why_no_lists = self._lower_with_lists(body)
@@ -225,7 +224,7 @@ class Native:
             pushes if is_forward else {}, body, set(results),
         )  # fmt: skip
         write_prologue(code, function, statements)
-        # A sum of an enclosing loop is collected here, and added at the end of this region.
+        # Products for a sum of an enclosing loop are collected here, and added at the end.
         open_sums = [x for x in flow.reads if x in sums]
         for x in open_sums:
             statements.bound[x] = statements.expression(tree_of(sums[x]).body[0].value)

@@ -57,7 +57,7 @@ class AxisFunctions(LinearAlgebra):
                 value = e.load_number(x.dtype, code.at(at[1], b.mul(i, x.strides[k])))
                 before = Number(kind, value.letter, b.load(accumulator, typ=held))
                 total = self.scalars.function(f, [before, value], kind).value
-                # The first element is not added to 0.0, which would change -0.0.
+                # The first element starts the scan: 0.0 + -0.0 would lose the sign.
                 value.value = b.select(code.equal(i, code.whole(0)), value.value, total)
                 b.store(value.value, accumulator)
                 e.store_number(result.dtype, value, code.at(at[0], b.mul(i, result.strides[k])))

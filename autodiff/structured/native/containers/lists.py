@@ -146,7 +146,7 @@ class ListOperations(DictOperations):
     def _grow(self, xs: ListRef, is_before: bool) -> None:
         """Make room after the last item, or before the first one.
 
-        If there is room before the first item, the free capacity is split evenly between both ends.
+        Unless items are only added at the end, the free capacity is split evenly between both ends.
         So insertions and deletions at both ends take amortized constant time.
         """
         code, b, width = self.code, self.b, self._size_of_item(xs)
