@@ -51,19 +51,12 @@ class NameUses:
                 first = self._statement(part, first)
             return first
         self._read(node, bound)
-        if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
-            self._note(node.target.id, bound)
         targets = set(stored(node))
         self.binds |= targets
         return bound | targets
 
     def _read(self, node: ast.AST, bound: set[str]) -> None:
-        for name in loaded(node):
-            self._note(name, bound)
-
-    def _note(self, name: str, bound: set[str]) -> None:
-        if name not in bound:
-            self.reads[name] = None
+        self.reads |= dict.fromkeys(name for name in loaded(node) if name not in bound)
 
 
 class Liveness:
@@ -107,7 +100,7 @@ class Liveness:
 
 
 def loaded(node: ast.AST) -> Iterator[str]:
-    """Yield the names that are read in a node."""
+    """Yield the names that a node reads, also by augmented assignments."""
     for part in ast.walk(node):
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
             yield part.id

@@ -118,7 +118,7 @@ class AdjointCalls(ReductionCalls):
         y, kind = e.materialize(y, memory.SCRATCH), Kind(frozenset([np.ndarray]), dtype_of(y), 2)
         x = self._half_lower(e.product(e.transposed(y), g, kind, store))
         for _ in range(2):
-            x = e.materialize(e.transposed(x), memory.SCRATCH)  # LAPACK wants columns in a row
+            x = e.materialize(e.transposed(x), memory.SCRATCH)  # column-major
             n = y.shape[0]
             blas.solve_triangle(self.code, y.address, x.address, n, n, True, True)
         return self._half_lower(e.tree(operator.add, kind, [x, e.transposed(x)]))

@@ -218,8 +218,8 @@ class Variables(Expressions):
     def materialize_readers(self, alias_set: Any) -> None:
         """Materialize the lazy arrays that read an alias set, before a write into it."""
         for name in list(self.pending_reads):
-            tree = self.bound[name]
-            if any(leaf.alias_set is alias_set for leaf in leaves(tree)):
+            lazy = self.bound[name]
+            if any(leaf.alias_set is alias_set for leaf in leaves(lazy)):
                 self._materialize(name)
 
     def _materialize_pending(self) -> None:
