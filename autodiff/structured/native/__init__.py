@@ -1,7 +1,9 @@
-"""Loops of structured programs as machine code, by llvmlite where it is installed.
+"""Loops of structured programs as machine code, if llvmlite is installed.
 
-`regions` finds the loops that can be written so in the source that `emission` has made, and puts
-calls in their place; `statements` reads these loops, `expressions`, `indexing` and `elementwise`
-what stands in them; `scalars` knows functions of numbers; `code` writes instructions; `machine`
-compiles them, and `calling` hands arguments and results over.
+`regions` finds the loops in the generated source that can be lowered, and replaces them by calls.
+`statements` and `expressions` lower them to LLVM instructions. `numbers` has the functions of
+numbers, `llvm` the instruction builder, memory and BLAS. `calling` converts arguments and results.
+
+Where NumPy's behaviour is unknown, machine code bails out (*steps aside*): it returns a nonzero
+status, and the call runs again from the beginning, by the generated source.
 """

@@ -1,4 +1,4 @@
-"""Loops as machine code, called from the source around them."""
+"""Calls of machine code from the source: conversion of arguments and results."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from autodiff.structured.native.llvm.code import (
 from autodiff.structured.native.llvm.given import DATA, NDIM, SHAPE, STRIDES
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import Tape, array_at
-from autodiff.structured.native.names import Names
+from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.numbers.scalars import EXACT
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.native.values import (
@@ -48,52 +48,53 @@ from chainrules_core.interpreter.places import MADE_HERE
 
 _WHY = {
     STEPS_ASIDE: "an index out of bounds, a division by zero, or large integers",
-    MAY_WARN: "NaN or Inf made of numbers",
-    NOT_READ: "the sweep does not read what was pushed",
+    MAY_WARN: "NaN or Inf computed from finite numbers",
+    NOT_READ: "the sweep did not pop everything that was pushed",
 }
-WITH_LIST = "a list handed to machine code"
+WITH_LIST = "a list passed to machine code"
 _C_TYPES: dict[str, tuple[Any, ...]] = {
     **dict.fromkeys("ds", (ctypes.c_double,)), **dict.fromkeys("ib", (ctypes.c_int64,)),
     **dict.fromkeys(PARTS, (ctypes.c_double,) * 2),
 }  # fmt: skip
 
 
-class Part:
-    """One direction of a loop: its parameters, and what it hands back.
+class NativeFunction:
+    """The signature of a region in one direction.
 
     Attributes
     ----------
     name : str
-        Of the function in machine code.
-    given : list of str
-        The names that it reads, in the order of its arguments.
+        The name of the function in the LLVM module.
+    params : list of str
+        The names that it reads.
     results : list of str
-        The names that it hands back.
+        The names that it returns.
+    kinds : dict
+        Name → kind.
     lists : dict
-        Name of a list → of what it is. Lists are handed over as addresses: no source around it
-        reads them.
+        Name of a list → its type. Lists are passed by address: the source does not read them.
     """
 
     def __init__(
-        self, name: str, given: list[str], results: list[str], kinds: dict[str, Kind],
+        self, name: str, params: list[str], results: list[str], kinds: dict[str, Kind],
         lists: dict[str, Any],
     ) -> None:  # fmt: skip
         self.name = name
         self.lists = lists
-        self.given = given
+        self.params = params
         self.results = results
         self.kinds = kinds
-        for x in (*given, *results):
+        for x in (*params, *results):
             if x in lists:
                 continue
             kind = kinds.get(x)
             if kind is None or not (kind.is_array or kind.is_scalar):
                 is_list = kind is not None and kind.has_items
-                raise UnsupportedError(WITH_LIST if is_list else f"{x} handed to machine code")
+                raise UnsupportedError(WITH_LIST if is_list else f"{x} passed to machine code")
             if kind.is_array:
                 element_of(kind.dtype)
                 if not kind.ndim:
-                    raise UnsupportedError("an array without axes")
+                    raise UnsupportedError("a 0-d array")
             else:
                 letter_of(kind)
         numbers = [kinds[x] for x in results if kinds[x].is_scalar]
@@ -101,9 +102,9 @@ class Part:
             raise UnsupportedError("a number of several classes")
 
     def types(self) -> list[Any]:
-        """Return the types of ctypes of the parameters."""
+        """Return the ctypes of the parameters: state, results, and the words of each value."""
         types: list[Any] = [ctypes.c_void_p, ctypes.c_void_p]
-        for x in self.given:
+        for x in self.params:
             kind = self.kinds[x]
             if kind.has_items:
                 types.append(ctypes.c_int64)
@@ -114,23 +115,23 @@ class Part:
         return types
 
     def llvm_types(self) -> list[Any]:
-        """Return these types as instructions have them."""
-        made = {ctypes.c_void_p: PTR, ctypes.py_object: PTR, ctypes.c_double: TYPES["d"],
-                ctypes.c_int64: I64}  # fmt: skip
-        return [made[t] for t in self.types()]
+        """Return the LLVM types of the parameters."""
+        llvm_types = {ctypes.c_void_p: PTR, ctypes.py_object: PTR, ctypes.c_double: TYPES["d"],
+                      ctypes.c_int64: I64}  # fmt: skip
+        return [llvm_types[t] for t in self.types()]
 
 
-def enter(code: Code, part: Part, statements: Statements) -> None:
-    """Write what takes the arguments."""
+def write_prologue(code: Code, function: NativeFunction, statements: Statements) -> None:
+    """Emit the prologue of a region, which binds its parameters."""
     _, _, *args = code.function.args
     rest = iter(args)
     b = code.b
     memory.begin(code, statements.state, statements.forward)
-    for name in part.given:
-        kind = part.kinds[name]
+    for name in function.params:
+        kind = function.kinds[name]
         if kind.has_items:
             address = b.inttoptr(next(rest), PTR)
-            value: Any = statements.held(statements.names.lists[name], address)
+            value: Any = statements.container_at(statements.names.lists[name], address)
         elif kind.is_array:
             value = _array(code, next(rest), kind, statements.names, name)
         else:
@@ -138,142 +139,143 @@ def enter(code: Code, part: Part, statements: Statements) -> None:
             x = code.of_words(letter, rest)
             value = Number(kind, letter, x, next(rest) if has_tag(kind) else None)
         if name in statements.names.variables:
-            statements._set(name, value)
+            statements.set_variable(name, value)
         else:
             statements.bound[name] = value
     if statements.forward:
         code.call("feclearexcept", I32, [ir.Constant(I32, exceptions())])
 
 
-def _array(code: Code, x: Any, kind: Kind, names: Names, name: str) -> Array:
+def _array(code: Code, x: Any, kind: Kind, names: SymbolTable, name: str) -> Array:
+    """Read the fields of a NumPy array, and guard what is known of them statically."""
     b = code.b
     ndim = b.load(code.at(x, code.whole(NDIM)), typ=I32)
     code.exit_if(b.icmp_signed("!=", ndim, ir.Constant(I32, kind.ndim)))
     address = b.load(code.at(x, code.whole(DATA)), typ=PTR)
-    shape = b.load(code.at(x, code.whole(SHAPE)), typ=PTR)
-    strides = b.load(code.at(x, code.whole(STRIDES)), typ=PTR)
-    sizes = [code.word(shape, k) for k in range(kind.ndim)]
-    for k in names.ones.get(name, ()):
-        code.exit_if(b.not_(code.equal(sizes[k], code.whole(1))), SHAPES_DIFFER)
-        sizes[k] = code.whole(1)
-    steps = [code.word(strides, k) for k in range(kind.ndim)]
-    # Elements, or their parts, lie where numbers of their size do.
+    dimensions = b.load(code.at(x, code.whole(SHAPE)), typ=PTR)
+    steps = b.load(code.at(x, code.whole(STRIDES)), typ=PTR)
+    shape = [code.word(dimensions, k) for k in range(kind.ndim)]
+    for k in names.unit_axes.get(name, ()):
+        code.exit_if(b.not_(code.equal(shape[k], code.whole(1))), SHAPES_DIFFER)
+        shape[k] = code.whole(1)
+    strides = [code.word(steps, k) for k in range(kind.ndim)]
+    # The address must be aligned, and the strides multiples of the item size.
     assert kind.dtype is not None
-    together: Any = code.whole(0)
-    for s in steps:
-        together = b.or_(together, s)
-    odd = b.or_(
+    all_bits: Any = code.whole(0)
+    for s in strides:
+        all_bits = b.or_(all_bits, s)
+    misaligned = b.or_(
         b.and_(b.ptrtoint(address, I64), code.whole(kind.dtype.alignment - 1)),
-        b.and_(together, code.whole(kind.dtype.itemsize - 1)),
+        b.and_(all_bits, code.whole(kind.dtype.itemsize - 1)),
     )
-    code.exit_if(b.icmp_signed("!=", odd, code.whole(0)))
+    code.exit_if(b.icmp_signed("!=", misaligned, code.whole(0)))
     axis = names.dense.get(name)
     if axis is not None:
-        dense = code.whole(kind.dtype.itemsize)
-        apart = b.not_(code.equal(steps[axis], dense))
-        code.exit_if(b.and_(apart, code.less(code.whole(1), sizes[axis])))
-        steps[axis] = dense
-    return Array(kind.dtype, address, sizes, steps, names.groups.get(name), name)
+        itemsize = code.whole(kind.dtype.itemsize)
+        is_strided = b.not_(code.equal(strides[axis], itemsize))
+        code.exit_if(b.and_(is_strided, code.less(code.whole(1), shape[axis])))
+        strides[axis] = itemsize
+    return Array(kind.dtype, address, shape, strides, names.alias_sets.get(name), name)
 
 
-def leave(code: Code, part: Part, statements: Statements) -> None:
-    """Write what hands the results back, and leaves where NumPy might have warned."""
+def write_epilogue(code: Code, function: NativeFunction, statements: Statements) -> None:
+    """Emit the epilogue of a region: store the results, and bail out if NumPy may have warned."""
     b = code.b
     out = code.function.args[1]
     words: list[Any] = []
-    for name in part.results:
-        x, kind = statements.read(name), part.kinds[name]
+    for name in function.results:
+        x, kind = statements.read(name), function.kinds[name]
         is_address = kind.has_items or kind.is_array
         words += statements.as_words(x if is_address else statements.scalars.number(x), kind)
     for k, word in enumerate(words):
         code.set_word(out, k, word)
     if statements.forward:
-        found = code.call("fetestexcept", I32, [ir.Constant(I32, exceptions())])
-        code.exit_if(b.icmp_signed("!=", found, ir.Constant(I32, 0)), MAY_WARN)
+        flags = code.call("fetestexcept", I32, [ir.Constant(I32, exceptions())])
+        code.exit_if(b.icmp_signed("!=", flags, ir.Constant(I32, 0)), MAY_WARN)
     else:
-        left = code.word(statements.state, memory.USED)
-        code.exit_if(b.icmp_signed("!=", left, code.whole(0)), NOT_READ)
+        remaining = code.word(statements.state, memory.USED)
+        code.exit_if(b.icmp_signed("!=", remaining, code.whole(0)), NOT_READ)
     code.finish()
 
 
-class Loop:
-    """A loop as machine code, forward and backward: what the source around it calls.
+class NativeLoop:
+    """A region in both directions, as the source calls it.
 
     Parameters
     ----------
-    compiled : callable
-        Returns the functions as machine code.
-    forward, backward : Part
+    compile : callable
+        Returns the machine code.
+    forward, backward : NativeFunction
         Both directions.
     is_new : callable
-        Whether arrays have axes of one element that have not been seen.
+        Whether arguments have axes of length 1 that no call has had before.
 
     Attributes
     ----------
     forward : callable
-        ``forward(push, *args)`` runs the loop, and pushes what its sweep needs.
+        ``forward(push, *args)`` runs the region, and pushes its tape.
     backward : callable
-        ``backward(tape, *args)`` runs the sweep of the loop.
+        ``backward(tape, *args)`` runs the sweep of the region.
     """
 
     def __init__(
         self,
-        compiled: Callable[[], Compiled],
-        forward: Part,
-        backward: Part,
+        compile: Callable[[], Compiled],
+        forward: NativeFunction,
+        backward: NativeFunction,
         is_new: Callable[[dict], bool],
     ) -> None:
-        self._compile = compiled
-        self.compiled: Compiled | None = None  # it is there as long as this object
-        self._parts = forward, backward
+        self._compile = compile
+        self.compiled: Compiled | None = None  # keeps the machine code alive
+        self._functions = forward, backward
         self._is_new = is_new
         self.forward: Callable = self._first
         self.backward: Callable
 
     def _first(self, push: Callable, *args: Any) -> tuple:
-        """Compile the loop at its first call, unless it has to be written anew for these arrays."""
-        forward, backward = self._parts
-        ones = ones_of(forward.given, args)
+        """Compile at the first call, unless these arguments call for recompilation."""
+        forward, backward = self._functions
+        ones = ones_of(forward.params, args)
         if self._is_new(ones):
             raise UnequalError(ones)
         try:
             compiled = self.compiled = self._compile()
-        except Exception as error:  # a mistake of the compiler's: the source runs
+        except Exception as error:  # a bug of the compiler: fall back to the source
             raise SteppedAsideError(f"it could not be compiled: {error}") from error
         self.backward = _caller(backward, compiled, False)
         self.forward = _caller(forward, compiled, True)
         return self.forward(push, *args)
 
 
-def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
-    """Return what checks arguments, calls machine code, and converts its results.
+def _caller(function: NativeFunction, compiled: Compiled, is_forward: bool) -> Callable:
+    """Generate the function that checks arguments, calls machine code and converts results.
 
-    It is written as source, because small loops are called often.
+    It is specialized source, because short loops are called often.
     """
-    names = [f"x{k}" for k in range(len(part.given))]
-    kinds = [part.kinds[x] for x in part.given]
-    results = _Results(part)
+    names = [f"x{k}" for k in range(len(function.params))]
+    kinds = [function.kinds[x] for x in function.params]
+    results = _Results(function)
     scope: dict[str, Any] = {
-        "f": compiled.function(part.name, part.types()), "names": part.given, "Tape": Tape,
+        "f": compiled.function(function.name, function.types()),
+        "names": function.params, "Tape": Tape,
         "ndarray": np.ndarray, "Aside": SteppedAsideError, "failed": _failed, "tags": TAGS,
         "byref": ctypes.byref, "Words": results.words, **results.scope,
     }  # fmt: skip
-    lines, given = [], ["tape.address", "byref(out)" if results.fields else "None"]
+    lines, words = [], ["tape.address", "byref(out)" if results.fields else "None"]
     for x, kind in zip(names, kinds, strict=True):
-        checks, values = _given(x, kind, is_forward, scope)
+        checks, values = _argument(x, kind, is_forward, scope)
         lines += checks
-        given += values
+        words += values
     args = "".join(f"{x}, " for x in names)
-    memory = [x for x, kind in zip(names, kinds, strict=True) if kind.has_memory]
-    arrays = "".join(f"{x}, " for x in memory)
+    held = "".join(f"{x}, " for x, kind in zip(names, kinds, strict=True) if kind.has_memory)
     first = "push" if is_forward else "tape"
     if compiled.calls_special:
         scope["ignores_errors"] = special.ignores_errors
         lines.append("if not ignores_errors(): raise Aside('errors of scipy.special count')")
     lines += ["tape = Tape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
-    lines += [f"status = f({', '.join(given)})", f"if status: failed(status, names, ({args}))"]
-    lines += [f"held = ({arrays})"] if is_forward or results.are_arrays else []
+    lines += [f"status = f({', '.join(words)})", f"if status: failed(status, names, ({args}))"]
+    lines += [f"held = ({held})"] if is_forward or results.are_arrays else []
     lines += ["tape.held = held", "push(tape)"] if is_forward else []
     lines += [f"return ({''.join(f'{x}, ' for x in results.texts)})"]
     body = "\n    ".join([f"def call({first}, {', '.join(names)}):", *lines])
@@ -281,12 +283,12 @@ def _caller(part: Part, compiled: Compiled, is_forward: bool) -> Callable:
     return scope["call"]
 
 
-def _given(
+def _argument(
     x: str, kind: Kind, is_forward: bool, scope: dict[str, Any]
 ) -> tuple[list[str], list[str]]:
-    """Return the statements that check an argument, and the expressions that hand it over.
+    """Return the guards of an argument, and the expressions of its words.
 
-    In the sweep the class of a number does not count.
+    The class of a number does not matter in the sweep.
     """
     if kind.has_items:
         return [], [x]
@@ -314,41 +316,41 @@ def _given(
 
 
 def _failed(status: int, names: list[str], args: tuple) -> None:
-    """Raise an error that says why machine code has left."""
+    """Raise the error of a nonzero status."""
     if status == SHAPES_DIFFER:
         raise UnequalError(ones_of(names, args))
     raise SteppedAsideError(_WHY[status])
 
 
 class _Results:
-    """The words in which machine code hands back numbers and arrays.
+    """The struct through which machine code returns its results.
 
     Attributes
     ----------
     fields : list
-        Their names and types.
+        The names and ctypes of the words.
     texts : list of str
-        Expressions that make numbers and arrays of them.
+        The expressions of the results.
     scope : dict
-        What these find by name.
+        The globals of the expressions.
     are_arrays : bool
-        Whether there are arrays or lists among them: these may lie in the memory of arguments.
+        Whether some results are arrays or lists, which may lie in the memory of arguments.
     """
 
-    def __init__(self, part: Part) -> None:
-        kinds = [part.kinds[x] for x in part.results]
+    def __init__(self, function: NativeFunction) -> None:
+        kinds = [function.kinds[x] for x in function.results]
         self.are_arrays = any(kind.has_memory for kind in kinds)
         self.fields: list[tuple[str, Any]] = []
         self.texts: list[str] = []
         self.scope: dict[str, Any] = {
             "array_at": array_at, "number_of": _number_of, "list_at": held,
         }  # fmt: skip
-        for x, kind in zip(part.results, kinds, strict=True):
-            self._add(kind, part.lists.get(x))
+        for x, kind in zip(function.results, kinds, strict=True):
+            self._add(kind, function.lists.get(x))
 
     @property
     def words(self) -> type:
-        """The struct of all words."""
+        """The struct."""
         return type("Words", (ctypes.Structure,), {"_fields_": self.fields})
 
     def _add(self, kind: Kind, items: Any) -> None:
@@ -384,5 +386,5 @@ class _Results:
 
 
 def _number_of(tag: int, *parts: float) -> Any:
-    """Return a number of the class that a tag says."""
+    """Return a number of the class of a tag."""
     return CLASSES[tag](complex(*parts) if tag & COMPLEX_TAG else parts[0])

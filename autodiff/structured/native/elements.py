@@ -1,14 +1,15 @@
-"""Arrays element by element: their memory, and loops over all axes.
+"""Loop nests over the elements of arrays, and memory for their results.
 
-An array is computed where it is used, with what it is made of, in one loop. Before that becomes
-wrong, since something is written into what it reads, it is computed.
+An elementwise expression is lazy (`LazyArray`). It is fused into the loop that uses it, or
+materialized before a write changes what it reads.
 """
 
 from __future__ import annotations
 
 import contextlib
+import functools
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -17,43 +18,46 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import (
-    SHAPES_DIFFER,
-    TYPES,
-    Code,
-    element_of,
-)
-from autodiff.structured.native.loop_functions import in_function
+from autodiff.structured.native.llvm.code import SHAPES_DIFFER, TYPES, Code, element_of
+from autodiff.structured.native.loop_functions import call_outlined
 from autodiff.structured.native.numbers.scalars import Scalars
-from autodiff.structured.native.values import Array, Fresh, Number, Tree, dtype_of, leaves
+from autodiff.structured.native.values import (
+    Array,
+    FreshMemory,
+    LazyArray,
+    Number,
+    dtype_of,
+    is_one,
+    leaves,
+)
 
 
 class Elements:
-    """Writes loops over the elements of arrays."""
+    """Allocation of arrays, and loops over their elements."""
 
     def __init__(self, code: Code, scalars: Scalars, state: Any) -> None:
         self.code = code
         self.scalars = scalars
         self.state = state
-        self.taken = 0  # how many arrays there are in the store that is given back
+        self.scratch_count = 0  # arrays allocated in ``scratch``, which each iteration releases
 
     @property
     def b(self) -> Any:
-        """The builder."""
+        """The instruction builder."""
         return self.code.b
 
     # -- memory ------------------------------------------------------------------------------------
 
-    def made(self, dtype: np.dtype, shape: list, store: int) -> Array:
-        """Return a new array, whose elements are not set."""
-        self.taken += store == memory.SCRATCH
+    def allocate(self, dtype: np.dtype, shape: list, store: int) -> Array:
+        """Allocate an uninitialized array in C order."""
+        self.scratch_count += store == memory.SCRATCH
         element_of(dtype)
         strides, size = self.strides_of(dtype, shape)
         address = memory.allocated(self.code, self.state, store, size)
-        return Array(dtype, address, list(shape), strides, Fresh())
+        return Array(dtype, address, list(shape), strides, FreshMemory())
 
     def strides_of(self, dtype: np.dtype, shape: list) -> tuple[list, Any]:
-        """Return the strides of a new array, in the order of C, and how many bytes it has."""
+        """Return the strides of an array in C order, and its size in bytes."""
         size: Any = self.code.whole(dtype.itemsize)
         strides: list[Any] = []
         for n in reversed(shape):
@@ -61,74 +65,91 @@ class Elements:
             size = self.b.mul(size, n)
         return strides, size
 
-    def computed(self, x: Array | Tree, store: int, dtype: np.dtype | None = None) -> Array:
-        """Return a new array with the elements of another one, which may be converted."""
-        made = self.made(dtype_of(x) if dtype is None else dtype, x.shape, store)
-        self.write(made, x)
-        return made
+    def size_of(self, shape: Iterable) -> Any:
+        """Return the product of some lengths."""
+        return functools.reduce(self.b.mul, shape, self.code.whole(1))
+
+    def materialize(self, x: Array | LazyArray, store: int, dtype: np.dtype | None = None) -> Array:
+        """Compute or copy an array into a new one, optionally of another dtype."""
+        result = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
+        self.write(result, x)
+        return result
 
     # -- loops -------------------------------------------------------------------------------------
 
-    def tree(self, f: Any, kind: Kind, parts: list) -> Tree:
-        """Return what a function makes of arrays and numbers, element by element."""
+    def tree(self, f: Any, kind: Kind, parts: list) -> LazyArray:
+        """Return a lazy elementwise call."""
         shape: list = []
         for p in parts:
             if not isinstance(p, Number):
                 shape = self.broadcast(shape, p.shape)
         if len(shape) != kind.ndim:
-            raise UnsupportedError("an array of other axes")
-        return Tree(kind, f, parts, shape)
+            raise UnsupportedError("an array of another rank")
+        return LazyArray(kind, f, parts, shape)
 
     def broadcast(self, a: list, c: list) -> list:
-        """Return the shape of two arrays that are broadcast against each other.
+        """Return the shape that two shapes broadcast to.
 
-        Axes of one element are broadcast if that is known; else all have to be as long.
+        Only axes of statically known length 1 are broadcast. Bail out if others differ.
         """
         if len(a) < len(c):
             a, c = c, a
-        made = list(a)
+        result = list(a)
         for k, n in enumerate(c, len(a) - len(c)):
-            if is_one(made[k]):
-                made[k] = n
+            if is_one(result[k]):
+                result[k] = n
             elif not is_one(n):
-                self._check_equal(made[k], n)
-        return made
+                self._check_equal(result[k], n)
+        return result
 
     def _check_equal(self, m: Any, n: Any) -> None:
         if m is not n:
             self.code.exit_if(self.b.not_(self.code.equal(m, n)), SHAPES_DIFFER)
 
-    def check_shape(self, shape: list, wanted: list) -> None:
-        """Leave unless two shapes are the same."""
-        if len(shape) != len(wanted):
-            raise UnsupportedError("arrays of other axes")
-        for m, n in zip(shape, wanted, strict=True):
+    def check_shape(self, shape: list, expected: list) -> None:
+        """Bail out unless two shapes are equal."""
+        if len(shape) != len(expected):
+            raise UnsupportedError("arrays of different ranks")
+        for m, n in zip(shape, expected, strict=True):
             self._check_equal(m, n)
 
     def check_fits(self, shape: list, target: list) -> None:
-        """Leave unless an array can be broadcast to a shape."""
+        """Bail out unless a shape broadcasts to another one."""
         if len(shape) > len(target):
-            raise UnsupportedError("an array of more axes")
+            raise UnsupportedError("an array of higher rank")
         for m, n in zip(shape, target[len(target) - len(shape) :], strict=True):
             if not is_one(m):
                 self._check_equal(m, n)
 
-    def each(
-        self, shape: list, arrays: list[Array], body: Callable[[list], None], alone: bool = True,
+    def for_each(
+        self, shape: list, arrays: list[Array], body: Callable[[list], None],
+        is_parallel: bool = True,
         around: Callable[[list], AbstractContextManager] | None = None,
     ) -> None:  # fmt: skip
-        """Run a body for all elements; it is given their addresses, one for each array.
+        """Emit a loop nest over a shape.
 
-        `alone` says that none reads what another one writes. `around` is given the addresses of
-        the first elements along the last axis, and is entered for each loop along it.
+        Parameters
+        ----------
+        shape : list
+            The iteration space.
+        arrays : list of Array
+            Arrays that broadcast to `shape`.
+        body : callable
+            Emits the innermost body, given the address of one element of each array.
+        is_parallel : bool
+            Whether no iteration reads what another one writes.
+        around : callable, optional
+            Returns a context in which each innermost loop is emitted, given the addresses of its
+            first elements.
         """
         if not shape:
-            raise UnsupportedError("an array without axes")
-        self._axis(shape, arrays, [a.address for a in arrays], 0, body, alone, around or _nothing)
+            raise UnsupportedError("a 0-d array")
+        addresses = [a.address for a in arrays]
+        self._axis(shape, arrays, addresses, 0, body, is_parallel, around or _no_context)
 
     def _axis(
         self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None],
-        alone: bool, around: Callable[[list], AbstractContextManager],
+        is_parallel: bool, around: Callable[[list], AbstractContextManager],
     ) -> None:  # fmt: skip
         code, b = self.code, self.b
         steps = [self._stride(a, shape, axis) for a in arrays]
@@ -137,27 +158,29 @@ class Elements:
             with code.counted(n) as i:
                 rows = [code.at(p, b.mul(i, s)) if s is not None else p
                         for p, s in zip(at, steps, strict=True)]  # fmt: skip
-                self._axis(shape, arrays, rows, axis + 1, body, alone, around)
+                self._axis(shape, arrays, rows, axis + 1, body, is_parallel, around)
             return
 
         sizes = [(a.dtype.itemsize, s) for a, s in zip(arrays, steps, strict=True) if s is not None]
         is_dense = all(isinstance(s, ir.Constant) and s.constant in (0, k) for k, s in sizes)
-        with around(at), self._vectors(alone and is_dense), code.counted(n, alone, is_dense) as i:
-            places = []
+        is_vectorized = is_parallel and is_dense
+        loop = code.counted(n, is_parallel, is_dense)
+        with around(at), self._domain_checks(is_vectorized), loop as i:
+            elements = []
             for a, p, s in zip(arrays, at, steps, strict=True):
                 if s is None:
-                    places.append(p)
+                    elements.append(p)
                 elif isinstance(s, ir.Constant) and s.constant == a.dtype.itemsize:
-                    places.append(b.gep(p, [i], source_etype=element_of(a.dtype)[0]))
+                    elements.append(b.gep(p, [i], source_etype=element_of(a.dtype)[0]))
                 else:
-                    places.append(code.at(p, b.mul(i, s)))
-            body(places)
+                    elements.append(code.at(p, b.mul(i, s)))
+            body(elements)
 
     @contextlib.contextmanager
-    def _vectors(self, are_there: bool) -> Iterator[None]:
-        """Write a loop over elements, and leave behind it if one was outside of a function."""
+    def _domain_checks(self, is_vectorized: bool) -> Iterator[None]:
+        """Bail out after a loop if an argument of a vectorized function was out of its domain."""
         scalars, before = self.scalars, (self.scalars.in_vectors, self.scalars.outside)
-        scalars.in_vectors, scalars.outside = are_there, None
+        scalars.in_vectors, scalars.outside = is_vectorized, None
         yield
         found = scalars.outside
         scalars.in_vectors, scalars.outside = before
@@ -165,22 +188,22 @@ class Elements:
             self.code.exit_if(self.b.load(found, typ=TYPES["b"]))
 
     def _stride(self, a: Array, shape: list, axis: int) -> Any:
-        """Return the step along an axis; None if the array is broadcast there."""
+        """Return the stride along an axis, None if the array is broadcast there."""
         k = axis - (len(shape) - len(a.shape))
         if k < 0 or (is_one(a.shape[k]) and not is_one(shape[axis])):
             return None
         return a.strides[k]
 
-    def element(self, x: Any, places: dict[int, Any]) -> Number:
-        """Return an element of an array; `places` says where those of arrays are."""
+    def element(self, x: Any, addresses: dict[int, Any]) -> Number:
+        """Compute one element, given the address of that element of each array by id."""
         if isinstance(x, Number):
             return x
         if isinstance(x, Array):
-            return self.read(x.dtype, places[id(x)])
-        return self.scalars.function(x.f, [self.element(p, places) for p in x.parts], x.kind)
+            return self.load_number(x.dtype, addresses[id(x)])
+        return self.scalars.function(x.f, [self.element(p, addresses) for p in x.parts], x.kind)
 
-    def read(self, dtype: np.dtype, address: Any) -> Number:
-        """Return the number at an address."""
+    def load_number(self, dtype: np.dtype, address: Any) -> Number:
+        """Load an element from an address."""
         kind, letter = element_of(dtype)
         value = self.code.accessed(self.b.load(address, typ=kind))
         if letter == "b":
@@ -190,8 +213,8 @@ class Elements:
             value = longer(value, TYPES["i"])
         return Number(Kind(frozenset([dtype.type])), letter, value)
 
-    def put(self, dtype: np.dtype, x: Number, address: Any) -> None:
-        """Write a number to an address."""
+    def store_number(self, dtype: np.dtype, x: Number, address: Any) -> None:
+        """Store an element at an address."""
         kind, letter = element_of(dtype)
         if letter == "i" and (kind is not TYPES["i"] or x.letter not in "ib"):
             raise UnsupportedError("a write into an array of integers")
@@ -200,61 +223,62 @@ class Elements:
             value = self.b.zext(value, kind)
         self.code.accessed(self.b.store(value, address))
 
-    def write(self, target: Array, x: Any, f: Any = None) -> None:
-        """Write into an array: `x`, or what a function makes of what was there and of `x`.
+    def address_of(self, a: Array, *index: Any) -> Any:
+        """Return the address at an index into the first axes."""
+        offsets = [self.b.mul(i, stride) for i, stride in zip(index, a.strides, strict=False)]
+        return self.code.at(a.address, functools.reduce(self.b.add, offsets))
 
-        Nothing that `x` reads may lie in the array otherwise than at the same places.
+    def load_item(self, a: Array, i: Any) -> Number:
+        """Load an element of a vector."""
+        return self.load_number(a.dtype, self.address_of(a, i))
+
+    def store_item(self, a: Array, i: Any, x: Number) -> None:
+        """Store an element of a vector."""
+        self.store_number(a.dtype, x, self.address_of(a, i))
+
+    def write(self, target: Array, x: Any, f: Any = None) -> None:
+        """Write ``target[...] = x`` or ``target[...] = f(target, x)``.
+
+        `x` may read `target` only at the element that is being written.
         """
         if not isinstance(x, Number):
             self.check_fits(x.shape, target.shape)
-        in_function(self.code, self._write, self.scalars.raises, target, x, f)
+        call_outlined(self.code, self._write, self.scalars.raises, target, x, f)
 
     def _write(self, target: Array, x: Any, f: Any) -> None:
-        """Write into an array that `x` is known to fit."""
         sources = leaves(x)
-        arrays = [target, *sources]
 
-        def body(places: list) -> None:
-            by_array = {id(a): p for a, p in zip(sources, places[1:], strict=True)}
-            found = self.element(x, by_array)
+        def body(addresses: list) -> None:
+            new = self.element(x, {id(a): p for a, p in zip(sources, addresses[1:], strict=True)})
             if f is not None:
-                old = self.read(target.dtype, places[0])
-                found = self.scalars.function(f, [old, found], target.kind)
-            self.put(target.dtype, found, places[0])
+                old = self.load_number(target.dtype, addresses[0])
+                new = self.scalars.function(f, [old, new], target.kind)
+            self.store_number(target.dtype, new, addresses[0])
 
-        self.each(target.shape, arrays, body)
+        self.for_each(target.shape, [target, *sources], body)
 
     # -- views ------------------------------------------------------------------------------------
 
     def row(self, x: Array, i: Any) -> Array:
-        """Return a part of an array along the first axis."""
-        address = self.code.at(x.address, self.b.mul(i, x.strides[0]))
-        return Array(x.dtype, address, x.shape[1:], x.strides[1:], x.group)
+        """Return the view ``x[i]``."""
+        return x.view(self.address_of(x, i), x.shape[1:], x.strides[1:])
 
     def transposed(self, x: Any) -> Array:
-        """Return a matrix with its axes exchanged."""
-        x = self.at_hand(x)
-        return Array(x.dtype, x.address, x.shape[::-1], x.strides[::-1], x.group)
+        """Return the view ``x.T``."""
+        x = self.as_array(x)
+        return x.with_axes(reversed(range(len(x.shape))))
 
-    def _size(self, n: Any) -> Any:
-        return self.b.select(self.code.less(n, self.code.whole(0)), self.b.neg(n), n)
+    def as_array(self, x: Array | LazyArray) -> Array:
+        """Return an array in memory, which is computed if it is lazy."""
+        return x if isinstance(x, Array) else self.materialize(x, memory.SCRATCH)
 
-    def at_hand(self, x: Array | Tree) -> Array:
-        """Return an array whose elements are computed."""
-        return x if isinstance(x, Array) else self.computed(x, memory.SCRATCH)
-
-    def outer(self, x: Any, y: Any, kind: Kind) -> Tree:
-        """Return the products of all elements of two vectors."""
-        x, y = self.at_hand(x), self.at_hand(y)
+    def outer(self, x: Any, y: Any, kind: Kind) -> LazyArray:
+        """Return the outer product of two vectors, lazily."""
+        x, y = self.as_array(x), self.as_array(y)
         one, zero = self.code.whole(1), self.code.whole(0)
-        column = Array(x.dtype, x.address, [x.shape[0], one], [x.strides[0], zero], x.group)
-        return Tree(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+        column = x.view(x.address, [x.shape[0], one], [x.strides[0], zero])
+        return LazyArray(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
 
 
-def _nothing(places: list) -> AbstractContextManager:
+def _no_context(addresses: list) -> AbstractContextManager:
     return contextlib.nullcontext()
-
-
-def is_one(n: Any) -> bool:
-    """Whether it is known that an axis has one element."""
-    return isinstance(n, ir.Constant) and n.constant == 1

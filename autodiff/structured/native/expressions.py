@@ -1,4 +1,4 @@
-"""Expressions in the source of structured programs, as instructions."""
+"""Lowering of expressions of the generated source."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
+from autodiff.structured import runtime_calls as rt
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
@@ -26,62 +27,25 @@ from autodiff.structured.native.elementwise import Elementwise
 from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import Code
-from autodiff.structured.native.makers import DISPLAYS, MAKERS, TRIANGLES
+from autodiff.structured.native.makers import CONSTRUCTORS, CREATORS, TRIANGLES
 from autodiff.structured.native.numbers.divisions import DIVISIONS
-from autodiff.structured.native.numbers.scalars import (
-    BINARY,
-    OF_ARRAYS,
-    STRONG,
-    UNARY,
-    Scalars,
-)
+from autodiff.structured.native.numbers.scalars import BINARY, OF_ARRAYS, STRONG, UNARY, Scalars
 from autodiff.structured.native.reductions import REDUCTIONS
-from autodiff.structured.native.sweep_calls import COPIES, SweepCalls
+from autodiff.structured.native.sweep_calls import COPIES, AdjointCalls
 from autodiff.structured.native.values import (
     Array,
-    Chosen,
-    Displayed,
+    DictDisplay,
+    DictRef,
     Known,
-    List,
+    LazyArray,
+    ListRef,
     Number,
-    Record,
-    Repeated,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    RepeatedList,
+    SelectedList,
+    TupleValue,
     as_float,
     leaves,
-)
-from autodiff.structured.runtime_calls import (
-    add_at,
-    cholesky_back,
-    concatenate_back,
-    convolve_back,
-    cumprod_back,
-    cumsum_back,
-    diagonal_of,
-    eigh_back,
-    extremum_back,
-    fitted,
-    gather,
-    inner,
-    interp_back_to_nodes,
-    interp_back_to_places,
-    interp_back_to_values,
-    last_written,
-    norm_back,
-    number,
-    prod_back,
-    put_back,
-    real_part,
-    settled,
-    slope,
-    spread,
-    stack_back,
-    sum_back,
-    taken_out,
-    total,
-    zeros_along,
 )
 from autodiff.structured.writing.rules.calls_without_rules import JOINS, solves_triangular
 from chainrules_core.operations.contraction import contraction
@@ -95,21 +59,21 @@ _FLIPS: dict[Any, Callable[[int], range]] = {
 }
 
 
-class Expressions(SweepCalls):
-    """Reads expressions.
+class Expressions(AdjointCalls):
+    """Lowering of expressions.
 
     Parameters
     ----------
     code : Code
-        Where instructions are written.
+        The function to emit into.
     state : llvmlite value
-        The memory of the run.
+        The address of the memory of the run: see `memory`.
     scope : dict
-        What source reads by name: functions, dtypes, and what else was known.
+        The compile-time constants of the source by name: functions, dtypes and others.
     adjoints : dict
-        id of an adjoint → the function it belongs to, and which of its arguments it is for.
+        The id of an adjoint → its function, and the argument with respect to which it is taken.
     forward : bool
-        Whether this is the function itself, where what raises leaves.
+        Whether this is the forward function, which bails out where Python would raise.
     """
 
     def __init__(
@@ -126,105 +90,99 @@ class Expressions(SweepCalls):
         self.indexing = Indexing(code)
 
     def read(self, name: str) -> Any:
-        """Return the value of a variable."""
+        """Return the value of a name."""
         raise NotImplementedError
 
     def expression(self, node: ast.expr) -> Any:
-        """Read an expression."""
+        """Lower an expression."""
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
-            raise UnsupportedError(f"{type(node).__name__} in machine code")
+            raise UnsupportedError(type(node).__name__)
         return method(node)
 
     def number(self, node: ast.expr) -> Number:
-        """Read an expression that is a number."""
+        """Lower an expression that is a number."""
         found = self.scalars.number(self.expression(node))
         if not isinstance(found, Number):
-            raise UnsupportedError("an array in the place of a number")
+            raise UnsupportedError("an array instead of a number")
         return found
 
     def integer(self, node: ast.expr) -> Any:
-        """Read an expression that is an integer."""
+        """Lower an expression that is an integer."""
         found = self.number(node)
         if found.letter != "i":
-            raise UnsupportedError("an index that is no integer")
+            raise UnsupportedError("an index that is not an integer")
         return found.value
 
     def truth(self, node: ast.expr) -> Any:
-        """Read a test."""
+        """Lower a test."""
         return self.scalars.converted(self.number(node), "b")
 
-    def whole(self, n: Any) -> Number:
-        """Return an integer of Python's."""
+    def python_int(self, n: Any) -> Number:
+        """Return an integer as a Python ``int``."""
         return Number(_INT, "i", n)
 
-    # -- what is written how -----------------------------------------------------------------------
+    # -- nodes -------------------------------------------------------------------------------------
 
     def on_constant(self, node: ast.Constant) -> Known:
-        """Read a literal."""
+        """Lower a literal."""
         return Known(node.value)
 
     def on_name(self, node: ast.Name) -> Any:
-        """Read a variable, or what is known by name."""
+        """Lower a variable or constant."""
         return self.read(node.id)
 
-    def on_tuple(self, node: ast.Tuple) -> Several:
-        """Read a tuple."""
-        return Several([self.expression(p) for p in node.elts])
+    def on_tuple(self, node: ast.Tuple | ast.List) -> TupleValue:
+        """Lower a tuple or list display."""
+        return TupleValue([self.expression(p) for p in node.elts])
 
-    def on_list(self, node: ast.List) -> Several:
-        """Read a list as it is written."""
-        return Several([self.expression(p) for p in node.elts])
+    on_list = on_tuple
 
-    def on_dict(self, node: ast.Dict) -> Displayed:
-        """Read a dict as it is written."""
+    def on_dict(self, node: ast.Dict) -> DictDisplay:
+        """Lower a dict display."""
         keys = [k.value if isinstance(k, ast.Constant) else None for k in node.keys]
         if None in keys:
-            raise UnsupportedError("a dict of other keys in machine code")
-        return Displayed(dict(zip(keys, map(self.expression, node.values), strict=True)))
+            raise UnsupportedError("a dict with other keys")
+        return DictDisplay(dict(zip(keys, map(self.expression, node.values), strict=True)))
 
     def on_binop(self, node: ast.BinOp) -> Any:
-        """Read an operator."""
+        """Lower a binary operator."""
         if isinstance(node.op, ast.Mult) and isinstance(node.left, ast.List):
-            return Repeated(self.on_list(node.left).parts, self.integer(node.right))
+            return RepeatedList(self.on_list(node.left).parts, self.integer(node.right))
         sides = [self.expression(node.left), self.expression(node.right)]
         return self.call(BINARY[type(node.op)], sides)
 
     def on_compare(self, node: ast.Compare) -> Any:
-        """Read a comparison, or several that stand in a row."""
+        """Lower a comparison, or a chain of comparisons."""
         signs = [BINARY.get(type(op)) for op in node.ops]
         if None in signs:
-            raise UnsupportedError("a comparison in machine code")
+            raise UnsupportedError("a comparison")
         sides = [self.expression(side) for side in (node.left, *node.comparators)]
         truths = [self.call(f, sides[k : k + 2]) for k, f in enumerate(signs)]
         return functools.reduce(lambda a, b: self.call(operator.and_, [a, b]), truths)
 
     def on_unaryop(self, node: ast.UnaryOp) -> Any:
-        """Read a sign."""
+        """Lower a unary operator."""
         return self.call(UNARY[type(node.op)], [self.expression(node.operand)])
 
     def on_attribute(self, node: ast.Attribute) -> Any:
-        """Read the shape or size of an array, its transpose, or a part of what may be complex."""
+        """Lower the shape, size, transpose, real or imaginary part of an array."""
         owner = self.expression(node.value)
         if node.attr in ("real", "imag"):
             return self._part_of_complex(owner, node)
         owner = self.base_of_view(owner)
         if not isinstance(owner, Array):
-            raise UnsupportedError(f"attribute {node.attr} in machine code")
+            raise UnsupportedError(f"attribute {node.attr}")
         if node.attr == "shape":
-            return Several([self.whole(n) for n in owner.shape])
+            return TupleValue([self.python_int(n) for n in owner.shape])
         if node.attr == "T":
-            return Array(owner.dtype, owner.address, owner.shape[::-1], owner.strides[::-1],
-                         owner.group, ast.unparse(node))  # fmt: skip
+            return replace(self.elementwise.transposed(owner), text=ast.unparse(node))
         if node.attr == "size":
-            size: Any = self.code.whole(1)
-            for n in owner.shape:
-                size = self.b.mul(size, n)
-            return self.whole(size)
-        raise UnsupportedError(f"attribute {node.attr} in machine code")
+            return self.python_int(self.elementwise.size_of(owner.shape))
+        raise UnsupportedError(f"attribute {node.attr}")
 
     def _part_of_complex(self, owner: Any, node: ast.Attribute) -> Any:
-        """Read ``x.real`` or ``x.imag``: of an array in memory, a view."""
+        """Lower ``x.real`` or ``x.imag``, which are views if `x` is an array in memory."""
         if isinstance(owner, Known):
             return Known(getattr(owner.x, node.attr))
         if not isinstance(owner, Array) or owner.dtype.kind != "c":
@@ -233,35 +191,35 @@ class Expressions(SweepCalls):
         address = owner.address
         if node.attr == "imag":
             address = self.code.at(address, self.code.whole(part.itemsize))
-        return Array(part, address, owner.shape, owner.strides, owner.group, ast.unparse(node))
+        return Array(part, address, owner.shape, owner.strides, owner.alias_set, ast.unparse(node))
 
     def on_subscript(self, node: ast.Subscript) -> Any:
-        """Read a part of an array or tuple."""
+        """Lower an index into an array, tuple, list or dict."""
         base = self.expression(node.value)
-        if isinstance(base, Several):
+        if isinstance(base, TupleValue):
             k = self.expression(node.slice)
             if isinstance(k, Known):
                 return base.parts[k.x]
-            if all(isinstance(p, Several) for p in base.parts):
-                return Chosen(base.parts, self.integer(node.slice))
-            return self.one_of(base.parts, k)
-        if isinstance(base, List):
+            if all(isinstance(p, TupleValue) for p in base.parts):
+                return SelectedList(base.parts, self.integer(node.slice))
+            return self.select_number(base.parts, k)
+        if isinstance(base, ListRef):
             return self.item(base, self.integer(node.slice))
-        if isinstance(base, Record):
+        if isinstance(base, DictRef):
             return self.field(base, self.expression(node.slice))
         base = self.base_of_view(base)
         if not isinstance(base, Array):
-            raise UnsupportedError("an index in machine code")
-        found = self.part(base, node)
-        return found if isinstance(found, Array) else self.elementwise.read(base.dtype, found)
+            raise UnsupportedError("an index")
+        part = self.part(base, node)
+        return part if isinstance(part, Array) else self.elementwise.load_number(base.dtype, part)
 
     def on_start(self, n: Any, *bounds: Any) -> Number:
         """``start_of_slice(n, start, stop, step)``."""
-        return self.whole(self._slice(n, bounds)[0])
+        return self.python_int(self._slice(n, bounds)[0])
 
     def on_length(self, n: Any, *bounds: Any) -> Number:
         """``length_of_slice(n, start, stop, step)``."""
-        return self.whole(self._slice(n, bounds)[1])
+        return self.python_int(self._slice(n, bounds)[1])
 
     def _slice(self, n: Any, bounds: tuple) -> tuple[Any, Any, Any]:
         given = [None if isinstance(x, Known) and x.x is None else self.scalars.number(x).value
@@ -269,73 +227,71 @@ class Expressions(SweepCalls):
         return self.indexing.bounds(slice(*given), self.scalars.number(n).value)
 
     def on_diagonal(self, x: Any) -> Array:
-        """``np.diag(x)`` of a matrix: a view."""
+        """``np.diag(x)`` of a matrix, as a view."""
         return self.indexing.diagonal(self.base_of_view(x))
 
     def part(self, base: Array, node: ast.Subscript, parts: list | None = None) -> Any:
-        """Return a part of an array: an array, or the address of an element."""
+        """Return ``base[index]``: an array, or the address of an element."""
         parts = self.indices(node) if parts is None else parts
         if self.is_mask(base, parts):
-            return self.chosen(base, parts[0])
+            return self.select_masked(base, parts[0])
         if any(isinstance(p, Array) for p in parts):
-            return self.taken(self.selection(base, parts))
+            return self.take(self.selection(base, parts))
         return self.indexing.part(base, parts, ast.unparse(node))
 
     def indices(self, node: ast.Subscript) -> list:
-        """Read an index, part by part."""
+        """Lower the parts of an index."""
         return [self._index(p) for p in parts_of(node.slice)]
 
     def is_mask(self, base: Array, parts: list) -> bool:
-        """Whether an index is an array of truth values, one for each element."""
+        """Whether an index is a mask of the whole array."""
         masks = [p for p in parts if isinstance(p, Array) and p.dtype == np.bool_]
         if any(len(p.shape) != 1 for p in masks if len(p.shape) != len(base.shape)):
-            raise UnsupportedError("an array of truth values as one of several indices")
+            raise UnsupportedError("a matrix of truth values as one of several indices")
         return len(parts) == 1 and bool(masks) and len(masks[0].shape) == len(base.shape)
 
     def _index(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Slice):
             bounds = (node.lower, node.upper, node.step)
-            return slice(*[None if p is None else self._bound(p) for p in bounds])
+            return slice(*[None if p is None else self.integer(p) for p in bounds])
         found = self.expression(node)
         if isinstance(found, Known) and (found.x is None or found.x is Ellipsis):
             return found.x
-        if isinstance(found, (Array, Tree)):
-            return self.elementwise.at_hand(found)
-        made = self.scalars.number(found)
-        if made.letter != "i":
-            raise UnsupportedError("an index that is no integer")
-        return made.value
-
-    def _bound(self, node: ast.expr) -> Any:
-        return self.integer(node)
+        if isinstance(found, (Array, LazyArray)):
+            return self.elementwise.as_array(found)
+        result = self.scalars.number(found)
+        if result.letter != "i":
+            raise UnsupportedError("an index that is not an integer")
+        return result.value
 
     # -- calls -------------------------------------------------------------------------------------
 
     def on_call(self, node: ast.Call) -> Any:
-        """Read a call."""
+        """Lower a call."""
         f = self.expression(node.func) if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute):
             return self._method(node.func.attr, self.expression(node.func.value), node.args)
         if not isinstance(f, Known):
-            raise UnsupportedError("a call in machine code")
-        if f.x in (add_at, last_written, slope):
-            return self._as_written(f.x, node)
+            raise UnsupportedError("a call")
+        if f.x in (rt.add_at, rt.last_written, rt.slope):
+            return self._special_form(f.x, node)
         args = [self.expression(a) for a in node.args]
         options = self._options(node)
-        own = Expressions.triangular if solves_triangular(f.x) else _OWN.get(f.x)
-        if own is not None:
-            return _made_by(own, f.x, self, *args, **options)
-        if len(args) == 1 and isinstance(args[0], List):
-            return self._of_list(f.x, args[0], options)
-        found = self.adjoints.get(id(f.x))
-        if found is not None:
-            return self.adjoint(found[0], found[1], args, options)
-        if f.x in MAKERS:
-            return self._maker(f.x, args, options)
-        if f.x in DISPLAYS and len(args) == 1 and isinstance(args[0], (Several, Array, Tree)):
-            return self.made_array(f.x, args[0], **options)
+        handler = Expressions.triangular if solves_triangular(f.x) else _HANDLERS.get(f.x)
+        if handler is not None:
+            return _handle(handler, f.x, self, *args, **options)
+        if len(args) == 1 and isinstance(args[0], ListRef):
+            return self._call_of_list(f.x, args[0], options)
+        adjoint = self.adjoints.get(id(f.x))
+        if adjoint is not None:
+            return self.adjoint(adjoint[0], adjoint[1], args, options)
+        if f.x in CREATORS:
+            return self._filled(f.x, args, options)
+        is_array_like = len(args) == 1 and isinstance(args[0], (TupleValue, Array, LazyArray))
+        if f.x in CONSTRUCTORS and is_array_like:
+            return self.new_array(f.x, args[0], **options)
         if f.x in JOINS:
-            return self.joined(f.x, args, options)
+            return self.join(f.x, args, options)
         if f.x in TRIANGLES and not options:
             return self.triangle(f.x, *args)
         if f.x in _FLIPS and len(args) == 1 and not options:
@@ -343,67 +299,65 @@ class Expressions(SweepCalls):
             return self.indexing.flipped(a, _FLIPS[f.x](len(a.shape)), ast.unparse(node))
         if f.x in (np.transpose, np.swapaxes) and not options:
             return replace(self.permuted(f.x, *args), text=ast.unparse(node))
-        if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, Tree)):
+        if function_of(f.x) in REDUCTIONS and args and isinstance(args[0], (Array, LazyArray)):
             return self.along(function_of(f.x), args, options)
         if options:
-            raise UnsupportedError("an argument by name in machine code")
+            raise UnsupportedError("a keyword argument")
         return self.call(f.x, args)
 
     def _options(self, node: ast.Call) -> dict[str, Any]:
         if any(k.arg is None for k in node.keywords):
-            raise UnsupportedError("options of a function in machine code")
+            raise UnsupportedError("unpacked keyword arguments")
         return {str(k.arg): self.expression(k.value) for k in node.keywords}
 
     def _method(self, name: str, owner: Any, args: list[ast.expr]) -> Any:
-        """Read a call of a method."""
+        """Lower a method call."""
         if name == "copy":
-            return self._new(owner)
+            return self._copy(owner)
         if name in ("conj", "conjugate") and not args:
             return self.conjugate(owner)
-        if isinstance(owner, List) and name == "append":
+        if isinstance(owner, ListRef) and name == "append":
             return self.append(owner, self.expression(args[0]))
-        if isinstance(owner, List) and name == "pop" and not args:
-            return self.taken_off(owner)
-        if isinstance(owner, List) and name == "insert":
+        if isinstance(owner, ListRef) and name == "pop" and not args:
+            return self.pop(owner)
+        if isinstance(owner, ListRef) and name == "insert":
             return self.insert(owner, self.integer(args[0]), self.expression(args[1]))
-        raise UnsupportedError(f"{name} in machine code")
+        raise UnsupportedError(name)
 
-    def _of_list(self, f: Any, xs: List, options: dict[str, Any]) -> Any:
-        """Return what a function makes of a list."""
+    def _call_of_list(self, f: Any, xs: ListRef, options: dict[str, Any]) -> Any:
+        """Call a function of a list."""
         if f is len:
-            return self.whole(self.length(xs))
+            return self.python_int(self.length(xs))
         if f is most_items:
-            return self.whole(self.most_of(xs))
+            return self.python_int(self.maxlen(xs))
         if f is sum:
             return self.sum_of(xs)
-        if f in DISPLAYS or f in JOINS:
+        if f in CONSTRUCTORS or f in JOINS:
             return self.joined_list(f, xs, options)
-        raise UnsupportedError(f"{name_of(f)} of a list in machine code")
-
-    def _length_of(self, x: Several | Array | Tree) -> Any:
-        return Known(len(x.parts)) if isinstance(x, Several) else self.whole(x.shape[0])
+        raise UnsupportedError(f"{name_of(f)} of a list")
 
     def call(self, f: Any, args: list) -> Any:
-        """Return what a function makes of numbers and arrays."""
+        """Call a function of numbers and arrays."""
         if all(isinstance(a, Known) for a in args) and f is not len:
-            made = f(*[a.x for a in args])
-            if type(made) in (int, float, complex, bool):
-                return Known(made)
-        if f is len and isinstance(args[0], (Several, Array, Tree)):
-            return self._length_of(args[0])
+            result = f(*[a.x for a in args])
+            if type(result) in (int, float, complex, bool):
+                return Known(result)
+        if f is len and isinstance(args[0], (TupleValue, Array, LazyArray)):
+            (x,) = args
+            return Known(len(x.parts)) if isinstance(x, TupleValue) else self.python_int(x.shape[0])
         if f in COPIES:
-            return self._new(args[0])
+            return self._copy(args[0])
         if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
-            return self.elementwise.computed(args[0], self.store_of_new(), np.dtype(args[1].x))
+            return self.elementwise.materialize(args[0], self.store, np.dtype(args[1].x))
         if _is_partial(f) and self.scalars.are_constants(args):
             return self.scalars.of_constants(f, args)
         args = [self.scalars.number(a) for a in args]
-        if not all(isinstance(a, (Number, Array, Tree)) for a in args):
-            raise UnsupportedError("a tuple in machine code")
+        if not all(isinstance(a, (Number, Array, LazyArray)) for a in args):
+            raise UnsupportedError("a tuple")
         if f is np.real and not args[0].kind.is_complex:
             return args[0]
         kind = kind_of_result(f, [a.kind for a in args])
-        if _is_partial(f):  # of another dtype where no elements tie
+        if _is_partial(f):  # for samples it may be a bool
             kind = as_float(kind, [a.kind for a in args])
         if all(isinstance(a, Number) for a in args):
             return self.scalars.function(f, args, kind)
@@ -412,89 +366,90 @@ class Expressions(SweepCalls):
         if f is np.outer and [a.kind.ndim for a in args] == [1, 1]:
             return self.elementwise.outer(args[0], args[1], kind)
         if not kind.is_array:
-            raise UnsupportedError(f"{name_of(f)} in machine code")
+            raise UnsupportedError(name_of(f))
         is_written = isinstance(f, np.ufunc) or facts_of(f).loops or _is_partial(f)
         if not (is_written or f in STRONG | OF_ARRAYS or f in DIVISIONS or facts_of(f).ufunc):
-            raise UnsupportedError(f"{name_of(f)} of arrays in machine code")
+            raise UnsupportedError(f"{name_of(f)} of arrays")
         return self.elementwise.tree(f, kind, args)
 
-    def _as_written(self, f: Any, node: ast.Call) -> Any:
-        """``add_at(shadow, s_[places], x)``, ``last_written(shadow, s_[places])``, ``slope(f)``."""
-        if f is slope:  # nothing is raised in a sweep
+    def _special_form(self, f: Any, node: ast.Call) -> Any:
+        """``add_at(shadow, s_[index], x)``, ``last_written(shadow, s_[index])``, ``slope(f)``."""
+        if f is rt.slope:  # a sweep raises nothing
             return self.expression(node.args[0].body)  # type: ignore[attr-defined] # it is a lambda
         shadow, index = self.expression(node.args[0]), node.args[1]
         assert isinstance(index, ast.Subscript)
         selected = self.selection(shadow, self.indices(index))
-        if f is last_written:
+        if f is rt.last_written:
             return self.last_written(selected)
         x = self.expression(node.args[2])
-        return self.put_at(selected, self.apart(shadow.group, x), operator.add)
+        return self.put_at(selected, self.unaliased(shadow.alias_set, x), operator.add)
 
     # -- writes ------------------------------------------------------------------------------------
 
-    def settle(self, group: Any) -> None:
-        """Compute what reads memory that is about to be written into."""
+    def materialize_readers(self, alias_set: Any) -> None:
+        """Materialize the lazy arrays that read memory which is about to be written into."""
         raise NotImplementedError
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
-        """Write into an array, as if what is written had been computed before."""
-        self.elementwise.write(target, self.apart(target.group, x, target), f)
+        """Write ``target[...] = x`` or ``target[...] = f(target, x)``, with `x` computed first."""
+        self.elementwise.write(target, self.unaliased(target.alias_set, x, target), f)
 
-    def apart(self, group: Any, x: Any, target: Array | None = None) -> Any:
-        """Return what is written into memory, computed if it reads that otherwise than in place."""
+    def unaliased(self, alias_set: Any, x: Any, target: Array | None = None) -> Any:
+        """Prepare a write of `x` into memory: materialize it if it reads that memory.
+
+        It need not be materialized if it reads nothing there but `target`, element by element.
+        """
         x = self.scalars.number(x)
-        if isinstance(x, (Several, Known, Turns)):
-            raise UnsupportedError("a write of what is no number or array")
-        self.settle(group)
+        if isinstance(x, (TupleValue, Known, RangeValue)):
+            raise UnsupportedError("a write of something other than a number or array")
+        self.materialize_readers(alias_set)
         for leaf in leaves(x):
             is_same = leaf is target or (target and leaf.text and leaf.text == target.text)
-            if leaf.group is group and not is_same:
-                return self.elementwise.computed(x, memory.SCRATCH)
+            if leaf.alias_set is alias_set and not is_same:
+                return self.elementwise.materialize(x, memory.SCRATCH)
         return x
 
 
-def _made_by(own: Callable, f: Any, /, *args: Any, **options: Any) -> Any:
-    """Return what makes machine code of a call; raise if it does not take all that is given."""
+def _handle(handler: Callable, f: Any, /, *args: Any, **options: Any) -> Any:
+    """Lower a call by a method of `Expressions`, if that takes these arguments."""
     try:
-        inspect.signature(own).bind(*args, **options)
+        inspect.signature(handler).bind(*args, **options)
     except TypeError:
-        raise UnsupportedError(f"this call of {name_of(f)} in machine code") from None
-    return own(*args, **options)
+        raise UnsupportedError(f"this call of {name_of(f)}") from None
+    return handler(*args, **options)
 
 
 def _is_partial(f: Any) -> bool:
     return getattr(f, "__module__", "").partition(".")[0] == "chainrules"
 
 
-_OWN: dict[Any, Callable] = {
-    total: Expressions.on_total, inner: Expressions.on_inner, fitted: Expressions.on_fitted,
-    settled: Expressions.on_fitted, real_part: Expressions.on_real_part,
-    number: Expressions.on_number, gather: Expressions.on_gather,
-    stack_back: Expressions.on_stack_back,
-    concatenate_back: Expressions.on_concatenate_back, sum_back: Expressions.on_sum_back,
-    zeros_along: Expressions.on_zeros_along,
-    spread: Expressions.on_spread, extremum_back: Expressions.on_extremum_back,
-    cumsum_back: Expressions.on_cumsum_back, cholesky_back: Expressions.on_cholesky_back,
-    eigh_back: Expressions.on_eigh_back, np.linalg.eigh: Expressions.spectrum,
-    **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.running_sums),
-    **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.running_products),
-    **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.sorted_places),
-    cumprod_back: Expressions.on_cumprod_back,
-    **dict.fromkeys([np.searchsorted, np.ndarray.searchsorted], Expressions.found_places),
-    np.convolve: Expressions.convolved, convolve_back: Expressions.on_convolve_back,
-    np.interp: Expressions.interpolated,
-    interp_back_to_places: Expressions.on_interp_back_to_places,
-    interp_back_to_values: Expressions.on_interp_back_to_values,
-    interp_back_to_nodes: Expressions.on_interp_back_to_nodes,
-    np.linalg.cholesky: Expressions.cholesky, np.linalg.solve: Expressions.solved,
-    norm_back: Expressions.on_norm_back, prod_back: Expressions.on_prod_back,
-    np.linalg.inv: Expressions.inverse, np.linalg.det: Expressions.determinant,
-    np.linalg.slogdet: Expressions.log_of_determinant,
-    **dict.fromkeys([*DIAGONALS, diagonal_of], Expressions.on_diagonal),
-    put_back: Expressions.on_put_back, taken_out: Expressions.on_taken_out,
-    collections.deque: Expressions.queue, operator.is_: Expressions.same,
+_HANDLERS: dict[Any, Callable] = {
+    rt.total: Expressions.on_total, rt.number: Expressions.on_total,
+    rt.inner: Expressions.on_inner, rt.real_part: Expressions.on_real_part,
+    rt.fitted: Expressions.on_fitted, rt.settled: Expressions.on_fitted,
+    rt.gather: Expressions.on_gather, rt.spread: Expressions.on_spread,
+    rt.stack_back: Expressions.on_stack_back, rt.sum_back: Expressions.on_sum_back,
+    rt.concatenate_back: Expressions.on_concatenate_back,
+    rt.zeros_along: Expressions.on_zeros_along, rt.extremum_back: Expressions.on_extremum_back,
+    rt.norm_back: Expressions.on_norm_back, rt.prod_back: Expressions.on_prod_back,
+    rt.cumsum_back: Expressions.on_cumsum_back, rt.cumprod_back: Expressions.on_cumprod_back,
+    rt.cholesky_back: Expressions.on_cholesky_back, rt.eigh_back: Expressions.on_eigh_back,
+    rt.convolve_back: Expressions.on_convolve_back,
+    rt.interp_back_to_places: Expressions.on_interp_back_to_places,
+    rt.interp_back_to_values: Expressions.on_interp_back_to_values,
+    rt.interp_back_to_nodes: Expressions.on_interp_back_to_nodes,
+    rt.put_back: Expressions.on_put_back, rt.taken_out: Expressions.on_taken_out,
     start_of_slice: Expressions.on_start, length_of_slice: Expressions.on_length,
-    np.reshape: Expressions.reshaped, np.einsum: Expressions.einsum,
-    contraction: Expressions.einsum,
-    np.roll: Expressions.rolled, np.arange: Expressions.counted_up,
+    collections.deque: Expressions.queue, operator.is_: Expressions.same,
+    **dict.fromkeys([*DIAGONALS, rt.diagonal_of], Expressions.on_diagonal),
+    **dict.fromkeys([np.cumsum, np.ndarray.cumsum], Expressions.cumsum),
+    **dict.fromkeys([np.cumprod, np.ndarray.cumprod], Expressions.cumprod),
+    **dict.fromkeys([np.argsort, np.ndarray.argsort], Expressions.argsort),
+    **dict.fromkeys([np.searchsorted, np.ndarray.searchsorted], Expressions.searchsorted),
+    **dict.fromkeys([np.einsum, contraction], Expressions.einsum),
+    np.convolve: Expressions.convolve, np.interp: Expressions.interp,
+    np.reshape: Expressions.reshaped, np.roll: Expressions.roll, np.arange: Expressions.arange,
+    np.linalg.solve: Expressions.solve, np.linalg.inv: Expressions.inverse,
+    np.linalg.cholesky: Expressions.cholesky, np.linalg.eigh: Expressions.eigh,
+    np.linalg.det: Expressions.determinant, np.linalg.slogdet: Expressions.slogdet,
 }  # fmt: skip

@@ -1,4 +1,4 @@
-"""Parts of arrays: elements, slices, and views."""
+"""Basic indexing: elements, slices and other views of arrays."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm.code import Code
-from autodiff.structured.native.values import Array
+from autodiff.structured.native.values import Array, is_one
 
 
 class Indexing:
-    """Writes indices: what is out of bounds leaves the function."""
+    """Basic indexing. An index that is out of bounds bails out."""
 
     def __init__(self, code: Code) -> None:
         self.code = code
 
     def part(self, a: Array, index: list, text: str) -> Any:
-        """Return the part of an array at an index: an array, or the address of an element.
+        """Return ``a[index]``: a view, or the address of an element.
 
         Parameters
         ----------
         a : Array
             The array.
         index : list
-            Integers, ``slice`` of integers or None, None for a new axis, and Ellipsis.
+            Integers, slices of integers, None for a new axis, and Ellipsis.
         text : str
-            How the part is written.
+            The source text of the view.
         """
         code = self.code
-        index = self.completed(index, a)
+        index = self.expand_ellipsis(index, a)
         shape: list[Any] = []
         strides: list[Any] = []
         address, axis = a.address, 0
@@ -43,33 +43,32 @@ class Indexing:
             n, stride = a.shape[axis], a.strides[axis]
             axis += 1
             if not isinstance(part, slice):
-                address = code.at(address, code.b.mul(self.place(part, n), stride))
+                address = code.at(address, code.b.mul(self.checked_index(part, n), stride))
                 continue
             if part == slice(None):
                 shape.append(n)
                 strides.append(stride)
                 continue
             start, length, step = self.bounds(part, n)
-            # NumPy does not move on where there is nothing; neither is read.
+            # NumPy does not advance the address for an empty slice, but nothing reads that address.
             address = code.at(address, code.b.mul(start, stride))
             shape.append(length)
-            is_one = isinstance(step, ir.Constant) and step.constant == 1
-            strides.append(stride if is_one else code.b.mul(stride, step))
+            strides.append(stride if is_one(step) else code.b.mul(stride, step))
         if not shape:
             return address
-        return Array(a.dtype, address, shape, strides, a.group, text)
+        return a.view(address, shape, strides, text)
 
-    def completed(self, index: list, a: Array) -> list:
-        """Return an index with a part for each axis, without Ellipsis."""
+    def expand_ellipsis(self, index: list, a: Array) -> list:
+        """Replace Ellipsis, and what is missing at the end, by full slices."""
         at = [k for k, part in enumerate(index) if part is Ellipsis]
         rest = len(a.shape) - sum(part is not None for part in index) + len(at)
         if rest < 0 or len(at) > 1:
-            raise UnsupportedError("an index of too many axes")
+            raise UnsupportedError("an index with too many axes")
         (k,) = at or [len(index)]
         return [*index[:k], *[slice(None)] * rest, *index[k + 1 :]]
 
-    def place(self, i: Any, n: Any) -> Any:
-        """Return an index that counts from the start; leave where it is out of bounds."""
+    def checked_index(self, i: Any, n: Any) -> Any:
+        """Return a nonnegative index into an axis of length `n`; bail out if out of bounds."""
         code, b = self.code, self.code.b
         if isinstance(i, ir.Constant):
             i = code.whole(i.constant) if i.constant >= 0 else b.add(n, i)
@@ -79,15 +78,15 @@ class Indexing:
         return i
 
     def bounds(self, part: slice, n: Any) -> tuple[Any, Any, Any]:
-        """Return start, length and step of a slice, as Python has them."""
+        """Return start, length and step of a slice of an axis of length `n`."""
         code, b = self.code, self.code.b
         zero, one = code.whole(0), code.whole(1)
         step = one if part.step is None else part.step
-        one_at = _only(part) if part.step is None else None
-        if one_at is not None:
-            return self.place(code.whole(one_at), n), one, one
+        only = _only_index(part) if part.step is None else None
+        if only is not None:
+            return self.checked_index(code.whole(only), n), one, one
         if not isinstance(step, ir.Constant) or step.constant == 0:
-            raise UnsupportedError("a step that is not known")
+            raise UnsupportedError("a slice whose step is not constant")
         start, stop = self._ends(part, n, step.constant < 0)
         length = b.sub(start, stop) if step.constant < 0 else b.sub(stop, start)
         if abs(step.constant) != 1:
@@ -96,9 +95,9 @@ class Indexing:
         return start, b.select(code.less(length, zero), zero, length), step
 
     def _ends(self, part: slice, n: Any, down: bool) -> tuple[Any, Any]:
-        """Return where a slice begins and ends, each as far as it has to be moved into the axis.
+        """Return the start and stop of a slice, clamped to the axis where that matters.
 
-        One that begins behind the axis, or ends before it, is seen to be empty as it is.
+        An unclamped start after the axis or stop before it gives a negative length: empty, too.
         """
         code, b = self.code, self.code.b
         zero, last = code.whole(0), b.sub(n, code.whole(1)) if down else n
@@ -127,20 +126,14 @@ class Indexing:
     def diagonal(self, a: Array) -> Array:
         """Return a view of the diagonal of a matrix."""
         if len(a.shape) != 2:
-            raise UnsupportedError("the diagonal of what is no matrix")
+            raise UnsupportedError("the diagonal of an array that is not a matrix")
         code, (m, n) = self.code, a.shape
         size = code.b.select(code.less(m, n), m, n)
-        return Array(
-            a.dtype,
-            a.address,
-            [size],
-            [code.b.add(*a.strides)],
-            a.group,
-            a.text and f"diagonal of {a.text}",
-        )
+        text = a.text and f"diagonal of {a.text}"
+        return a.view(a.address, [size], [code.b.add(*a.strides)], text)
 
     def flipped(self, a: Array, axes: range, text: str) -> Array:
-        """Return a view whose elements go the other way along some axes."""
+        """Return a view with some axes reversed."""
         code, b = self.code, self.code.b
         address, strides = a.address, list(a.strides)
         for k in axes:
@@ -148,19 +141,19 @@ class Indexing:
             last = b.select(code.less(last, code.whole(0)), code.whole(0), last)
             address = code.at(address, b.mul(last, strides[k]))
             strides[k] = b.neg(strides[k])
-        return Array(a.dtype, address, a.shape, strides, a.group, text)
+        return a.view(address, a.shape, strides, text)
 
 
 def parts_of(node: ast.expr) -> list[ast.expr]:
-    """Return the parts of an index in source."""
+    """Return the parts of an index expression, one for each axis."""
     return list(node.elts) if isinstance(node, ast.Tuple) else [node]
 
 
-def _only(part: slice) -> int | None:
-    """Return the index of the one element that a slice has, wherever there is one."""
+def _only_index(part: slice) -> int | None:
+    """Return the index of a slice that has one element at most: ``[-1:]`` or ``[k:k + 1]``."""
     ends = [getattr(x, "constant", x) for x in (part.start, part.stop)]
     if ends == [-1, None]:
         return -1
     start, stop = ends[0] or 0, ends[1]
-    is_one = type(start) is type(stop) is int and 0 <= start == stop - 1
-    return start if is_one else None
+    is_single = type(start) is type(stop) is int and 0 <= start == stop - 1
+    return start if is_single else None

@@ -1,4 +1,4 @@
-"""Elements and rows of arrays at arrays of places."""
+"""Gather and scatter: elements and rows of arrays at arrays of indices."""
 
 from __future__ import annotations
 
@@ -11,28 +11,28 @@ import numpy as np
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import TYPES, constant
-from autodiff.structured.native.values import Array, Number, Tree
-from autodiff.structured.native.vectors import Vectors
+from autodiff.structured.native.values import Array, LazyArray, Number
+from autodiff.structured.native.vectors import AxisFunctions
 
 _FLOAT, _INT = Kind(frozenset([float])), Kind(frozenset([int]))
 _OFFSETS = np.dtype(np.int64)
-_MOST_COMPARED = 256  # places, each with all before it
+_MOST_COMPARED = 256  # indices, each compared with all before it
 
 
 @dataclass
 class Selection:
-    """What an index with arrays of places selects.
+    """The part of an array that an index with arrays of integers selects.
 
     Attributes
     ----------
     base : Array
-        The row at offset 0: the axes that are not indexed by arrays or numbers.
+        The row at offset 0: the axes that are indexed by slices.
     offsets : Array
-        Where the row of each place starts, in bytes.
+        The offset of the row at each index, in bytes.
     axis : int
-        Before which axis of the rows those of the places stand.
+        The position of the index axes among the axes of the rows.
     is_vector : bool
-        Whether there is one array of places, which is a vector.
+        Whether the index has one array, which is a vector.
     """
 
     base: Array
@@ -42,121 +42,118 @@ class Selection:
 
     @property
     def shape(self) -> list:
-        """The shape of what is selected."""
+        """The shape of the selected part."""
         own = self.base.shape
         return [*own[: self.axis], *self.offsets.shape, *own[self.axis :]]
 
-    def by_places(self, x: Array) -> Array:
-        """Return a view of an array like what is selected, the axes of the places first."""
+    def index_axes_first(self, x: Array) -> Array:
+        """Return a view of an array of this shape with the index axes first."""
         first, n = self.axis, len(self.offsets.shape)
         order = [*range(first, first + n), *range(first), *range(first + n, len(x.shape))]
-        shape, strides = ([kept[k] for k in order] for kept in (x.shape, x.strides))
-        return Array(x.dtype, x.address, shape, strides, x.group)
+        return x.with_axes(order)
 
 
-class Places(Vectors):
-    """Reads and writes at arrays of places."""
+class GatherScatter(AxisFunctions):
+    """Gathers and scatters."""
 
     def selection(self, base: Array, parts: list) -> Selection:
-        """Return what an index with arrays selects; leave where a place is out of bounds."""
+        """Return what an index with arrays selects; bail out if an index is out of bounds."""
         code, b, e = self.code, self.b, self.elementwise
-        parts = self.indexing.completed(parts, base)
+        parts = self.indexing.expand_ellipsis(parts, base)
         axis = 0
         for k, p in enumerate(parts):
             if isinstance(p, Array) and p.dtype == np.bool_:
                 e.check_shape(p.shape, [base.shape[axis]])
-                parts[k] = self.places_where(p)
+                parts[k] = self.mask_positions(p)
             axis += p is not None
         view = self.indexing.part(
             base, [slice(None) if isinstance(p, Array) else p for p in parts], ""
         )
         axes = [p for p in parts if p is None or isinstance(p, (slice, Array))]
-        chosen = [k for k, p in enumerate(axes) if isinstance(p, Array)]
-        places: list[Any] = [axes[k] for k in chosen]
+        indexed = [k for k, p in enumerate(axes) if isinstance(p, Array)]
+        indices: list[Any] = [axes[k] for k in indexed]
         shape: list = []
-        for p in places:
+        for p in indices:
             shape = e.broadcast(shape, p.shape)
-        offsets = e.made(_OFFSETS, shape, memory.SCRATCH)
+        offsets = e.allocate(_OFFSETS, shape, memory.SCRATCH)
 
         def body(at: list) -> None:
             total: Any = code.whole(0)
-            for k, p, address in zip(chosen, places, at[1:], strict=True):
-                place = self.indexing.place(e.read(p.dtype, address).value, view.shape[k])
-                total = b.add(total, b.mul(place, view.strides[k]))
-            e.put(_OFFSETS, Number(_INT, "i", total), at[0])
+            for k, p, address in zip(indexed, indices, at[1:], strict=True):
+                index = e.load_number(p.dtype, address).value
+                index = self.indexing.checked_index(index, view.shape[k])
+                total = b.add(total, b.mul(index, view.strides[k]))
+            e.store_number(_OFFSETS, Number(_INT, "i", total), at[0])
 
-        e.each(shape, [offsets, *places], body)
-        own = [k for k in range(len(axes)) if k not in chosen]
-        row = Array(base.dtype, view.address, [view.shape[k] for k in own],
-                    [view.strides[k] for k in own], base.group)  # fmt: skip
-        # NumPy has the axes of the places first where a slice stands between them.
-        together = [k for k, p in enumerate(parts) if not (p is None or isinstance(p, slice))]
-        is_together = together[-1] - together[0] < len(together)
-        axis = together[0] if is_together else 0
-        return Selection(row, offsets, axis, len(places) == len(shape) == 1)
+        e.for_each(shape, [offsets, *indices], body)
+        row = view.with_axes([k for k in range(len(axes)) if k not in indexed])
+        # In NumPy, the index axes come first if a slice stands between them.
+        at = [k for k, p in enumerate(parts) if not (p is None or isinstance(p, slice))]
+        axis = at[0] if at[-1] - at[0] < len(at) else 0
+        return Selection(row, offsets, axis, len(indices) == len(shape) == 1)
 
-    def taken(self, selected: Selection) -> Array:
-        """Return the elements or rows at places."""
+    def take(self, selected: Selection) -> Array:
+        """Gather elements or rows."""
         e = self.elementwise
-        made = e.made(selected.base.dtype, selected.shape, self.store_of_new())
+        result = e.allocate(selected.base.dtype, selected.shape, self.store)
 
         def put(there: Any, own: Any) -> None:
-            e.put(made.dtype, e.read(made.dtype, there), own)
+            e.store_number(result.dtype, e.load_number(result.dtype, there), own)
 
-        self._at_each(selected, made, lambda row, own: e.write(own, row), put)
-        return made
+        self._at_each(selected, result, lambda row, own: e.write(own, row), put)
+        return result
 
     def put_at(self, selected: Selection, x: Any, f: Callable | None = None) -> None:
-        """Write at places, one after the other: `x`, or what `f` makes of what was there and `x`.
+        """Scatter elements or rows, one index after the other.
 
         Parameters
         ----------
         selected : Selection
-            Where to write; nothing that `x` reads lies there.
-        x : Number, Array or Tree
-            What is written: one element or row for each place, or the same one for all.
+            Where to write. It does not overlap what `x` reads.
+        x : Number, Array or LazyArray
+            The elements or rows, which are broadcast to the shape of the selection.
         f : callable, optional
-            A function of two numbers.
+            Combines the old elements with `x`.
         """
         e, base = self.elementwise, selected.base
-        if not isinstance(x, (Number, Array, Tree)):
-            raise UnsupportedError("a write at an array of places")
+        if not isinstance(x, (Number, Array, LazyArray)):
+            raise UnsupportedError("this write at an array of indices")
         if f is None and not selected.is_vector:
-            self._leave_if_again(selected)  # NumPy's order follows the memory of the places
+            self._exit_if_repeated(selected)  # NumPy writes in the memory order of the indices
         if not isinstance(x, Number):
-            x = e.at_hand(x)
+            x = e.as_array(x)
             e.check_fits(x.shape, selected.shape)
             missing = len(selected.shape) - len(x.shape)
             one, zero = self.code.whole(1), self.code.whole(0)
-            x = Array(x.dtype, x.address, [one] * missing + x.shape, [zero] * missing + x.strides,
-                      x.group)  # fmt: skip
+            x = x.view(x.address, [one] * missing + x.shape, [zero] * missing + x.strides)
 
         def put(there: Any, own: Any) -> None:
-            found = x if isinstance(x, Number) else e.read(x.dtype, own)
+            new = x if isinstance(x, Number) else e.load_number(x.dtype, own)
             if f is not None:
-                found = self.scalars.function(f, [e.read(base.dtype, there), found], base.kind)
-            e.put(base.dtype, found, there)
+                old = e.load_number(base.dtype, there)
+                new = self.scalars.function(f, [old, new], base.kind)
+            e.store_number(base.dtype, new, there)
 
         self._at_each(selected, x, lambda row, own: e.write(row, own, f), put)
 
     def last_written(self, selected: Selection) -> Array:
-        """Return the elements or rows at places, with zeros where a place comes again later."""
+        """Gather elements or rows, with zeros for every occurrence of an index but the last."""
         e = self.elementwise
-        made, zero = self.taken(selected), Number(_FLOAT, "d", constant(TYPES["d"], 0.0))
+        result, zero = self.take(selected), Number(_FLOAT, "d", constant(TYPES["d"], 0.0))
         if not selected.is_vector:
-            self._leave_if_again(selected)
-            return made
-        by_places = selected.by_places(made)
+            self._exit_if_repeated(selected)
+            return result
+        rows = selected.index_axes_first(result)
 
-        def forget(k: Any) -> None:
-            row = e.row(by_places, k)
+        def clear(k: Any) -> None:
+            row = e.row(rows, k)
             if row.shape:
                 e.write(row, zero)
             else:
-                e.put(made.dtype, zero, row.address)
+                e.store_number(result.dtype, zero, row.address)
 
-        self._each_again(selected, forget)
-        return made
+        self._for_each_repeated(selected, clear)
+        return result
 
     def _at_each(
         self,
@@ -165,42 +162,39 @@ class Places(Vectors):
         of_rows: Callable[[Array, Any], None],
         of_elements: Callable[[Any, Any], None],
     ) -> None:
-        """Run a body for each place, with what is there and the part of `x` that belongs to it."""
+        """Emit a loop over the indices, with the selected row or element and that of `x`."""
         e, base, offsets = self.elementwise, selected.base, selected.offsets
         arrays, n = [offsets], len(offsets.shape)
         if not isinstance(x, Number):
-            x = selected.by_places(x)
-            arrays.append(Array(x.dtype, x.address, x.shape[:n], x.strides[:n], x.group))
+            x = selected.index_axes_first(x)
+            arrays.append(x.view(x.address, x.shape[:n], x.strides[:n]))
 
         def body(at: list) -> None:
-            there = self.code.at(base.address, e.read(_OFFSETS, at[0]).value)
+            there = self.code.at(base.address, e.load_number(_OFFSETS, at[0]).value)
             if not base.shape:
                 of_elements(there, at[-1])
                 return
-            row = Array(base.dtype, there, base.shape, base.strides, base.group)
+            row = base.view(there, base.shape, base.strides)
             own: Any = x
             if not isinstance(x, Number):
-                own = Array(x.dtype, at[1], x.shape[n:], x.strides[n:], x.group)
+                own = x.view(at[1], x.shape[n:], x.strides[n:])
             of_rows(row, own)
 
-        e.each(offsets.shape, arrays, body, alone=False)  # places may come again
+        e.for_each(offsets.shape, arrays, body, is_parallel=False)  # indices may repeat
 
-    def _leave_if_again(self, selected: Selection) -> None:
-        """Leave where a place comes again."""
+    def _exit_if_repeated(self, selected: Selection) -> None:
         always = constant(TYPES["b"], 1)
-        self._each_again(selected, lambda k: self.code.exit_if(always))
+        self._for_each_repeated(selected, lambda k: self.code.exit_if(always))
 
-    def _each_again(self, selected: Selection, body: Callable[[Any], None]) -> None:
-        """Run a body for each place that comes again later; leave if there are many places."""
+    def _for_each_repeated(self, selected: Selection, body: Callable[[Any], None]) -> None:
+        """Emit a loop over the indices that are repeated later; bail out if there are many."""
         code, b, offsets = self.code, self.b, selected.offsets
-        n: Any = code.whole(1)
-        for size in offsets.shape:
-            n = b.mul(n, size)
+        n = self.elementwise.size_of(offsets.shape)
         code.exit_if(code.less(code.whole(_MOST_COMPARED), n))
 
-        def offset(k: Any) -> Any:  # they lie side by side
+        def offset(k: Any) -> Any:  # offsets are contiguous
             at = code.at(offsets.address, b.mul(k, code.whole(_OFFSETS.itemsize)))
-            return self.elementwise.read(_OFFSETS, at).value
+            return self.elementwise.load_number(_OFFSETS, at).value
 
         with (
             code.counted(n) as i,

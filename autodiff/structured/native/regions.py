@@ -1,4 +1,4 @@
-"""Which loops of a program become machine code, and the source that calls them."""
+"""Selection of the regions of a program that become machine code, and the source around them."""
 
 from __future__ import annotations
 
@@ -13,56 +13,68 @@ import numpy as np
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.calling import WITH_LIST, Loop, Part, enter, leave
-from autodiff.structured.native.containers import given_lists
+from autodiff.structured.native.calling import (
+    WITH_LIST,
+    NativeFunction,
+    NativeLoop,
+    write_epilogue,
+    write_prologue,
+)
+from autodiff.structured.native.containers.given_lists import (
+    SCOPE as LIST_SCOPE,
+    check_items,
+    with_lists,
+)
+from autodiff.structured.native.dataflow import Liveness, NameUses
 from autodiff.structured.native.llvm.code import EXCEPTIONS, Code, Unit
 from autodiff.structured.native.llvm.given import is_readable
 from autodiff.structured.native.llvm.machine import Compiled
 from autodiff.structured.native.llvm.memory import define_functions
-from autodiff.structured.native.names import Flow, Liveness, Names
+from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.statements import Statements
 from autodiff.structured.runtime_calls import SCOPE
 from autodiff.structured.writing.emission import Emitter
 from chainrules_core.interpreter.parsing import tree_of
 
 _MOST_INSTRUCTIONS = 12_000
-"""What LLVM compiles in about two seconds; longer functions take it more for each instruction."""
+"""LLVM compiles so many in about two seconds. Longer functions take more time per instruction."""
 _SHORT = 2000
-"""Up to so many instructions, loops over elements are no functions of their own in the end: a call
-takes some nanoseconds."""
-_OWN = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
+"""Programs of up to so many instructions inline outlined loops: a call takes some nanoseconds."""
+_BUILTINS = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 
 
 class Native:
-    """A program whose loops are machine code as far as they can be.
+    """A program with the loops that can be lowered as machine code.
 
     Parameters
     ----------
     emitter : Emitter
-        The source of the program, as it is written for machine code.
+        The source of the program, emitted for machine code.
     ones : dict
-        Name of an array → its axes that have one element, and are broadcast.
+        Name of an array → the axes that have length 1 in all runs, and are broadcast.
+    is_new : callable
+        Whether arguments have axes of length 1 that no call has had before.
 
     Attributes
     ----------
     source : str
         The source around the loops.
     scope : dict
-        What it finds by name.
+        The globals of the source.
     why : dict
-        For each loop that is no machine code, what of it is not.
+        A loop that is not machine code → what cannot be lowered.
     loops : set
         The outermost loops that are machine code.
     count : int
-        How many loops are machine code, with those inside them.
+        The number of loops that are machine code, nested ones included.
     """
 
     def __init__(
         self, emitter: Emitter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
     ) -> None:
         self.emitter = emitter
-        self.names = Names(emitter.program, emitter.old_name, emitter.layouts)
-        self.names.ones = ones
+        self.names = SymbolTable(emitter.program, emitter.old_name, emitter.layouts)
+        self.names.unit_axes = ones
         for name in emitter.counters:
             self.names.counter(name)
         for n, v in enumerate(emitter.outputs):
@@ -70,34 +82,37 @@ class Native:
         self.scope = {**SCOPE, **emitter.constants.scope}
         self.module = Unit("structured")
         define_functions(self.module)
-        self.parts: list[tuple[list, Part, Part]] = []
+        self.parts: list[tuple[list, NativeFunction, NativeFunction]] = []
         self.why: dict[For | While, str] = {}
-        self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a piece
+        self.unbound: dict[str, dict[str, Any]] = {}  # by the name of a region
         self.tried = self.count = 0
         self.loops: set[For | While] = set()
         if platform.machine() not in EXCEPTIONS or not is_readable():
-            raise UnsupportedError("arrays that lie in memory in another way")
-        self.live = [self._liveness(*lines) for lines in self._functions()]
+            raise UnsupportedError("another memory layout of arrays")
+        self.live = [_liveness(emitter.forward_head, emitter.forward_lines),
+                     _liveness(emitter.backward_head, emitter.backward_lines)]  # fmt: skip
         body = emitter.program.body
-        self.given_lists: dict[int, Any] = {}  # by the position of the argument: of what they are
-        self.why_no_lists = self._with_lists(body)
+        self.given_lists: dict[int, Any] = {}  # position of an argument → type of its items
+        self.why_no_lists = self._lower_with_lists(body)
         if self.why_no_lists is not None:
-            self._nodes(body)
+            self._lower(body)
         if not self.parts:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
         self._compiling = threading.Lock()
         self._machine: Compiled | None = None
         self.scope = dict(emitter.constants.scope)
-        if self.why_no_lists is None:  # in the source, too
-            self.scope |= given_lists.SCOPE
+        if self.why_no_lists is None:
+            self.scope |= LIST_SCOPE
         for names in self.unbound.values():
             self.scope |= {f"unbound_{x}": value for x, value in names.items()}
         for _, forward, backward in self.parts:
-            self.scope[f"{forward.name}_loop"] = Loop(self.compiled, forward, backward, is_new)
+            self.scope[f"{forward.name}_loop"] = NativeLoop(
+                self.compiled, forward, backward, is_new
+            )
         self.source = self._source()
 
     def compiled(self) -> Compiled:
-        """Return the functions as machine code, which is made once for all threads."""
+        """Return the machine code, which is compiled once for all threads."""
         with self._compiling:
             if self._machine is None:
                 is_short = self.module.instructions() <= _SHORT
@@ -106,23 +121,11 @@ class Native:
                 self._machine = Compiled(self.module)
             return self._machine
 
-    def _functions(self) -> Iterator[tuple[list[str], list[str]]]:
-        e = self.emitter
-        yield e.forward_head, e.forward_lines
-        yield e.backward_head, e.backward_lines
+    def _lower_with_lists(self, nodes: list) -> str | None:
+        """Lower everything from the first to the last loop or use of a list, as one region.
 
-    def _liveness(self, head: list[str], lines: list[str]) -> dict[int, set[str]]:
-        """Return for each line of a function which names are read after it."""
-        (function,) = tree_of("\n".join([*head, *lines])).body
-        assert isinstance(function, ast.FunctionDef)
-        first = len(head) + 1
-        return {n - first: names for n, names in Liveness(function).after.items()}
-
-    def _with_lists(self, nodes: list) -> str | None:
-        """Write all loops, and all that is done with lists, as one piece of machine code.
-
-        So the source around it reads no lists, of which it has the addresses. If that cannot be,
-        or there are no lists, say why.
+        The source around it only has the addresses of lists, so it must not read them. Return why
+        this is impossible, or None.
         """
         if not any(map(_has_lists, nodes)):
             return "no lists"
@@ -130,49 +133,49 @@ class Native:
             self._check_lists()
         except UnsupportedError as error:
             return str(error)
-        places = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _has_lists(x)]
-        return self._region(nodes[places[0] : places[-1] + 1], self.names.lists)
+        within = [k for k, x in enumerate(nodes) if isinstance(x, (For, While)) or _has_lists(x)]
+        return self._region(nodes[within[0] : within[-1] + 1], self.names.lists)
 
     def _check_lists(self) -> None:
-        """Note of what the lists are that are given, and check these and those returned.
+        """Find the types of lists that are arguments, and check those and the types of results.
 
         Raises
         ------
         UnsupportedError
-            If there is something else in them than numbers, or arrays in results.
+            If lists hold something other than numbers, or than arrays in results.
         """
         program, names = self.emitter.program, self.names
         for v in self.emitter.outputs:
             if v.kind.has_items and v.memory is not None:
-                given_lists.check_items(names.contents(v.kind, v.memory.root()), is_result=True)
+                check_items(names.contents(v.kind, v.memory.root()), is_result=True)
         for k, slot in enumerate(program.parameters):
             if slot.kind is not None and slot.kind.is_list and slot.memory is not None:
                 self.given_lists[k] = names.contents(slot.kind, slot.memory.root())
-                given_lists.check_items(self.given_lists[k], is_result=False)
+                check_items(self.given_lists[k], is_result=False)
 
     def functions(self, forward: Callable, backward: Callable) -> tuple[Callable, Callable]:
-        """Return what runs both functions of the source."""
+        """Return both functions of the source as functions of Python's lists."""
         if self.why_no_lists is not None:
             return forward, backward
-        return given_lists.with_lists(forward, backward, self.given_lists)
+        return with_lists(forward, backward, self.given_lists)
 
-    def _nodes(self, nodes: list) -> None:
-        """Write loops as machine code, with what stands between them; if need be, one by one."""
-        places = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
-        if len(places) > 1 and self._region(nodes[places[0] : places[-1] + 1]) is None:
+    def _lower(self, nodes: list) -> None:
+        """Lower all loops and what is between them as one region, else each loop or its parts."""
+        loops = [k for k, node in enumerate(nodes) if isinstance(node, (For, While))]
+        if len(loops) > 1 and self._region(nodes[loops[0] : loops[-1] + 1]) is None:
             return
         for node in nodes:
             if isinstance(node, If):
-                self._nodes(node.then)
-                self._nodes(node.otherwise)
+                self._lower(node.then)
+                self._lower(node.otherwise)
             elif isinstance(node, (For, While)):
                 why = self._region([node])
                 if why is not None:
                     self.why[node] = (why == WITH_LIST and self.why_no_lists) or why
-                    self._nodes([*(node.before if isinstance(node, While) else []), *node.body])
+                    self._lower([*(node.before if isinstance(node, While) else []), *node.body])
 
     def _region(self, nodes: list, lists: dict[str, Any] | None = None) -> str | None:
-        """Write nodes as machine code, from one loop to another one; return why if it cannot be."""
+        """Lower consecutive nodes in both directions. Return why this is impossible, or None."""
         e = self.emitter
         self.tried += 1
         name, lists = f"loop{self.tried}", lists or {}
@@ -180,10 +183,10 @@ class Native:
         try:
             first, last = _span(e.forward_spans, *ends)
             lines = e.forward_lines[first:last]
-            forward = self._part(f"{name}_forward", lines, first, lists, nodes)
+            forward = self._function(f"{name}_forward", lines, first, lists, nodes)
             first, last = _span(e.backward_spans, *ends[::-1])
             lines = e.backward_lines[first:last]
-            backward = self._part(f"{name}_backward", lines, first, lists)
+            backward = self._function(f"{name}_backward", lines, first, lists)
         except UnsupportedError as error:
             for direction in ("forward", "backward"):
                 self.module.drop(f"{name}_{direction}")
@@ -193,72 +196,82 @@ class Native:
         self.parts.append((nodes, forward, backward))
         return None
 
-    def _part(
+    def _function(
         self, name: str, lines: list[str], first: int, lists: dict[str, Any],
         nodes: list | None = None,
-    ) -> Part:  # fmt: skip
-        """Write one direction of a piece: the forward one where the nodes are given."""
+    ) -> NativeFunction:  # fmt: skip
+        """Lower one direction of a region: the forward one if `nodes` are given."""
         is_forward = nodes is not None
         body = tree_of(textwrap.dedent("\n".join(lines))).body
         if not is_forward and not _pops(body):
             raise UnsupportedError("a loop that pops nothing")
-        flow = Flow(body)
-        known = self.scope.keys() | _OWN
+        flow = NameUses(body)
+        known = self.scope.keys() | _BUILTINS
         binds = flow.binds - known
         live = self.live[0 if is_forward else 1][first + body[-1].lineno - 1]
         results = sorted(binds & live)
-        sums = {x: made for names in self.emitter.sums.values() for (made, _), x in names.items()}
-        given = [x for x in flow.reads if x not in known | sums.keys()]
-        given += [x for x in results if x not in flow.surely and x not in given]
-        part = Part(name, given, results, self.names.kinds, lists)
+        sums = {x: text for names in self.emitter.sums.values() for (text, _), x in names.items()}
+        params = [x for x in flow.reads if x not in known | sums.keys()]
+        params += [x for x in results if x not in flow.surely and x not in params]
+        function = NativeFunction(name, params, results, self.names.kinds, lists)
         if nodes is not None:
-            self._note_unbound(nodes, part, binds)
-        code = Code(self.module, name, part.llvm_types())
+            self._find_unbound(nodes, function, binds)
+        code = Code(self.module, name, function.llvm_types())
         e = self.emitter
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(
             code, code.function.args[0], self.scope, e.adjoints, is_forward, self.names,
             pushes if is_forward else {}, body, set(results),
         )  # fmt: skip
-        enter(code, part, statements)
-        # A sum of a loop around this one adds here what comes from here.
+        write_prologue(code, function, statements)
+        # Products for a sum of an enclosing loop are collected here, and added at the end.
         open_sums = [x for x in flow.reads if x in sums]
         for x in open_sums:
             statements.bound[x] = statements.expression(tree_of(sums[x]).body[0].value)
         statements.statements(body)
         for x in open_sums:
             statements.bound[x].add_all()
-        leave(code, part, statements)
+        write_epilogue(code, function, statements)
         if sum(len(b.instructions) for b in code.function.blocks) > _MOST_INSTRUCTIONS:
-            raise UnsupportedError("so much in one loop in machine code")
-        return part
+            raise UnsupportedError("so long a loop")
+        return function
 
-    def _note_unbound(self, nodes: list, part: Part, binds: set[str]) -> None:
-        """Find variables that loops alone bind: machine code is given something for them."""
+    def _find_unbound(self, nodes: list, function: NativeFunction, binds: set[str]) -> None:
+        """Find parameters that are not bound before the region: they are passed a dummy value."""
         first = next(_outermost(nodes), None)
         if first is None:
-            raise UnsupportedError("lists without loops in machine code")
+            raise UnsupportedError("lists without loops")
         slots = {s.name: s for s in self.emitter.program.slots if s not in first.readable}
-        for x in part.given:
+        for x in function.params:
             slot = slots.get(x.removesuffix("_b"))
             if slot is not None and x in binds:
-                self.unbound.setdefault(part.name, {})[x] = _something(part.kinds[x])
+                self.unbound.setdefault(function.name, {})[x] = _dummy(function.kinds[x])
 
     def _source(self) -> str:
+        """Return the source of both functions, with calls of machine code in place of regions."""
         e = self.emitter
         forward, backward = list(e.forward_lines), list(e.backward_lines)
-        for nodes, part, back in self.parts:
-            ends, own = (nodes[0], nodes[-1]), self.unbound.get(part.name, {})
-            name = f"{part.name}_loop"
-            _replace(forward, _span(e.forward_spans, *ends), part, f"{name}.forward", "push", own)
+        for nodes, there, back in self.parts:
+            ends, unbound = (nodes[0], nodes[-1]), self.unbound.get(there.name, {})
+            name = f"{there.name}_loop"
+            span = _span(e.forward_spans, *ends)
+            _replace(forward, span, there, f"{name}.forward", "push", unbound)
             span = _span(e.backward_spans, *ends[::-1])
             _replace(backward, span, back, f"{name}.backward", "pop()")
         forward, backward = (list(filter(None, lines)) for lines in (forward, backward))
         return "\n".join([*e.forward_head, *forward, "", "", *e.backward_head, *backward])
 
 
-def _something(kind: Kind) -> Any:
-    """Return a value of a kind; of arrays, one without axes of one element."""
+def _liveness(head: list[str], lines: list[str]) -> dict[int, set[str]]:
+    """Return the live names after each line of a function, counted from its first one."""
+    (function,) = tree_of("\n".join([*head, *lines])).body
+    assert isinstance(function, ast.FunctionDef)
+    first = len(head) + 1
+    return {n - first: names for n, names in Liveness(function).after.items()}
+
+
+def _dummy(kind: Kind) -> Any:
+    """Return a value of a kind. Arrays have no axes of length 1."""
     if kind.has_items:
         return 0
     if kind.is_array:
@@ -267,22 +280,22 @@ def _something(kind: Kind) -> Any:
 
 
 def _span(spans: dict[Any, tuple[int, int]], first: Any, last: Any) -> tuple[int, int]:
-    """Return where the lines from one node to another one begin and end."""
+    """Return the first line of one node, and the end of another one."""
     return spans[first][0], spans[last][1]
 
 
 def _replace(
-    lines: list[str], span: tuple[int, int], part: Part, callee: str, own: str,
+    lines: list[str], span: tuple[int, int], function: NativeFunction, callee: str, tape: str,
     unbound: Container[str] = (),
 ) -> None:  # fmt: skip
-    """Put a call in the place of lines; as many are left, so that the others keep their numbers."""
+    """Replace lines by a call, padded with empty lines so that the others keep their numbers."""
     first, last = span
-    depth = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
-    given = [f"unbound_{x}" if x in unbound else x for x in part.given]
-    call = f"{callee}({', '.join([own, *given])})"
-    results = "".join(f"{x}, " for x in part.results)
+    indent = lines[first][: len(lines[first]) - len(lines[first].lstrip())]
+    args = [f"unbound_{x}" if x in unbound else x for x in function.params]
+    call = f"{callee}({', '.join([tape, *args])})"
+    results = "".join(f"{x}, " for x in function.results)
     lines[first:last] = [
-        f"{depth}{results}= {call}" if results else depth + call,
+        f"{indent}{results}= {call}" if results else indent + call,
         *[""] * (last - first - 1),
     ]
 

@@ -1,4 +1,4 @@
-"""The statements of a loop in the source of a structured program, as instructions."""
+"""Lowering of statements of the generated source."""
 
 from __future__ import annotations
 
@@ -10,11 +10,7 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.elements import is_one
-from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
-from autodiff.structured.native.llvm.collected import Collected
-from autodiff.structured.native.names import (
+from autodiff.structured.native.dataflow import (
     compared,
     is_check,
     is_pop,
@@ -23,15 +19,19 @@ from autodiff.structured.native.names import (
     puts_into_list,
     stored,
 )
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
+from autodiff.structured.native.llvm.collected import Collected
 from autodiff.structured.native.numbers.scalars import BINARY
 from autodiff.structured.native.values import (
     Array,
-    List,
+    DictRef,
+    LazyArray,
+    ListRef,
     Number,
-    Record,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    TupleValue,
+    is_one,
     letter_of,
     width_of,
 )
@@ -39,42 +39,42 @@ from autodiff.structured.native.variables import Variables
 
 
 class Statements(Variables):
-    """Reads the statements of a loop: see `Variables`."""
+    """Lowering of statements. The parameters are those of `Variables`."""
 
     def statements(self, body: list[ast.stmt]) -> None:
-        """Read statements."""
-        reads, binds = _places_of_names(body)
+        """Lower statements."""
+        reads, binds = _uses_of_names(body)
         for k, node in enumerate(body):
             method = getattr(self, f"on_{type(node).__name__.lower()}_statement", None)
             if method is None:
-                raise UnsupportedError(f"{type(node).__name__} in machine code")
+                raise UnsupportedError(type(node).__name__)
             method(node)
             if isinstance(node, ast.Assign):
                 for target in node.targets:
                     for name in stored(target):
                         later = [j for j in binds[name] if j > k]
                         last = later[0] if later else len(body)
-                        self._is_read_later(name, sum(k < j <= last for j in reads[name]))
+                        self._note_reads(name, sum(k < j <= last for j in reads[name]))
 
-    def _is_read_later(self, name: str, count: int) -> None:
-        """Compute an array now if it is read more than once."""
-        if not isinstance(self.bound.get(name), Tree):
+    def _note_reads(self, name: str, count: int) -> None:
+        """Drop a lazy array that is never read, and materialize one that is read repeatedly."""
+        if not isinstance(self.bound.get(name), LazyArray):
             return
         if not count:
             del self.bound[name]
             return
-        self.left[name] = count
+        self.pending_reads[name] = count
         if count > 1:
-            self._compute(name)
+            self._materialize(name)
 
     def on_assign_statement(self, node: ast.Assign) -> None:
-        """Read an assignment."""
+        """Lower an assignment."""
         targets = {name for t in node.targets for name in stored(t)}
-        lasts = targets & (self.names.variables | self.escaping)
-        lasts |= owners(node) & self.names.lists.keys()
-        self.store = memory.KEPT if lasts else memory.SCRATCH
+        escapes = targets & (self.names.variables | self.escaping)
+        escapes |= owners(node) & self.names.lists.keys()
+        self.store = memory.KEPT if escapes else memory.SCRATCH
         if is_pop(node.value):
-            self._popped(node.targets[0])
+            self._pop(node.targets[0])
         else:
             value = self.expression(node.value)
             for target in node.targets:
@@ -84,31 +84,31 @@ class Statements(Variables):
     def _assign(self, target: ast.expr, value: Any) -> None:
         if isinstance(target, ast.Name):
             self.bind(target.id, value)
-        elif isinstance(target, ast.Tuple) and isinstance(value, Several):
+        elif isinstance(target, ast.Tuple) and isinstance(value, TupleValue):
             for t, v in zip(target.elts, value.parts, strict=True):
                 self._assign(t, v)
         elif isinstance(target, ast.Subscript):
             self._put(target, value)
         else:
-            raise UnsupportedError("an assignment in machine code")
+            raise UnsupportedError("an assignment")
 
     def _put(self, target: ast.Subscript, value: Any, f: Any = None) -> None:
         base = self.expression(target.value)
-        if isinstance(base, List):
+        if isinstance(base, ListRef):
             self.set_item(base, self.integer(target.slice), value, f)
             return
-        if isinstance(base, Record):
+        if isinstance(base, DictRef):
             self.set_field(base, self.expression(target.slice), value, f)
             return
         if not isinstance(base, Array):
-            raise UnsupportedError("a write into what is no array")
+            raise UnsupportedError("a write into something other than an array")
         parts = self.indices(target)
         if self.is_mask(base, parts):
-            self.settle(base.group)
-            self.put_chosen(base, parts[0], value, f)
+            self.materialize_readers(base.alias_set)
+            self.store_masked(base, parts[0], value, f)
             return
         if any(isinstance(p, Array) for p in parts):
-            self.put_at(self.selection(base, parts), self.apart(base.group, value), f)
+            self.put_at(self.selection(base, parts), self.unaliased(base.alias_set, value), f)
             return
         found = self.part(base, target, parts)
         if isinstance(found, Array):
@@ -117,32 +117,32 @@ class Statements(Variables):
         number = self.scalars.number(value)
         if not isinstance(number, Number):
             raise UnsupportedError("an array written as an element")
-        self.settle(base.group)
+        self.materialize_readers(base.alias_set)
         e = self.elementwise
         if f is not None:
-            number = self.scalars.function(f, [e.read(base.dtype, found), number], base.kind)
-        e.put(base.dtype, number, found)
+            number = self.scalars.function(f, [e.load_number(base.dtype, found), number], base.kind)
+        e.store_number(base.dtype, number, found)
 
     def on_augassign_statement(self, node: ast.AugAssign) -> None:
-        """Read an operation in place."""
+        """Lower an augmented assignment."""
         f = BINARY[type(node.op)]
         value = self.expression(node.value)
         if isinstance(node.target, ast.Subscript):
             self._put(node.target, value, f)
             return
         if not isinstance(node.target, ast.Name):
-            raise UnsupportedError("an assignment in machine code")
+            raise UnsupportedError("an assignment")
         name = node.target.id
         old = self.read(name)
-        if isinstance(old, Tree):
-            raise UnsupportedError("a write into what is not computed")
+        if isinstance(old, LazyArray):
+            raise UnsupportedError("a write into a lazy array")
         if isinstance(old, Array):
             self.write(old, value, f)
             return
         self.bind(name, self.call(f, [old, value]))
 
     def on_expr_statement(self, node: ast.Expr) -> None:
-        """Read a call that stands alone."""
+        """Lower a call whose result is not used."""
         call = node.value
         if (
             isinstance(call, ast.Call)
@@ -161,29 +161,29 @@ class Statements(Variables):
         self.store = memory.SCRATCH
 
     def _collect(self, collected: Collected, args: list[ast.expr]) -> None:
-        """Read what `blas_sums` has: ``o.append(...)``, or ``o.add_all()``."""
+        """Lower ``o.append(...)`` or ``o.add_all()`` of a sum of `blas_sums`."""
         if not args:
             collected.add_all()
             return
         e, axis = self.elementwise, collected.axis
-        if axis is None:  # (part, x, y): the outer product of x and y is added to the part
-            matrix, made = args[0], self.expression(args[0])
-            part, x, y = made, *[e.at_hand(self.expression(a)) for a in args[1:]]
-        else:  # (target, part, x): part @ x, or x @ part, is added to the target
-            matrix, made = args[1], self.expression(args[0])
-            part, vector = self.expression(matrix), e.at_hand(self.expression(args[2]))
-            x, y = (made, vector) if axis else (vector, made)
+        if axis is None:  # (part, x, y): part += outer(x, y)
+            matrix, target = args[0], self.expression(args[0])
+            part, x, y = target, *[e.as_array(self.expression(a)) for a in args[1:]]
+        else:  # (target, part, x): target += part @ x, or x @ part
+            matrix, target = args[1], self.expression(args[0])
+            part, vector = self.expression(matrix), e.as_array(self.expression(args[2]))
+            x, y = (target, vector) if axis else (vector, target)
 
         def add_at_once() -> None:
             if axis is None:
                 product = e.outer(x, y, part.kind)
             else:
                 left, right = (part, y) if axis else (x, part)
-                product = e.product(left, right, made.kind, self.store_of_new())
-            self.write(made, product, operator.add)
+                product = e.product(left, right, target.kind, self.store)
+            self.write(target, product, operator.add)
 
         e.check_shape([*x.shape, *y.shape], part.shape)
-        self.settle(made.group)
+        self.materialize_readers(target.alias_set)
         base = part
         if isinstance(matrix, ast.Subscript) and isinstance(matrix.value, ast.Name):
             base = self.read(matrix.value.id)
@@ -197,28 +197,29 @@ class Statements(Variables):
                 add_at_once()
 
     def on_delete_statement(self, node: ast.Delete) -> None:
-        """Read what takes an item out of a list."""
+        """Lower ``del xs[k]``."""
         for target in node.targets:
             base = self.expression(target.value) if isinstance(target, ast.Subscript) else None
-            if not isinstance(base, List):
-                raise UnsupportedError("del of what is no item of a list")
+            if not isinstance(base, ListRef):
+                raise UnsupportedError("del of something other than an item of a list")
             self.drop(base, self.integer(target.slice))  # type: ignore[attr-defined] # it has one
 
     def on_pass_statement(self, node: ast.Pass) -> None:
-        """Read nothing."""
+        """Lower ``pass``."""
 
     def on_raise_statement(self, node: ast.Raise) -> None:
-        """Leave."""
+        """Bail out."""
         self.code.exit_if(ir.Constant(TYPES["b"], 1))
 
-    # -- the stack ---------------------------------------------------------------------------------
+    # -- the tape ----------------------------------------------------------------------------------
 
     def _push(self, node: ast.Call) -> None:
+        """Lower ``push(...)``."""
         arg: Any = node.args[0]
         names = self.pushes.get(node.lineno)
         self.store = memory.KEPT
         if names is None:
-            words = self._of_loop(arg)
+            words = self._words_of_control_flow(arg)
         else:
             values = arg.elts if len(names) > 1 else [arg]
             words = []
@@ -227,27 +228,28 @@ class Statements(Variables):
         self.store = memory.SCRATCH
         memory.pushed(self.code, self.state, words)
 
-    def _of_loop(self, arg: ast.expr) -> list:
-        """Return what is pushed of a loop or branch."""
+    def _words_of_control_flow(self, arg: ast.expr) -> list:
+        """Return the words that describe a loop or branch: a range, a trip count or a test."""
         if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Slice):
-            turns = self.expression(arg.value)
+            over = self.expression(arg.value)
             count = self.integer(arg.slice.upper)  # type: ignore[arg-type] # emission gives one
-            last = self.b.add(turns.start, self.b.mul(count, turns.step))
-            return [turns.start, last, turns.step]
+            stop = self.b.add(over.start, self.b.mul(count, over.step))
+            return [over.start, stop, over.step]
         found = self.expression(arg)
-        if isinstance(found, Turns):
+        if isinstance(found, RangeValue):
             return [found.start, found.stop, found.step]
         return [self.scalars.converted(self.scalars.number(found), "i")]
 
     def _words(self, name: str, value: Any) -> list:
-        if name in self.names.shapes and isinstance(value, Several):
+        """Return the words that are pushed for a name."""
+        if name in self.names.shapes and isinstance(value, TupleValue):
             sizes = [part.value for part in value.parts]
-            self._note_ones(name, sizes)
+            self._note_unit_axes(name, sizes)
             return sizes
         kind = self.names.kinds.get(name)
         if kind is None:
-            raise UnsupportedError(f"{name} on the stack of machine code")
-        if isinstance(value, (List, Record)):
+            raise UnsupportedError(f"{name} on the tape")
+        if isinstance(value, (ListRef, DictRef)):
             return self.as_words(value, kind)
         if kind.parts:
             each = zip(_parts_of(name, kind), value.parts, kind.parts, strict=True)
@@ -256,25 +258,26 @@ class Statements(Variables):
 
     def _words_of(self, name: str, value: Any, kind: Kind) -> list:
         if kind.is_array:
-            if isinstance(value, Tree):
-                value = self.elementwise.computed(value, memory.KEPT)
+            if isinstance(value, LazyArray):
+                value = self.elementwise.materialize(value, memory.KEPT)
             if not isinstance(value, Array) or value.dtype != kind.dtype:
-                raise UnsupportedError(f"{name} of another kind in machine code")
-            self._note_ones(name, value.shape)
+                raise UnsupportedError(f"{name} of another kind")
+            self._note_unit_axes(name, value.shape)
             return self.as_words(value, kind)
         number = self.scalars.number(value)
         letter = letter_of(kind)
         if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):
-            raise UnsupportedError(f"{name} of another kind in machine code")
-        if number.tag is not None and letter not in PARTS:  # a variable that is complex elsewhere
+            raise UnsupportedError(f"{name} of another kind")
+        if number.tag is not None and letter not in PARTS:  # the variable is complex elsewhere
             number = self.scalars.part_of(number, "real")
         return self.code.as_words(self.scalars.converted(number, letter))
 
-    def _note_ones(self, name: str, shape: list) -> None:
+    def _note_unit_axes(self, name: str, shape: list) -> None:
         ones = {k for k, n in enumerate(shape) if is_one(n)}
-        self.names.pushed_ones[name] = self.names.pushed_ones.get(name, ones) & ones
+        self.names.pushed_unit_axes[name] = self.names.pushed_unit_axes.get(name, ones) & ones
 
-    def _popped(self, target: ast.expr) -> None:
+    def _pop(self, target: ast.expr) -> None:
+        """Lower ``target = pop()``."""
         names = [t.id for t in (target.elts if isinstance(target, ast.Tuple) else [target])]  # type: ignore[attr-defined]
         kinds = [self.names.kinds.get(name) for name in names]
         shapes = self.names.shapes
@@ -288,81 +291,75 @@ class Statements(Variables):
         for name, kind in zip(names, kinds, strict=True):
             if name in shapes:
                 shape = [next(words) for _ in range(shapes[name])]
-                for k in self.names.pushed_ones.get(name, ()):
+                for k in self.names.pushed_unit_axes.get(name, ()):
                     shape[k] = self.code.whole(1)
-                self.bound[name] = Several([self.whole(n) for n in shape])
+                self.bound[name] = TupleValue([self.python_int(n) for n in shape])
                 continue
             if kind is None:
-                raise UnsupportedError(f"{name} on the stack of machine code")
+                raise UnsupportedError(f"{name} on the tape")
             if name in self.names.lists:
                 address = self.b.inttoptr(next(words), PTR)
-                self.bound[name] = self.held(self.names.lists[name], address)
+                self.bound[name] = self.container_at(self.names.lists[name], address)
                 continue
             if kind.parts:
                 each = zip(_parts_of(name, kind), kind.parts, strict=True)
-                self.bound[name] = Several([self._of_stack(*part, words) for part in each])
+                self.bound[name] = TupleValue([self._popped_value(*part, words) for part in each])
                 continue
-            self.bound[name] = self._of_stack(name, kind, words)
+            self.bound[name] = self._popped_value(name, kind, words)
 
-    def _of_stack(self, name: str, kind: Kind, words: Any) -> Any:
+    def _popped_value(self, name: str, kind: Kind, words: Any) -> Any:
+        """Take the words of a value from an iterator."""
         if kind.is_array:
             address = self.b.inttoptr(next(words), PTR)
-            shape = [next(words) for _ in range(kind.ndim)]
-            strides = [next(words) for _ in range(kind.ndim)]
-            assert kind.dtype is not None
-            for k in self.names.pushed_ones.get(name, ()):
-                shape[k] = self.code.whole(1)
-            if name in self.names.dense:
-                strides[self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
-            value: Any = Array(kind.dtype, address, shape, strides,
-                               self.names.groups.get(name), name)  # fmt: skip
-        else:
-            letter = letter_of(kind)
-            value = self.scalars.plain(letter, self.code.of_words(letter, words))
-            if letter in "ib":  # of floats, the class does not count in the sweep
-                value.kind = kind
+            sizes = [next(words) for _ in range(2 * kind.ndim)]
+            ones = self.names.pushed_unit_axes.get(name, ())
+            return self._named_array(name, kind, address, sizes, ones)
+        letter = letter_of(kind)
+        value = self.scalars.plain(letter, self.code.of_words(letter, words))
+        if letter in "ib":  # the class of floats does not matter in the sweep
+            value.kind = kind
         return value
 
     # -- loops and branches ------------------------------------------------------------------------
 
     def on_if_statement(self, node: ast.If) -> None:
-        """Read a branch, or what leaves the function or loop: that has no other branch."""
+        """Lower a branch. Without ``else``, it is a guard or the end of a loop."""
         if not node.orelse:
-            self._leave_if(node)
+            self._exit_if(node)
             return
         if is_pop(node.test):
             (word,) = memory.popped(self.code, self.state, [I64])
             test = self.code.b.icmp_signed("!=", word, self.code.whole(0))
         else:
             test = self.truth(node.test)
-        self._settle_all()
+        self._materialize_pending()
         with self.code.branches(test) as (then, otherwise):
             with then:
-                self._inside(node.body)
+                self._scope(node.body)
             with otherwise:
-                self._inside(node.orelse)
+                self._scope(node.orelse)
 
-    def _leave_if(self, node: ast.If) -> None:
-        """Read a check that the generated code makes, or the end of a loop."""
+    def _exit_if(self, node: ast.If) -> None:
+        """Lower a guard of the generated code, or ``if test: break``."""
         if is_check(node):
-            return  # what is bound is of the kind that was expected, or not written at all
+            return  # lowering has checked the kind already
         attribute, arrays = compared(node.test)
         if attribute == "shape":
             self.elementwise.check_shape(*[self.expression(x).shape for x in arrays])
             return
         test = self._test(node.test)
-        self._settle_all()
+        self._materialize_pending()
         if isinstance(node.body[0], ast.Raise):
             self.code.exit_if(test)
             return
         if not isinstance(node.body[0], ast.Break):
-            raise UnsupportedError("a branch without another one in machine code")
+            raise UnsupportedError("a branch without else")
         following = self.code.function.append_basic_block()
         self.b.cbranch(test, self.code.behind[-1], following)
         self.b.position_at_end(following)
 
     def _test(self, node: ast.expr) -> Any:
-        """Read a test, one of memory layouts too."""
+        """Lower a test, or a comparison of strides."""
         attribute, arrays = compared(node)
         if attribute == "strides":
             a, c = [self.expression(x).strides for x in arrays]
@@ -372,83 +369,66 @@ class Statements(Variables):
             return differ
         return self.truth(node)
 
-    def _inside(self, body: list[ast.stmt]) -> None:
+    def _scope(self, body: list[ast.stmt]) -> None:
+        """Lower a block, whose bindings end with it."""
         before = dict(self.bound)
         self.statements(body)
-        self._settle_all()
+        self._materialize_pending()
         self.bound = before
 
-    def _turn(self, body: list[ast.stmt]) -> None:
-        """Read the body of a loop; what was taken for one turn is given back."""
+    def _iteration(self, body: list[ast.stmt]) -> None:
+        """Lower the body of a loop, which releases the scratch memory of each iteration."""
         mark = memory.marked(self.code, self.state)
-        before = self.elementwise.taken
-        self._inside(body)
-        if self.elementwise.taken != before:
+        before = self.elementwise.scratch_count
+        self._scope(body)
+        if self.elementwise.scratch_count != before:
             memory.released(self.code, self.state, mark)
 
     def on_for_statement(self, node: ast.For) -> None:
-        """Read a loop over a range."""
-        self._settle_all()
+        """Lower a loop over a range: forward, reversed, or one that only counts."""
+        self._materialize_pending()
         code, b = self.code, self.code.b
         over = node.iter
         assert isinstance(node.target, ast.Name)
         if isinstance(over, ast.Name):
-            turns = self.read(over.id)
-            start, step = turns.start, turns.step
+            bounds = self.read(over.id)
         elif isinstance(over, ast.Call) and over.func.id == "reversed":  # type: ignore[attr-defined]
-            turns = Turns(*memory.popped(code, self.state, [I64] * 3))
-            start, step = turns.start, turns.step
+            bounds = RangeValue(*memory.popped(code, self.state, [I64] * 3))
         else:  # range(pop())
             (count,) = memory.popped(code, self.state, [I64])
-            turns, start, step = Turns(code.whole(0), count, code.whole(1)), None, None
-        n = self._count(turns)
-        is_back = not isinstance(over, ast.Name)
+            bounds = RangeValue(code.whole(0), count, code.whole(1))
+        n = self.trip_count(bounds)
         with code.counted(n) as i:
-            if start is not None and node.target.id != "_":
-                k = b.sub(b.sub(n, code.whole(1)), i) if is_back else i
-                x = b.add(start, b.mul(k, step))
-                b.store(x, self.place(node.target.id).value)
-            self._turn(node.body)
-
-    def _count(self, turns: Turns) -> Any:
-        code, b = self.code, self.code.b
-        step, zero, one = turns.step, code.whole(0), code.whole(1)
-        if isinstance(step, ir.Constant) and step.constant == 1:
-            n = b.sub(turns.stop, turns.start)
-        else:
-            code.exit_if(code.equal(step, zero))
-            down = code.less(step, zero)
-            span = b.sub(turns.stop, turns.start)
-            span = b.select(down, b.neg(span), span)
-            size = b.select(down, b.neg(step), step)
-            n = b.sdiv(b.add(span, b.sub(size, one)), size)
-            n = b.select(code.less(span, one), zero, n)
-        return b.select(code.less(n, zero), zero, n)
+            if node.target.id != "_":
+                k = i if isinstance(over, ast.Name) else b.sub(b.sub(n, code.whole(1)), i)
+                x = b.add(bounds.start, b.mul(k, bounds.step))
+                b.store(x, self.slot(node.target.id).value)
+            self._iteration(node.body)
 
     def on_while_statement(self, node: ast.While) -> None:
-        """Read a loop without a range."""
-        self._settle_all()
-        self.code.endless(lambda after: self._turn(node.body))
+        """Lower ``while True``."""
+        self._materialize_pending()
+        self.code.endless(lambda after: self._iteration(node.body))
 
     def on_call(self, node: ast.Call) -> Any:
-        """Read a call; ``range`` gives the turns of a loop."""
+        """Lower a call, also of ``range`` and of the sums of `blas_sums`."""
         if isinstance(node.func, ast.Name) and node.func.id in ("OuterSum", "ProductSum"):
             return Collected(self.code, self.state, *[self.integer(a).constant for a in node.args])
         if isinstance(node.func, ast.Name) and node.func.id == "range":
-            bounds = [self.integer(a) for a in node.args]
-            if len(bounds) == 1:
-                bounds.insert(0, self.code.whole(0))
-            return Turns(*bounds, *([self.code.whole(1)] if len(bounds) == 2 else []))
+            return self.range_of([self.integer(a) for a in node.args])
         return super().on_call(node)
 
 
 def _parts_of(name: str, kind: Kind) -> list[str]:
-    """Return names for the parts of a tuple."""
+    """Return names of the parts of a tuple."""
     return [f"{name}[{i}]" for i in range(len(kind.parts))]
 
 
-def _places_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
-    """Return for each name by which statements it is read, once for each time, and bound."""
+def _uses_of_names(body: list[ast.stmt]) -> tuple[dict[str, list[int]], dict[str, list[int]]]:
+    """Return the positions of the statements that read and that bind each name.
+
+    A statement that reads a name twice counts twice.
+    """
     reads: dict[str, list[int]] = defaultdict(list)
     binds: dict[str, list[int]] = defaultdict(list)
     for k, node in enumerate(body):

@@ -1,4 +1,4 @@
-"""What the reverse sweep calls beside rules, as instructions."""
+"""Adjoints of linear functions, and the functions of `runtime_calls` that the sweep calls."""
 
 from __future__ import annotations
 
@@ -11,31 +11,33 @@ from llvmlite import ir
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.native.elements import is_one
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.makers import TRIANGLES
-from autodiff.structured.native.reductions import Reductions
-from autodiff.structured.native.values import Array, Known, Number, Tree, dtype_of
+from autodiff.structured.native.reductions import ReductionCalls
+from autodiff.structured.native.values import Array, Known, LazyArray, Number, dtype_of, is_one
 from autodiff.structured.runtime_calls import TINY, nearest
 
 COPIES = frozenset({np.copy, np.ndarray.copy})
 """Functions that copy an array."""
 
 
-class SweepCalls(Reductions):
-    """Writes adjoints of products and copies, and sums of cotangents."""
+class AdjointCalls(ReductionCalls):
+    """The calls of the sweep."""
 
     def write(self, target: Array, x: Any, f: Any = None) -> None:
-        """Write into an array, as if what is written had been computed before."""
+        """Write into an array."""
         raise NotImplementedError
 
     def adjoint(self, f: Any, j: int, args: list, options: dict[str, Any]) -> Any:
-        """Apply the adjoint of a product or copy."""
+        """Apply the adjoint of a linear function with respect to argument `j`.
+
+        `args` are the cotangent and the arguments of the function.
+        """
         g, *rest = args
         if f in COPIES:
             return g
         if function_of(f) in (np.real, np.imag, np.conjugate):
-            return self._of_parts(f, g, rest[0])
+            return self._adjoint_of_part(f, g, rest[0])
         if f in TRIANGLES and not options:
             return self.triangle(f, g, *rest[1:])
         if f is np.where and len(rest) == 3 and not options:
@@ -43,40 +45,39 @@ class SweepCalls(Reductions):
             return self.call(np.where, [rest[0], g, zero] if j == 1 else [rest[0], zero, g])
         if f is np.roll:
             shift, *axis = rest[1:]
-            return self.rolled(g, self.call(operator.neg, [shift]), *axis, **options)
+            return self.roll(g, self.call(operator.neg, [shift]), *axis, **options)
         if facts_of(function_of(f)).kind != PRODUCT or len(rest) != 2 or options:
-            raise UnsupportedError(f"the adjoint of {f.__name__} in machine code")
-        if not all(isinstance(a, (Array, Tree)) for a in rest):
-            raise UnsupportedError("a product in machine code")
-        return self._of_product(f, j, g, *rest)
+            raise UnsupportedError(f"the adjoint of {f.__name__}")
+        if not all(isinstance(a, (Array, LazyArray)) for a in rest):
+            raise UnsupportedError("this product")
+        return self._adjoint_of_product(f, j, g, *rest)
 
-    def _of_product(self, f: Any, j: int, g: Any, x: Any, y: Any) -> Any:
+    def _adjoint_of_product(self, f: Any, j: int, g: Any, x: Any, y: Any) -> Any:
         """Apply the adjoint of a product of vectors or matrices."""
-        rest = x, y
-        e, store = self.elementwise, self.store_of_new()
-        kind = rest[j].kind
+        own, other = (x, y) if j == 0 else (y, x)
+        e, store, kind = self.elementwise, self.store, own.kind
         ranks = (len(x.shape), len(y.shape))
         if f is np.vdot and ranks == (1, 1):
-            return self.call(operator.mul, [self.conjugate(g) if j == 0 else g, rest[1 - j]])
+            return self.call(operator.mul, [self.conjugate(g) if j == 0 else g, other])
         if f is np.vdot or any(a.kind.is_complex for a in (g, x, y)):
-            raise UnsupportedError("the adjoint of this product in machine code")
+            raise UnsupportedError("the adjoint of this product")
         if ranks == (1, 1):
-            return e.tree(operator.mul, kind, [g, rest[1 - j]])
+            return e.tree(operator.mul, kind, [g, other])
         if f is np.inner and ranks[1] == 2:  # x @ y.T
             if ranks[0] == 2:
-                return e.product(g if j == 0 else e.transposed(g), rest[1 - j], kind, store)
+                return e.product(g if j == 0 else e.transposed(g), other, kind, store)
             return e.product(g, y, kind, store) if j == 0 else e.outer(g, x, kind)
         if ranks == (2, 1):
             return e.outer(g, y, kind) if j == 0 else e.product(g, x, kind, store)
         if ranks == (1, 2):
             return e.product(y, g, kind, store) if j == 0 else e.outer(x, g, kind)
         if ranks == (2, 2):
-            turned = e.transposed(rest[1 - j])
-            x, y = (g, turned) if j == 0 else (turned, g)
-            return e.product(x, y, kind, store)
-        raise UnsupportedError("a product of matrices")
+            transposed = e.transposed(other)
+            left, right = (g, transposed) if j == 0 else (transposed, g)
+            return e.product(left, right, kind, store)
+        raise UnsupportedError("a product of stacked matrices")
 
-    def _of_parts(self, f: Any, g: Any, x: Any) -> Any:
+    def _adjoint_of_part(self, f: Any, g: Any, x: Any) -> Any:
         """Apply the adjoint of a real or imaginary part, or of a conjugate."""
         if f not in (np.real, np.imag):
             return self.conjugate(g)
@@ -87,136 +88,125 @@ class SweepCalls(Reductions):
         return self.call(operator.mul, [factor, g])
 
     def on_total(self, x: Any) -> Any:
-        """``total(x)``: the sum of all elements."""
-        return x if isinstance(x, Number) else self.elementwise.total(x)
+        """``total(x)``, ``number(x)``: the sum of all elements."""
+        return x if isinstance(x, Number) else self.elementwise.sum_all(x)
 
     def on_inner(self, d: Any, g: Any) -> Any:
-        """``inner(d, g)``: the sum of the products of elements, one of them conjugated."""
+        """``inner(d, g)``: the sum of ``conj(d) * g``."""
         return self.on_total(self.call(operator.mul, [self.conjugate(d), g]))
 
     def on_real_part(self, x: Any) -> Any:
-        """``real_part(x)``: the cotangent of what is real."""
+        """``real_part(x)``: the cotangent of a real value."""
         return self.call(np.real, [x])
 
     def on_extremum_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
-        """``extremum_back(g, y, x, axes)``: shared among the elements that are the extremum.
+        """``extremum_back(g, y, x, axes)``: divide a cotangent among the elements that tie.
 
-        There is one: where it is NaN, the function itself steps aside.
+        There is at least one: the forward function bails out if the extremum is NaN.
         """
         hit, zero = self.call(operator.eq, [x, y]), self.scalars.known(0.0)
         count = self.call(np.where, [hit, self.scalars.known(1.0), zero])
         if axes is None:
             n: Any = self.on_total(count)
         else:
-            known = {p.x for p in axes.parts}
-            n = self.elementwise.summed_along(count, known, True, self.store_of_new())
+            n = self.elementwise.sum_along(count, {p.x for p in axes.parts}, True, self.store)
         return self.call(np.where, [hit, self.call(operator.truediv, [g, n]), zero])
 
     def on_cholesky_back(self, g: Any, y: Any) -> Any:
-        """``cholesky_back(g, y)``: L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, onto the triangle that is read."""
-        e, store = self.elementwise, self.store_of_new()
-        y, kind = e.computed(y, memory.SCRATCH), Kind(frozenset([np.ndarray]), dtype_of(y), 2)
-        x = self._half(e.product(e.transposed(y), g, kind, store))
+        """``cholesky_back(g, y)``: L⁻ᵀ Φ(Lᵀ L̄) L⁻¹, folded onto the lower triangle."""
+        e, store = self.elementwise, self.store
+        y, kind = e.materialize(y, memory.SCRATCH), Kind(frozenset([np.ndarray]), dtype_of(y), 2)
+        x = self._half_lower(e.product(e.transposed(y), g, kind, store))
         for _ in range(2):
-            x = e.computed(e.transposed(x), memory.SCRATCH)  # the columns are rows
+            x = e.materialize(e.transposed(x), memory.SCRATCH)  # column-major
             n = y.shape[0]
             blas.solve_triangle(self.code, y.address, x.address, n, n, True, True)
-        return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
+        return self._half_lower(e.tree(operator.add, kind, [x, e.transposed(x)]))
 
     def on_eigh_back(self, w_bar: Any, v_bar: Any, found: Any) -> Array:
-        """``eigh_back(w_bar, v_bar, (w, v))``: either cotangent may be None."""
+        """``eigh_back(w_bar, v_bar, (w, v))``. One of the cotangents may be None."""
         e, store, (w, v) = self.elementwise, memory.SCRATCH, found.parts
         kind = v.kind
-        turned = e.transposed(v)
+        transposed = e.transposed(v)
         if isinstance(v_bar, Known):
-            x = e.product(e.tree(operator.mul, kind, [v, w_bar]), turned, kind, store)
+            x = e.product(e.tree(operator.mul, kind, [v, w_bar]), transposed, kind, store)
         else:
-            inner = self._over_gaps(e.product(turned, v_bar, kind, store), w)
+            inner = self._over_gaps(e.product(transposed, v_bar, kind, store), w)
             if not isinstance(w_bar, Known):
                 e.write(self.indexing.diagonal(inner), w_bar, operator.add)
-            x = e.product(e.product(v, inner, kind, store), turned, kind, store)
-        x = e.at_hand(x)
-        return self._half(e.tree(operator.add, kind, [x, e.transposed(x)]))
+            x = e.product(e.product(v, inner, kind, store), transposed, kind, store)
+        x = e.as_array(x)
+        return self._half_lower(e.tree(operator.add, kind, [x, e.transposed(x)]))
 
     def _over_gaps(self, m: Any, w: Array) -> Array:
-        """Return half of (M - Mᵀ)_ij / (w_j - w_i); leave where two eigenvalues are equal."""
+        """Return ``(M - Mᵀ)_ij / (w_j - w_i) / 2``; bail out if two eigenvalues almost tie."""
         code, b, e = self.code, self.b, self.elementwise
-        m, known = e.at_hand(m), self.scalars.known
-        n = w.shape[0]
-        made = e.computed(m, memory.SCRATCH)
-        e.write(made, known(0.0))
-        first, last = (e.read(w.dtype, code.at(w.address, b.mul(k, w.strides[0])))
-                       for k in (code.whole(0), b.sub(n, code.whole(1))))  # fmt: skip
-        ends = [self.call(abs, [x]).value for x in (first, last)]  # they are in order
+        m, n = e.as_array(m), w.shape[0]
+        result = e.materialize(m, memory.SCRATCH)
+        e.write(result, self.scalars.known(0.0))
+        first, last = (e.load_item(w, k) for k in (code.whole(0), b.sub(n, code.whole(1))))
+        ends = [self.call(abs, [x]).value for x in (first, last)]  # eigenvalues are sorted
         largest = b.select(b.fcmp_ordered("<", *ends), ends[1], ends[0])
         size = b.sitofp(n, largest.type)
         least = b.fmul(b.fmul(largest, size), ir.Constant(largest.type, nearest(1)))
         with code.counted(n) as i, code.counted(i) as j:
-            x, y = (e.read(w.dtype, code.at(w.address, b.mul(k, w.strides[0]))).value
-                    for k in (i, j))  # fmt: skip
-            gap = b.fsub(x, y)  # of larger and smaller
+            larger, smaller = (e.load_item(w, k).value for k in (i, j))
+            gap = b.fsub(larger, smaller)
             code.exit_if(b.not_(b.fcmp_ordered(">", gap, least)))
-            places = [[code.at(a.address, b.add(b.mul(r, a.strides[0]), b.mul(c, a.strides[1])))
-                       for r, c in ((j, i), (i, j))] for a in (m, made)]  # fmt: skip
-            above, below = (e.read(m.dtype, at).value for at in places[0])
+            sources, targets = ([e.address_of(a, *index) for index in ((j, i), (i, j))]
+                                for a in (m, result))  # fmt: skip
+            above, below = (e.load_number(m.dtype, at).value for at in sources)
             half = b.fdiv(b.fmul(ir.Constant(gap.type, 0.5), b.fsub(above, below)), gap)
-            for at in places[1]:
-                e.put(made.dtype, self.scalars.plain("d", half), at)
-        return made
+            for at in targets:
+                e.store_number(result.dtype, self.scalars.plain("d", half), at)
+        return result
 
-    def _half(self, x: Any) -> Array:
+    def _half_lower(self, x: Any) -> Array:
         """Return the lower triangle of a matrix with the diagonal halved."""
-        made, half = self.triangle(np.tril, x), self.scalars.known(0.5)
-        self.elementwise.write(self.indexing.diagonal(made), half, operator.mul)
-        return made
+        result, half = self.triangle(np.tril, x), self.scalars.known(0.5)
+        self.elementwise.write(self.indexing.diagonal(result), half, operator.mul)
+        return result
 
     def on_norm_back(self, g: Any, y: Any, x: Any, axes: Any = None) -> Any:
-        """``norm_back(g, y, x, axes)``: the cotangent of vectors by that of their norms."""
+        """``norm_back(g, y, x, axes)``: ``g / y * x``, and 0 where the norm is 0."""
         zero, one = self.scalars.known(0.0), self.scalars.known(1.0)
         is_zero = self.call(operator.eq, [y, zero])
         share = self.call(operator.truediv, [g, self.call(np.where, [is_zero, one, y])])
         return self.call(operator.mul, [self.call(np.where, [is_zero, zero, share]), x])
 
     def on_prod_back(self, g: Any, y: Any, x: Any) -> Any:
-        """``prod_back(g, y, x)``: ȳ y / x; leave where the product is almost 0, or very large."""
+        """``prod_back(g, y, x)``: ȳ y / x; bail out if the product is almost 0 or very large."""
         size, known = self.call(abs, [y]), self.scalars.known
         for pair in ([known(TINY), size], [size, known(1 / TINY)]):
             self.code.exit_if(self.b.not_(self.call(operator.lt, pair).value))
         return self.call(operator.truediv, [self.call(operator.mul, [g, y]), x])
 
     def on_fitted(self, x: Any, shape: Any) -> Any:
-        """``fitted(x, shape)``, ``settled(x, shape)``: summed over the axes that were broadcast."""
-        return self.fitting(x, [p.value for p in shape.parts])
+        """``fitted(x, shape)``, ``settled(x, shape)``: sum over the axes that were broadcast."""
+        return self._unbroadcast(x, [p.value for p in shape.parts])
 
-    def fitting(self, x: Array | Tree, shape: list) -> Array | Tree:
-        """Return a cotangent, summed over the axes that were broadcast."""
+    def _unbroadcast(self, x: Array | LazyArray, shape: list) -> Array | LazyArray:
         is_narrow = any(is_one(m) and not is_one(n) for m, n in zip(shape, x.shape, strict=False))
         if len(shape) != len(x.shape) or is_narrow:
-            return self.elementwise.summed_to(x, shape, self.store_of_new())
+            return self.elementwise.sum_to_shape(x, shape, self.store)
         self.elementwise.check_shape(x.shape, shape)
         return x
 
-    def on_spread(self, g: Any, shape: Any, dtype: Any) -> Tree:
-        """``spread(g, shape, dtype)``: an array of this shape that is filled with a cotangent."""
+    def on_spread(self, g: Any, shape: Any, dtype: Any) -> LazyArray:
+        """``spread(g, shape, dtype)``: an array filled with a cotangent."""
         kind = Kind(frozenset([np.ndarray]), dtype.x, len(shape.parts))
         one = self.scalars.known(1.0)
         sizes = [p.value for p in shape.parts]
-        return Tree(kind, operator.mul, [self.scalars.number(g), one], sizes)
+        return LazyArray(kind, operator.mul, [self.scalars.number(g), one], sizes)
 
     def on_zeros_along(self, x: Any, axes: Any) -> Array:
-        """``zeros_along(x, axes)``: zeros whose axes lie in memory in this order."""
+        """``zeros_along(x, axes)``: zeros like `x`, with the axes in this order in memory."""
         order = [int(p.x) for p in axes.parts]
         e = self.elementwise
-        made = e.made(dtype_of(x), [x.shape[k] for k in order], self.store_of_new())
-        e.write(made, self.scalars.known(0.0))
-        places = [order.index(k) for k in range(len(order))]
-        made.shape, made.strides = ([n[k] for k in places] for n in (made.shape, made.strides))
-        return made
-
-    def on_number(self, x: Any) -> Any:
-        """``number(x)``: a cotangent of a number."""
-        return self.on_total(x)
+        result = e.allocate(dtype_of(x), [x.shape[k] for k in order], self.store)
+        e.write(result, self.scalars.known(0.0))
+        return result.with_axes([order.index(k) for k in range(len(order))])
 
     def on_gather(self, shadow: Any, x: Any) -> None:
-        """``gather(shadow, x)``: add to a shadow."""
-        self.write(shadow, self.fitting(x, shadow.shape), operator.add)
+        """``gather(shadow, x)``: add a cotangent to a shadow."""
+        self.write(shadow, self._unbroadcast(x, shadow.shape), operator.add)

@@ -1,11 +1,13 @@
-"""What expressions are while machine code is written: numbers, arrays, arrays yet to be made."""
+"""Values of expressions during lowering: numbers, arrays, lazy arrays, containers, constants."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 
@@ -18,26 +20,26 @@ _OTHER_INTEGERS = frozenset({np.int32, np.int16, np.int8, np.uint8, np.uint16, n
 _COMPLEX = _DOUBLES | {complex, np.complex128}
 
 COMPLEX_TAG = 4
-"""The bit that the tag of a complex class has, beside those of its parts."""
+"""The bit that is set in the tags of complex classes."""
 TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3, complex: 1 + COMPLEX_TAG,
                          np.complex128: 2 + COMPLEX_TAG}  # fmt: skip
-"""What says of which class a number is, where it may be of several: see `joined_tags`.
+"""The run-time tag of a number whose class is not known statically: see `joined_tags`.
 
-None may be of both of NumPy's real classes.
+No number may be either a float32 or a float64.
 """
 CLASSES = {tag: cls for cls, tag in TAGS.items()}
 LARGE = 2**62
-"""What integers in machine code are smaller than."""
+"""A bound on the magnitude of integers in machine code."""
 
 
 def letter_of(kind: Kind) -> str:
-    """Return how a number of a kind is held: one of the keys of `code.TYPES`.
+    """Return the representation of a number, a key of `code.TYPES`.
 
-    One that may be complex is held as if it was.
+    A number that may be complex is represented as complex.
     """
     classes = kind.classes
     if kind.is_array or not classes:
-        raise UnsupportedError("an array in the place of a number")
+        raise UnsupportedError("an array instead of a number")
     if classes <= _INTEGERS or classes <= _OTHER_INTEGERS:
         return "i"
     if classes <= _DOUBLES:
@@ -54,21 +56,21 @@ def letter_of(kind: Kind) -> str:
 
 
 def is_whole(kind: Kind) -> bool:
-    """Whether integers of a kind have 64 bits, so that what overflows is seen."""
+    """Whether numbers are integers of 64 bits, whose overflow is detected."""
     return kind.classes <= _INTEGERS
 
 
 def has_tag(kind: Kind) -> bool:
-    """Whether it is a number that may be of several classes that count."""
+    """Whether the class of a number has to be tracked at run time."""
     return kind.is_scalar and len(kind.classes) > 1 and letter_of(kind) in "dz"
 
 
 def may_be_single(kind: Kind) -> bool:
-    """Whether a number may be one of float32 or one of Python's, and is held as a double."""
+    """Whether a number may be either a float32 or one of Python's, and is held as a double."""
     return not kind.is_array and len(kind.classes) > 1 and np.float32 in kind.classes
 
 
-def cotangent_of(kind: Kind) -> Kind:
+def cotangent_kind(kind: Kind) -> Kind:
     """Return the kind of the cotangent of a number."""
     if len(kind.classes) == 1 and kind.classes <= _OF_SINGLE_PRECISION:
         return kind
@@ -76,7 +78,7 @@ def cotangent_of(kind: Kind) -> Kind:
 
 
 def width_of(kind: Kind | None) -> int:
-    """Return how many words a number (without its tag) or an array has; a list has one."""
+    """Return how many words a number (without its tag), an array or a list takes up."""
     if kind is None or not (kind.is_array or kind.is_scalar):
         return 1
     return 1 + 2 * kind.ndim if kind.is_array else 1 + (letter_of(kind) in "zc")
@@ -84,7 +86,7 @@ def width_of(kind: Kind | None) -> int:
 
 @dataclass
 class Known:
-    """What is known while code is written: a literal, a function, a dtype."""
+    """A compile-time constant: a literal, a function, a dtype."""
 
     x: Any
 
@@ -96,13 +98,13 @@ class Number:
     Attributes
     ----------
     kind : Kind
-        Of which classes it may be.
+        The classes that it may have.
     letter : str
-        How it is held.
+        Its representation: see `letter_of`.
     value : llvmlite value
         The number.
     tag : llvmlite value, optional
-        Of which class it is, if it may be of several.
+        The tag of its class, if it may have several: see `TAGS`.
     """
 
     kind: Kind
@@ -111,54 +113,63 @@ class Number:
     tag: Any = None
 
 
-class Fresh:
-    """Stands for the memory of an array that machine code has made."""
+class FreshMemory:
+    """The alias set of a newly allocated array."""
 
 
 @dataclass
 class Array:
-    """An array in memory.
+    """A strided array in memory.
 
     Attributes
     ----------
     dtype : np.dtype
-        Of its elements.
+        The dtype.
     address : llvmlite value
-        Of the first one.
+        The address of the first element.
     shape, strides : list
-        Integers; strides in bytes. Where elements are known to lie side by side, the stride is a
-        constant.
-    group : Any
-        Arrays of different groups never share memory.
+        Integers; strides in bytes. The stride of a contiguous axis is a constant.
+    alias_set : Any
+        Arrays of different alias sets never share memory.
     text : str
-        How it is written, if it is a part of another.
+        Its source text, if it is a named array or a view. Equal texts mean the same elements.
     """
 
     dtype: np.dtype
     address: Any
     shape: list
     strides: list
-    group: Any
+    alias_set: Any
     text: str = ""
 
     @property
     def kind(self) -> Kind:
-        """What it is."""
+        """The kind."""
         return Kind(frozenset([np.ndarray]), self.dtype, len(self.shape))
+
+    def view(self, address: Any, shape: list, strides: list, text: str = "") -> Array:
+        """Return an array of the same dtype in the same memory."""
+        return Array(self.dtype, address, shape, strides, self.alias_set, text)
+
+    def with_axes(self, axes: Iterable[int]) -> Array:
+        """Return a view of these axes in this order, at index 0 of the others."""
+        axes = list(axes)
+        shape, strides = ([n[k] for k in axes] for n in (self.shape, self.strides))
+        return self.view(self.address, shape, strides)
 
 
 @dataclass
-class Tree:
-    """An array that is computed element by element where it is used.
+class LazyArray:
+    """A lazy elementwise expression, which is fused into the loop that uses it.
 
     Attributes
     ----------
     kind : Kind
-        What it is.
+        The kind of the array.
     f : callable
-        The function that makes each element.
+        The function of each element.
     parts : list
-        Numbers, arrays and trees.
+        The operands: numbers, arrays and lazy arrays.
     shape : list
         Integers.
     """
@@ -170,92 +181,92 @@ class Tree:
 
 
 @dataclass
-class Several:
+class TupleValue:
     """A tuple."""
 
     parts: list
 
 
 @dataclass(frozen=True)
-class Items:
-    """Of what a list is, or what a dict has under a key.
+class ItemType:
+    """The type of the items of a list, or of a field of a dict.
 
     Attributes
     ----------
     kind : Kind
-        What its items are.
-    group : Any
-        Arrays of different groups never share memory.
-    inner : Items or Fields, optional
-        Of what its items are, if they are lists or dicts.
+        The kind of an item.
+    alias_set : Any
+        The alias set of items that are arrays.
+    inner : ItemType or DictType, optional
+        The element type of items that are lists or dicts.
     """
 
     kind: Kind
-    group: Any = None
-    inner: Items | Fields | None = None
+    alias_set: Any = None
+    inner: ItemType | DictType | None = None
 
 
 @dataclass(frozen=True)
-class Fields:
-    """Of what a dict is whose keys are known.
+class DictType:
+    """The type of a dict with known keys.
 
     Attributes
     ----------
     items : tuple
-        Each key, and what is under it.
+        Pairs of a key and the type of its value.
     """
 
-    items: tuple[tuple[Any, Items], ...]
+    items: tuple[tuple[Any, ItemType], ...]
 
 
 @dataclass
-class List:
-    """A list that may grow, or a deque, and where it is."""
+class ListRef:
+    """A list or deque: the type of its items, and its address."""
 
-    items: Items
+    items: ItemType
     address: Any
 
 
 @dataclass
-class Record:
-    """A dict whose keys are known, and where it is."""
+class DictRef:
+    """A dict with known keys: its type and its address."""
 
-    items: Fields
+    items: DictType
     address: Any
 
 
 @dataclass
-class Displayed:
-    """A dict as it is written."""
+class DictDisplay:
+    """A dict display, before it is allocated."""
 
     parts: dict[Any, Any]
 
 
 @dataclass
-class Queue:
-    """A deque without items, and how many it may have."""
+class EmptyDeque:
+    """An empty deque, before it is allocated, and its `maxlen`."""
 
-    most: Any
+    maxlen: Any
 
 
 @dataclass
-class Repeated:
-    """A list as it is written, so many times over."""
+class RepeatedList:
+    """A list display times an integer, before it is allocated."""
 
     parts: list
     times: Any
 
 
 @dataclass
-class Chosen:
-    """One of several lists as they are written."""
+class SelectedList:
+    """A tuple of list displays at an index: only the selected list is allocated."""
 
     parts: list
-    place: Any
+    index: Any
 
 
 @dataclass
-class Turns:
+class RangeValue:
     """A range."""
 
     start: Any
@@ -264,20 +275,25 @@ class Turns:
 
 
 def leaves(x: Any) -> list[Array]:
-    """Return the arrays that are read for an array."""
+    """Return the arrays that an array or lazy expression reads."""
     if isinstance(x, Array):
         return [x]
-    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, Tree) else []
+    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, LazyArray) else []
 
 
 def as_float(kind: Kind, given: list[Kind]) -> Kind:
-    """Return the kind of a derivative, which may be a truth value for samples."""
+    """Return the kind of a derivative as a float: found by samples, it may be that of a bool."""
     if kind.letter == "b":
         return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
     return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
 
 
-def dtype_of(x: Array | Tree) -> np.dtype:
+def is_one(n: Any) -> bool:
+    """Whether an integer is the constant 1."""
+    return isinstance(n, ir.Constant) and n.constant == 1
+
+
+def dtype_of(x: Array | LazyArray) -> np.dtype:
     """Return the dtype of an array."""
     dtype = x.kind.dtype
     assert dtype is not None

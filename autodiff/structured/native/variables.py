@@ -1,30 +1,32 @@
-"""The variables of a loop: what names are bound to while machine code is written."""
+"""Names during lowering: values bound in one block, and variables in stack slots."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.dataflow import escaping
 from autodiff.structured.native.expressions import Expressions
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES, Code
-from autodiff.structured.native.names import Names, escaping
+from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.numbers.comparisons import tag_of
 from autodiff.structured.native.values import (
     TAGS,
     Array,
-    Fresh,
+    DictRef,
+    FreshMemory,
     Known,
-    List,
+    LazyArray,
+    ListRef,
     Number,
-    Record,
-    Several,
-    Tree,
-    Turns,
+    RangeValue,
+    TupleValue,
     has_tag,
     is_whole,
     leaves,
@@ -32,8 +34,12 @@ from autodiff.structured.native.values import (
 )
 
 
-class Place:
-    """Where a variable is: a number with its tag, or address, shape and strides of an array."""
+class StackSlot:
+    """The stack slots of a variable.
+
+    They hold a number and its tag, the address, shape and strides of an array, or the address of a
+    list or dict.
+    """
 
     def __init__(self, code: Code, kind: Kind) -> None:
         self.kind = kind
@@ -51,54 +57,54 @@ class Place:
 
 
 class Variables(Expressions):
-    """Reads expressions, and binds names.
+    """Lowering of expressions and of bindings of names.
 
     Parameters
     ----------
     code, state, scope, adjoints, forward
         As for `Expressions`.
-    names : Names
-        What the names of the program hold.
+    names : SymbolTable
+        The symbol table of the program.
     pushes : dict
-        For each line with a ``push`` the names under which the sweep pops.
+        Line of a ``push`` → the names that the sweep pops there.
     body : list of ast.stmt
-        What is read.
+        The statements to lower.
     results : set of str
-        The names that are handed back.
+        The names that are returned.
     """
 
     def __init__(
         self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
-        forward: bool, names: Names, pushes: dict[int, list[str]], body: list[ast.stmt],
+        forward: bool, names: SymbolTable, pushes: dict[int, list[str]], body: list[ast.stmt],
         results: set[str],
     ) -> None:  # fmt: skip
         super().__init__(code, state, scope, adjoints, forward)
         self.names = names
         self.pushes = pushes
-        self.places: dict[str, Place] = {}
+        self.slots: dict[str, StackSlot] = {}
         self.bound: dict[str, Any] = {}
-        self.left: dict[str, int] = {}  # how often arrays that are not computed are still read
+        self.pending_reads: dict[str, int] = {}  # of lazy arrays: how many reads are left
         self.escaping = escaping(body, names.variables | results, names.lists)
         self.store = memory.SCRATCH
 
-    def place(self, name: str) -> Place:
-        """Return where a variable is."""
-        found = self.places.get(name)
+    def slot(self, name: str) -> StackSlot:
+        """Return the stack slots of a variable."""
+        found = self.slots.get(name)
         if found is None:
             kind = self.names.kinds.get(name)
             if kind is None or not (kind.is_array or kind.is_scalar or name in self.names.lists):
-                raise UnsupportedError(f"{name} in machine code")
-            found = self.places[name] = Place(self.code, kind)
+                raise UnsupportedError(name)
+            found = self.slots[name] = StackSlot(self.code, kind)
         return found
 
     def read(self, name: str) -> Any:
         """Return the value of a name."""
         if name in self.bound:
             found = self.bound[name]
-            if isinstance(found, Tree) and name in self.left:
-                self.left[name] -= 1
-                if not self.left[name]:
-                    del self.left[name]
+            if isinstance(found, LazyArray) and name in self.pending_reads:
+                self.pending_reads[name] -= 1
+                if not self.pending_reads[name]:
+                    del self.pending_reads[name]
             return found
         if name in self.scope:
             return Known(self.scope[name])
@@ -106,59 +112,72 @@ class Variables(Expressions):
             return self._variable(name)
         if name == "len":
             return Known(len)
-        raise UnsupportedError(f"{name} in machine code")
+        raise UnsupportedError(name)
 
     def _variable(self, name: str) -> Any:
-        place, b = self.place(name), self.b
-        kind = place.kind
+        slot, b = self.slot(name), self.b
+        kind = slot.kind
         if kind.has_items:
-            return self.held(self.names.lists[name], b.load(place.value, typ=PTR))
+            return self.container_at(self.names.lists[name], b.load(slot.value, typ=PTR))
         if kind.is_array:
-            sizes = [b.load(p, typ=I64) for p in place.sizes]
-            assert kind.dtype is not None
-            for k in self.names.ones_of(name):
-                sizes[k] = self.code.whole(1)
-            if name in self.names.dense:
-                sizes[kind.ndim + self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
-            return Array(kind.dtype, b.load(place.value, typ=PTR), sizes[: kind.ndim],
-                         sizes[kind.ndim :], self.names.groups.get(name), name)  # fmt: skip
+            sizes = [b.load(p, typ=I64) for p in slot.sizes]
+            address = b.load(slot.value, typ=PTR)
+            return self._named_array(name, kind, address, sizes, self.names.unit_axes_of(name))
         letter = letter_of(kind)
-        tag = b.load(place.tag, typ=I64) if place.tag is not None else None
-        return Number(kind, letter, b.load(place.value, typ=TYPES[letter]), tag)
+        tag = b.load(slot.tag, typ=I64) if slot.tag is not None else None
+        return Number(kind, letter, b.load(slot.value, typ=TYPES[letter]), tag)
+
+    def _named_array(
+        self, name: str, kind: Kind, address: Any, sizes: list, ones: Iterable[int]
+    ) -> Array:
+        """Return the array of a name from its words, with what is known statically of them.
+
+        `sizes` are the shape and strides, `ones` the axes of length 1.
+        """
+        shape, strides = sizes[: kind.ndim], sizes[kind.ndim :]
+        assert kind.dtype is not None
+        for k in ones:
+            shape[k] = self.code.whole(1)
+        if name in self.names.dense:
+            strides[self.names.dense[name]] = self.code.whole(kind.dtype.itemsize)
+        return Array(kind.dtype, address, shape, strides, self.names.alias_sets.get(name), name)
 
     def bind(self, name: str, value: Any) -> None:
-        """Bind a name."""
+        """Bind a name to a value."""
         kind = self.names.kinds.get(name)
-        is_own = kind is not None and (kind.is_array or kind.is_scalar)
+        is_typed = kind is not None and (kind.is_array or kind.is_scalar)
         if name in self.names.lists:
-            value = self.made_of(self.names.lists[name], value)
-        if isinstance(value, Tree) and (name in self.names.variables or name in self.escaping):
-            value = self.elementwise.computed(value, memory.KEPT)
-        if is_own and self.forward and not isinstance(value, (Known, Several, Turns)):
+            value = self.from_display(self.names.lists[name], value)
+        if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
+            value = self.elementwise.materialize(value, memory.KEPT)
+        if is_typed and self.forward and not isinstance(value, (Known, TupleValue, RangeValue)):
             value = self._checked(name, kind, value)
-        if self.forward and isinstance(value, Array) and isinstance(value.group, Fresh):
-            value.group = self.names.groups.get(name, value.group)
+        if self.forward and isinstance(value, Array) and isinstance(value.alias_set, FreshMemory):
+            value.alias_set = self.names.alias_sets.get(name, value.alias_set)
         if name in self.names.variables:
-            self._set(name, value)
+            self.set_variable(name, value)
         else:
             self.bound[name] = value
 
     def _checked(self, name: str, kind: Any, value: Any) -> Any:
-        """Be sure that a value is what it was found to be when the program was made."""
-        mine = value.kind
-        if mine.is_array or kind.is_array:
-            if mine.dtype != kind.dtype or mine.ndim != kind.ndim:
-                raise UnsupportedError(f"{name} of another kind in machine code")
+        """Check that a value has the kind that was inferred for its name, and narrow it.
+
+        If only the tag tells, check that at run time.
+        """
+        own = value.kind
+        if own.is_array or kind.is_array:
+            if own.dtype != kind.dtype or own.ndim != kind.ndim:
+                raise UnsupportedError(f"{name} of another kind")
             return value
-        if mine.classes <= kind.classes:
+        if own.classes <= kind.classes:
             return value
-        if letter_of(mine) == letter_of(kind) == "b":  # what is compared may have several classes
+        if letter_of(own) == letter_of(kind) == "b":  # the operands may have several classes
             return Number(kind, "b", value.value)
-        if is_whole(mine) and is_whole(kind):  # of a variable that holds others elsewhere
+        if is_whole(own) and is_whole(kind):  # the variable may hold other integers elsewhere
             return Number(kind, "i", value.value)
         if value.tag is None:
-            raise UnsupportedError(f"{name} of another class in machine code")
-        classes = mine.classes & kind.classes
+            raise UnsupportedError(f"{name} of another class")
+        classes = own.classes & kind.classes
         expected: Any = ir.Constant(TYPES["b"], 0)
         for cls in classes:
             expected = self.b.or_(expected, self.code.equal(value.tag, self.code.whole(TAGS[cls])))
@@ -168,51 +187,48 @@ class Variables(Expressions):
             value = replace(self.scalars.part_of(value, "real"), tag=value.tag)
         return replace(value, kind=known)
 
-    def _set(self, name: str, value: Any) -> None:
-        place, b = self.place(name), self.b
-        kind = place.kind
+    def set_variable(self, name: str, value: Any) -> None:
+        """Store a value in the stack slots of a variable."""
+        slot, b = self.slot(name), self.b
+        kind = slot.kind
         if kind.has_items:
-            is_held = isinstance(value, (List, Record))
+            is_held = isinstance(value, (ListRef, DictRef))
             if not is_held or value.items != self.names.lists[name]:
-                raise UnsupportedError(f"{name} of another kind in machine code")
-            b.store(value.address, place.value)
+                raise UnsupportedError(f"{name} of another kind")
+            b.store(value.address, slot.value)
             return
         if kind.is_array:
             if not isinstance(value, Array) or len(value.shape) != kind.ndim:
-                raise UnsupportedError(f"{name} of another kind in machine code")
-            for k in self.names.ones_of(name):
+                raise UnsupportedError(f"{name} of another kind")
+            for k in self.names.unit_axes_of(name):
                 self.elementwise.check_shape([value.shape[k]], [self.code.whole(1)])
-            b.store(value.address, place.value)
-            for p, n in zip(place.sizes, [*value.shape, *value.strides], strict=True):
+            b.store(value.address, slot.value)
+            for p, n in zip(slot.sizes, [*value.shape, *value.strides], strict=True):
                 b.store(n, p)
             return
         number = self.scalars.number(value)
         if not isinstance(number, Number):
-            raise UnsupportedError(f"{name} of another kind in machine code")
-        b.store(self.scalars.converted(number, letter_of(kind)), place.value)
-        if place.tag is not None:
+            raise UnsupportedError(f"{name} of another kind")
+        b.store(self.scalars.converted(number, letter_of(kind)), slot.value)
+        if slot.tag is not None:
             if len(number.kind.classes) > 1 and number.tag is None:
                 raise UnsupportedError("a number of several classes")
-            b.store(tag_of(self.code, number), place.tag)
+            b.store(tag_of(self.code, number), slot.tag)
 
-    def settle(self, group: Any) -> None:
-        """Compute what reads memory of a group, which is about to be written into."""
-        for name in list(self.left):
-            tree = self.bound[name]
-            if any(leaf.group is group for leaf in leaves(tree)):
-                self._compute(name)
+    def materialize_readers(self, alias_set: Any) -> None:
+        """Materialize the lazy arrays that read an alias set, before a write into it."""
+        for name in list(self.pending_reads):
+            lazy = self.bound[name]
+            if any(leaf.alias_set is alias_set for leaf in leaves(lazy)):
+                self._materialize(name)
 
-    def _settle_all(self) -> None:
-        for name in list(self.left):
-            self._compute(name)
+    def _materialize_pending(self) -> None:
+        for name in list(self.pending_reads):
+            self._materialize(name)
 
-    def _compute(self, name: str) -> None:
-        made = self.elementwise.computed(self.bound[name], memory.SCRATCH)
+    def _materialize(self, name: str) -> None:
+        result = self.elementwise.materialize(self.bound[name], memory.SCRATCH)
         if self.forward:
-            made.group = self.names.groups.get(name, made.group)
-        self.bound[name] = made
-        del self.left[name]
-
-    def store_of_new(self) -> int:
-        """Where the memory of a new array is."""
-        return self.store
+            result.alias_set = self.names.alias_sets.get(name, result.alias_set)
+        self.bound[name] = result
+        del self.pending_reads[name]

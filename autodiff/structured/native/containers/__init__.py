@@ -1,1 +1,1 @@
-"""What machine code does with lists, queues, and dicts with known keys."""
+"""Lists, deques, and dicts with known keys in machine code."""

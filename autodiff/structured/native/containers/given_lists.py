@@ -1,8 +1,8 @@
-"""Lists that machine code is given, and that it returns or changes.
+"""Conversion of lists between Python and machine code.
 
-A list is handed over as its address: NumPy writes the words that machine code reads (see `Lists`).
-What the source around machine code does with such lists is done in that memory, under the names of
-`whole_lists.SCOPE`. When a run has ended, the lists are read again, as lists of Python.
+A list is passed by address: NumPy writes the words that machine code reads, in the layout of
+`ListOperations`. The source around machine code works on that memory, too, by functions with the
+names in `whole_lists.SCOPE`. After a run, the lists are converted back.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ from autodiff.structured.native.values import (
     COMPLEX_TAG,
     LARGE,
     TAGS,
-    Fields,
-    Items,
-    cotangent_of,
+    DictType,
+    ItemType,
+    cotangent_kind,
     has_tag,
     letter_of,
     width_of,
@@ -33,108 +33,116 @@ from autodiff.structured.native.values import (
 from autodiff.structured.runtime_calls import SteppedAsideError
 from autodiff.structured.whole_lists import check_apart
 
-WORDS = 5  # of a list: see `Lists`
+_WORDS = 5  # of a list: see `ListOperations`
 
 
-class Held(int):
-    """The address of a list in the memory of machine code.
+class NativeList(int):
+    """The address of a list in machine code.
 
     Attributes
     ----------
-    items : Items
-        Of what it is.
+    items : ItemType
+        The type of its items.
     owner : Any
-        What keeps the memory.
+        The owner of the memory.
     is_restored : bool
-        Whether the sweep writes into the arrays in it, so that others get copies.
+        Whether the sweep undoes writes into its arrays, so that the user gets copies of them.
     lists : list of tuple
-        Of a list that was given: the lists of Python that it was made of, each once, and of what
-        they are; itself first.
+        For an argument: each Python list in it with its type, itself first.
     copies : list of list
-        Of one that may be changed: what these become.
+        For an argument that may be changed: the new contents of `lists`.
     """
 
-    items: Items
+    items: ItemType
     owner: Any = None
     is_restored = False
-    lists: Sequence[tuple[list, Items]] = ()
+    lists: Sequence[tuple[list, ItemType]] = ()
     copies: Sequence[list] = ()
 
-    def places(self) -> Iterator[tuple[int, Items]]:
-        """Yield where each list of a list that was given is, and of what it is."""
+    def addresses(self) -> Iterator[tuple[int, ItemType]]:
+        """Yield the address and type of each list in an argument."""
         for k, (_, items) in enumerate(self.lists):
-            yield self + 8 * WORDS * k, items
+            yield self + 8 * _WORDS * k, items
 
 
-class States:
-    """What was in a list that was given, and in those in it, when the run began."""
+class ListSnapshot:
+    """A snapshot of an argument, and of the lists in it, before the run."""
 
-    def __init__(self, x: Held) -> None:
+    def __init__(self, x: NativeList) -> None:
         self.list = x
         self.copies = x.copies
-        made = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
-        self.before = [tuple([made.get(id(item), item) for item in xs]) for xs, _ in x.lists]
+        result = {id(xs): copy for (xs, _), copy in zip(x.lists, self.copies, strict=True)}
+        self.before = [tuple([result.get(id(item), item) for item in xs]) for xs, _ in x.lists]
 
 
-def held(items: Any, address: int, owner: Any) -> Held:
+def held(items: Any, address: int, owner: Any) -> NativeList:
     """Return the list at an address."""
-    made = Held(address)
-    made.items, made.owner = items, owner
-    return made
+    result = NativeList(address)
+    result.items, result.owner = items, owner
+    return result
 
 
-def check_items(items: Items | Fields, is_result: bool) -> None:
-    """Check that numbers, or lists of such, are in a list; in a result, arrays may be.
+def check_items(items: ItemType | DictType, is_result: bool) -> None:
+    """Check that a list holds numbers, or lists of numbers. A result may also hold arrays.
 
     Raises
     ------
     UnsupportedError
-        If something else is.
+        If it holds something else.
     """
-    while isinstance(items, Items) and items.inner is not None:
+    while isinstance(items, ItemType) and items.inner is not None:
         items = items.inner
-    if is_result and isinstance(items, Items) and items.kind.is_array:
+    if is_result and isinstance(items, ItemType) and items.kind.is_array:
         return
-    if not isinstance(items, Items) or not items.kind.is_scalar:
-        raise UnsupportedError("a list of other things than numbers handed to machine code")
+    if not isinstance(items, ItemType) or not items.kind.is_scalar:
+        raise UnsupportedError("a list of things other than numbers passed to machine code")
     letter_of(items.kind)
     if len(items.kind.classes) > 1 and not has_tag(items.kind):
-        raise UnsupportedError("a list of several kinds of numbers handed to machine code")
+        raise UnsupportedError("a list of several kinds of numbers passed to machine code")
 
 
 # -- lists become words ----------------------------------------------------------------------------
 
 
-def given(x: list, items: Items) -> Held:
-    """Return a copy of a list, as machine code is given it."""
-    lists, level, own = list[tuple[list, Items]](), [x], items
-    while isinstance(own.inner, Items):
+def given(x: list, items: ItemType) -> NativeList:
+    """Copy a list into memory of machine code."""
+    lists, level, own = list[tuple[list, ItemType]](), [x], items
+    while isinstance(own.inner, ItemType):
         lists += [(xs, own) for xs in level]
         level, own = list({id(part): part for xs in level for part in xs}.values()), own.inner
     n_outer = len(lists)
     lists += [(xs, own) for xs in level]
     lengths = np.fromiter([len(xs) for xs, _ in lists], np.int64, len(lists))
-    places = {id(xs): k for k, (xs, _) in enumerate(lists)}
-    inside = [places[id(part)] for xs, _ in lists[:n_outer] for part in xs]
+    positions = {id(xs): k for k, (xs, _) in enumerate(lists)}
+    inner = [positions[id(part)] for xs, _ in lists[:n_outer] for part in xs]
     numbers = _as_words(list(chain.from_iterable(level)), own.kind)
-    made = _placed((lengths, n_outer, np.array(inside, np.int64)), numbers)
-    made.items, made.lists = items, lists
-    return made
+    result = _in_memory((lengths, n_outer, np.array(inner, np.int64)), numbers)
+    result.items, result.lists = items, lists
+    return result
 
 
-def _placed(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> Held:
-    """Return lists of such lengths; the first ones hold lists, and it is said which these are."""
-    lengths, n_outer, inside = form
-    words = np.zeros((len(lengths), WORDS), np.int64)
+def _in_memory(form: tuple[np.ndarray, int, np.ndarray], numbers: np.ndarray) -> NativeList:
+    """Write lists into memory.
+
+    Parameters
+    ----------
+    form : tuple
+        The lengths of all lists, the number of those that hold lists, which come first, and the
+        positions of the lists in these.
+    numbers : np.ndarray
+        The numbers in the other lists: a row of words for each.
+    """
+    lengths, n_outer, inner = form
+    words = np.zeros((len(lengths), _WORDS), np.int64)
     words[:, 1] = words[:, 2] = lengths
     starts = np.cumsum(lengths) - lengths
-    table = _address(words) + 8 * WORDS * inside
+    table = _address(words) + 8 * _WORDS * inner
     width = numbers.shape[1]
     words[:n_outer, 0] = _address(table) + 8 * starts[:n_outer]
-    words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inside))
-    made = Held(_address(words))
-    made.owner = words, table, numbers, form
-    return made
+    words[n_outer:, 0] = _address(numbers) + 8 * width * (starts[n_outer:] - len(inner))
+    result = NativeList(_address(words))
+    result.owner = words, table, numbers, form
+    return result
 
 
 def _address(x: np.ndarray) -> int:
@@ -142,17 +150,17 @@ def _address(x: np.ndarray) -> int:
 
 
 def _as_words(numbers: list, kind: Kind) -> np.ndarray:
-    """Return numbers as words, one number in each row.
+    """Return the words of numbers, one number in each row.
 
     Raises
     ------
     SteppedAsideError
-        If there is an integer among them that machine code does not take.
+        If an integer is too large.
     """
     letter, n = letter_of(kind), len(numbers)
-    most = LARGE if letter in "ib" else EXACT
-    is_whole = not kind.classes.isdisjoint((int, np.int64))
-    if is_whole and not all(-most < x < most for x in numbers if type(x) in (int, np.int64)):
+    limit = LARGE if letter in "ib" else EXACT
+    has_integers = not kind.classes.isdisjoint((int, np.int64))
+    if has_integers and not all(-limit < x < limit for x in numbers if type(x) in (int, np.int64)):
         raise SteppedAsideError("a large integer")
     if letter in "ib":
         return np.fromiter(numbers, np.int64, n).reshape(n, 1)
@@ -167,47 +175,47 @@ def _as_words(numbers: list, kind: Kind) -> np.ndarray:
 # -- words become lists ----------------------------------------------------------------------------
 
 
-class Reading:
-    """Reads lists after a run.
+class ListReader:
+    """The conversion of lists back to Python after a run.
 
     Parameters
     ----------
-    lists : iterable of Held
-        Those that were given: what lies at their addresses is these lists, or their copies.
+    lists : iterable of NativeList
+        The arguments. Their addresses are converted to the user's lists, or to `copies` of them.
 
     Attributes
     ----------
     arrays : list of ndarray
-        Those that were read: they lie in the memory of the run.
+        The arrays in the lists, in the memory of the run.
     """
 
-    def __init__(self, lists: Iterable[Held] = ()) -> None:
+    def __init__(self, lists: Iterable[NativeList] = ()) -> None:
         self.known: dict[int, list] = {}
         self.arrays: list[np.ndarray] = []
         for x in lists:
             own = x.copies or [xs for xs, _ in x.lists]
-            self.known |= {place: xs for (place, _), xs in zip(x.places(), own, strict=True)}
+            self.known |= {at: xs for (at, _), xs in zip(x.addresses(), own, strict=True)}
 
     def read(self, x: Any) -> Any:
-        """Return a list, or the states of one, as lists of Python; anything else as it is."""
-        if type(x) is Held:
+        """Convert a list, or a snapshot to pairs of new and old contents; return others as is."""
+        if type(x) is NativeList:
             return self._at(x, x.items, x)
-        if type(x) is not States:
+        if type(x) is not ListSnapshot:
             return x
-        for copy, (place, items) in zip(x.copies, x.list.places(), strict=True):
-            copy[:] = self._items_at(place, items, x.list)
+        for copy, (address, items) in zip(x.copies, x.list.addresses(), strict=True):
+            copy[:] = self._items_at(address, items, x.list)
         return list(zip(x.copies, x.before, strict=True))
 
-    def _at(self, address: int, items: Any, of: Held) -> list:
+    def _at(self, address: int, items: Any, of: NativeList) -> list:
         if address not in self.known:
-            made = self.known[int(address)] = list[Any]()
-            made += self._items_at(address, items, of)
+            result = self.known[int(address)] = list[Any]()
+            result += self._items_at(address, items, of)
         return self.known[address]
 
-    def _items_at(self, address: int, items: Items, of: Held) -> list:
+    def _items_at(self, address: int, items: ItemType, of: NativeList) -> list:
         data, n = _words_at(address, 2).tolist()
         if items.inner is not None:
-            return [self._at(place, items.inner, of) for place in _words_at(data, n).tolist()]
+            return [self._at(inner, items.inner, of) for inner in _words_at(data, n).tolist()]
         if not items.kind.is_array:
             return _numbers_at(data, n, items.kind)
         found = _arrays_at(data, n, items.kind, of.owner)
@@ -216,7 +224,7 @@ class Reading:
 
 
 def _words_at(address: int, n: int) -> np.ndarray:
-    """Return words of memory, as a view."""
+    """Return a view of words of memory."""
     if not n:
         return np.empty(0, np.int64)
     memory: Any = (ctypes.c_int64 * n).from_address(address)
@@ -250,35 +258,36 @@ def _numbers_at(address: int, n: int, kind: Kind) -> list:
 # -- what the source around machine code calls -----------------------------------------------------
 
 
-def _copied_lists(x: Held) -> Held:
-    """Note that a list that was given, which is a copy, may be changed; or that arrays may."""
+def _copied_lists(x: NativeList) -> NativeList:
+    """Prepare a list for changes: an argument gets `copies`, and arrays in others are copied."""
     x.is_restored = not x.lists
     x.copies = x.copies or [[] for _ in x.lists]
     return x
 
 
-def _lists_in(x: Held) -> list[Held]:
-    return [held(items, place, x) for place, items in x.places()]
+def _lists_in(x: NativeList) -> list[NativeList]:
+    return [held(items, address, x) for address, items in x.addresses()]
 
 
-def _zeros_in(x: Held) -> Held:
-    """Return a shadow of a list that was given."""
+def _zeros_in(x: NativeList) -> NativeList:
+    """Return the shadow of an argument."""
 
-    def of_cotangents(items: Any) -> Items:
+    def cotangents_of(items: Any) -> ItemType:
         if items.inner is None:
-            return Items(cotangent_of(items.kind))
-        return Items(items.kind, inner=of_cotangents(items.inner))
+            return ItemType(cotangent_kind(items.kind))
+        return ItemType(items.kind, inner=cotangents_of(items.inner))
 
     _, _, numbers, form = x.owner
-    kinds = {id(items): of_cotangents(items) for _, items in x.lists}
-    own = kinds[id(x.lists[-1][1])]
-    made = _placed(form, np.zeros((len(numbers), width_of(own.kind)), np.int64))
-    made.items, made.lists = kinds[id(x.items)], [(xs, kinds[id(own)]) for xs, own in x.lists]
-    return made
+    types = {id(items): cotangents_of(items) for _, items in x.lists}
+    innermost = types[id(x.lists[-1][1])]
+    result = _in_memory(form, np.zeros((len(numbers), width_of(innermost.kind)), np.int64))
+    result.items = types[id(x.items)]
+    result.lists = [(xs, types[id(items)]) for xs, items in x.lists]
+    return result
 
 
 def _add_in(shadow: Any, seed: Any) -> None:
-    """Add cotangents to the shadow of a list, or of several; None stands for none."""
+    """Add cotangents to the shadow of a list, or to a list of shadows. None is a zero."""
     if seed is None:
         return
     if type(shadow) is list:
@@ -288,8 +297,8 @@ def _add_in(shadow: Any, seed: Any) -> None:
     data, n = _words_at(shadow, 2).tolist()
     items = shadow.items
     if items.inner is not None:
-        for place, own in zip(_words_at(data, n).tolist(), seed, strict=True):
-            _add_in(held(items.inner, place, shadow), own)
+        for address, own in zip(_words_at(data, n).tolist(), seed, strict=True):
+            _add_in(held(items.inner, address, shadow), own)
         return
     if items.kind.is_array:
         for x, own in zip(_arrays_at(data, n, items.kind, shadow), seed, strict=True):
@@ -302,29 +311,29 @@ def _add_in(shadow: Any, seed: Any) -> None:
 
 
 SCOPE = {
-    "copied_lists": _copied_lists, "states_in": States, "lists_in": _lists_in,
+    "copied_lists": _copied_lists, "states_in": ListSnapshot, "lists_in": _lists_in,
     "zeros_in": _zeros_in, "add_in": _add_in,
 }  # fmt: skip
-"""What generated code finds by name: see `whole_lists.SCOPE`."""
+"""The globals of the source around machine code: see `whole_lists.SCOPE`."""
 
 
-def with_lists(forward: Callable, backward: Callable, kinds: dict[int, Items]) -> tuple:
-    """Return both functions of a program as functions of lists of Python.
+def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]) -> tuple:
+    """Return both functions of a program as functions of Python lists.
 
-    `kinds` says which arguments are lists, and of what.
+    `types` has the positions of the arguments that are lists, and the types of their items.
     """
 
     def forward_of_lists(*values: Any) -> tuple:
         args = list(values)
-        for k, items in kinds.items():
+        for k, items in types.items():
             args[k] = given(args[k], items)
         outs, frame, tape = forward(*args)
-        reading = Reading([args[k] for k in kinds])
+        reading = ListReader([args[k] for k in types])
         results = tuple(map(reading.read, outs))
         check_apart(reading.arrays, ())
         return results, frame, tape
 
-    def backward_of_lists(*left: Any) -> tuple:
-        return tuple(map(Reading().read, backward(*left)))
+    def backward_of_lists(*args: Any) -> tuple:
+        return tuple(map(ListReader().read, backward(*args)))
 
     return forward_of_lists, backward_of_lists

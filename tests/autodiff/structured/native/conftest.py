@@ -1,4 +1,4 @@
-"""Loops become machine code at the first call here."""
+"""Fixtures: loops become machine code at their first call."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def _at_the_first_call(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def check_machine_code(made: list[Structured], traced: Callable, by_numpy: Callable) -> Callable:
-    """Compare machine code, also made before, with tracing and with the source for NumPy.
+    """Compare machine code, compiled or reused, with tracing and with the NumPy source.
 
     `given` returns the arguments anew. All loops of the function, or of `kernel`, must be machine
     code. Without `atol`, deviations are relative to the largest element. Returns the program.
@@ -48,7 +48,7 @@ def check_machine_code(made: list[Structured], traced: Callable, by_numpy: Calla
 
 @pytest.fixture
 def by_numpy(monkeypatch: pytest.MonkeyPatch) -> Callable:
-    """Take a gradient by the source for NumPy."""
+    """Take a gradient by the NumPy source."""
 
     def gradient(f: Callable, *args: object) -> object:
         with monkeypatch.context() as m:

@@ -1,4 +1,4 @@
-"""Machine code: copies of arrays, masks beside numbers, turns of loops, extrema of integers."""
+"""Machine code: copies of arrays, masks with numbers, trip counts, extrema of integers."""
 
 from __future__ import annotations
 

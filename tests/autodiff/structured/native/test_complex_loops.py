@@ -1,4 +1,4 @@
-"""Loops over complex numbers as machine code: beside the source for NumPy, and traced."""
+"""Machine code with complex numbers, compared with the NumPy source and with tracing."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Z = np.exp(0.3j * np.arange(8)) * (1.0 + A)
 
 
 def escapes(x: Any, y: Any) -> Any:
-    """A variable is an integer at first, and complex later."""
+    """A variable is first an integer, then complex."""
     out = np.zeros((len(x), len(y)))
     for i in range(len(x)):
         for j in range(len(y)):
@@ -148,7 +148,7 @@ def lists(c: Any, a: Any) -> Any:
 
 
 def kept(c: Any, a: Any) -> Any:
-    """The class of a number is carried along, and known where it is read."""
+    """The class of a number is tracked, and known where it is read."""
     s, t = 0.0, 1j
     for i in range(len(a)):
         s = s * 0.5 + (c[i] if i % 2 else a[i])
@@ -211,7 +211,7 @@ def test_differences(kernel: Callable, args: tuple) -> None:
 
 @pytest.mark.parametrize("kernel, args", CASES)
 def test_single_precision(kernel: Callable, args: tuple, traced: Callable) -> None:
-    """Complex numbers of single precision are held as such, or stay NumPy source."""
+    """Complex numbers of single precision keep it, or the loop stays NumPy source."""
     loss = loss_of(kernel)
     single = [x.astype(np.complex64 if x.dtype == complex else np.float32) for x in args]
     found = autodiff.gradient(loss, *single, argnums=tuple(range(len(args))))
@@ -239,7 +239,7 @@ def test_programs(first: int, made: list[Structured], traced: Callable, by_numpy
 
 
 def layers(m: Any, v: Any) -> Any:
-    """Products of large matrices in all layouts, with vectors and numbers, real ones among them."""
+    """Products of large matrices in all layouts, and with vectors and numbers, also real ones."""
     x = m * 1.0
     for i in range(3):
         x = 0.1 * (x @ m + x.T @ m[::-1] + m.conj().T @ x.real)
@@ -308,7 +308,7 @@ _OF_COMPLEX = {
 
 @pytest.mark.parametrize("name", _OF_COMPLEX)
 def test_functions_of_complex_arrays(name: str, traced: Callable) -> None:
-    """None is taken for the function of real numbers that has its name."""
+    """None is mistaken for the function of real numbers of the same name."""
     scope = {**globals(), "FUNCTION": _OF_COMPLEX[name]}
     loss = types.FunctionType(_loss.__code__.replace(), scope, "loss")
     a = np.array([0.5, -0.2, 0.8])

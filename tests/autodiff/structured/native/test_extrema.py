@@ -1,4 +1,4 @@
-"""Extrema, norms, rolled arrays, and variables that a loop alone binds, in machine code."""
+"""Machine code: extrema, norms, rolled arrays, and variables that only a loop binds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random programs with loops: by machine code, by the source for NumPy, and traced."""
+"""Random programs with loops: machine code, NumPy source and tracing agree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linear systems, inverses and determinants in loops: as source, as machine code, and traced."""
+"""Linear systems, inverses and determinants in loops: source, machine code and tracing agree."""
 
 from __future__ import annotations
 

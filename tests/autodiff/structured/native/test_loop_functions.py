@@ -1,4 +1,4 @@
-"""Machine code: loops over elements that are functions of their own."""
+"""Outlined loops over elements in machine code."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) 
 
 
 def anew(f: Any) -> Callable:
-    """Return a function of which no program has been made."""
+    """Return a copy of a function, which has no program yet."""
     return types.FunctionType(f.__code__.replace(), f.__globals__, f.__name__)
 
 
@@ -93,7 +93,7 @@ def test_gradients(f: Callable, made: list[Structured], traced: Callable) -> Non
 
 
 def test_equal_loops_are_one_function(made: list[Structured]) -> None:
-    """So their number does not grow with the length of the program."""
+    """Their number does not grow with the length of the program."""
 
     def longer(x: Any, w: Any) -> Any:
         a, b, c = x.copy(), w.copy(), x * w
@@ -121,7 +121,7 @@ def test_equal_loops_are_one_function(made: list[Structured]) -> None:
 def test_a_loop_that_cannot_go_on_leaves_the_program(
     large: float, made: list[Structured], traced: Callable
 ) -> None:
-    """The exponential of such a number is no number in machine code: NumPy's source runs."""
+    """The exponential overflows: machine code bails out, and the NumPy source runs."""
 
     def exponentials(x: Any, w: Any) -> Any:
         s = 0.0
@@ -144,7 +144,7 @@ def test_a_loop_that_cannot_go_on_leaves_the_program(
 
 
 def test_what_leaves_where_python_raises_is_another_function() -> None:
-    """The forward function must not call a loop of a sweep, which does not look at integers."""
+    """The forward function must not call a loop of a sweep, which does not check integers."""
     unit = Unit("test")
     for raises in (False, True):
         code = Code(unit, f"with_{raises}", [PTR, PTR, I64])

@@ -1,4 +1,4 @@
-"""Loops as machine code give what the source for NumPy gives, and what tracing gives."""
+"""Machine code, the NumPy source and tracing give the same results and gradients."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def factorization(a, b, m):
 
 
 def refuses(a, b, m):
-    """Errors that are raised before the rest of a turn."""
+    """Errors that are raised in the middle of an iteration."""
     s = m @ m.T + 6.0 * np.eye(len(a))
     for i in range(len(a)):
         for j in range(i + 1):
@@ -138,7 +138,7 @@ def scanned(a, b, m):
 
 
 def branching_tests(a, b, m):
-    """Loops whose tests have branches and loops in them."""
+    """Loops whose tests contain branches and loops."""
 
     def goes_on(x, i):
         for k in range(i):

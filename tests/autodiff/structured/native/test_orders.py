@@ -1,4 +1,4 @@
-"""Sorts along axes, medians and quantiles, and what else is read as made of others."""
+"""Sorts along axes, medians, quantiles, and other functions that are lowered to simpler ones."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ ALONE: dict[str, Callable] = {
 
 
 def _in_loop(g: Callable) -> Callable:
-    """Return a program that writes what a function makes of an array into another one."""
+    """Return a program that writes a function of an array into another array."""
 
     def loop(x: Any) -> Any:
         y = g(x) * 0.0

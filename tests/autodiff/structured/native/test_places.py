@@ -1,4 +1,4 @@
-"""Machine code: arrays of places as one of several indices, read and written."""
+"""Machine code: gathers and scatters by arrays of indices, alone and among other indices."""
 
 from __future__ import annotations
 

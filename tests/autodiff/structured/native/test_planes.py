@@ -1,4 +1,4 @@
-"""Shadows whose planes or columns lie in a row, in machine code; shapes on its stack."""
+"""Machine code: shadows with contiguous planes or columns, and shapes on the tape."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def made_in_turns(q, w, m):
 
 
 def read_twice(q, w, m):
-    """What is written is read again, so that the sweep needs its shape."""
+    """The written array is read again, so the sweep needs its shape."""
     for k in range(1, 6):
         t = q[:, k] * m[:, k]
         u = t / (1.0 + q[:, k - 1] ** 2)
@@ -33,7 +33,7 @@ def read_twice(q, w, m):
 
 
 def one_row(q, w, m):
-    """What is written is broadcast."""
+    """The written array is broadcast."""
     for k in range(6):
         q[k : k + 1] = (w[None] * m[k : k + 1]) * q[k : k + 1]
         m[:, :] = q[k : k + 1] * w[k]

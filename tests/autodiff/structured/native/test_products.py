@@ -1,4 +1,4 @@
-"""Products of large vectors and matrices in machine code, by BLAS."""
+"""Machine code: products of large vectors and matrices, by BLAS."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def covariances(a, b, m):
 
 
 def layers(a, b, m):
-    """Products of matrices in all layouts, rows, columns and what BLAS cannot read."""
+    """Products of matrices in all layouts: rows, columns, and layouts that BLAS does not accept."""
     x = m * 1.0
     for i in range(3):
         x = np.tanh(x @ m + x.T @ m[::-1]) + b
@@ -37,7 +37,7 @@ def layers(a, b, m):
 
 
 def recurrent(a, b, m):
-    """Outer products for two matrices, in the loops inside others."""
+    """Outer products for two matrices, in nested loops."""
     w = m[::-1] * 0.5
     total = a[0] * 0.5
     for i in range(3):
@@ -51,7 +51,7 @@ def recurrent(a, b, m):
 
 
 def recurrent_outside(a, b, m):
-    """A loop that becomes machine code in one that does not."""
+    """A loop that becomes machine code inside one that does not."""
     total = 0.0
     for i in range(3):
         h = a * b[i]
@@ -108,7 +108,7 @@ def test_products_by_blas(
 
 
 def test_what_is_not_finite_outside_of_the_parts(made: list[Structured], traced: Callable) -> None:
-    """A product with the rectangle around several parts would have NaN from outside of them."""
+    """A product with the rectangle around several parts would read NaN outside of them."""
 
     def outside(a, b, m):
         total = 0.0

@@ -1,4 +1,4 @@
-"""Neighbouring loops become machine code together, with what stands between them."""
+"""Neighbouring loops become machine code together, with the code between them."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_loops_together(f: Callable, check_machine_code: Callable) -> None:
 
 
 def test_arrays_of_a_region_live_as_long_as_they_are_read() -> None:
-    """They lie in the memory of a run, or in that of arguments of its sweep."""
+    """They lie in the memory of the run, or of arguments of its sweep."""
 
     def f(x):
         total = x * 0.0

@@ -1,4 +1,4 @@
-"""Machine code: einsum, other shapes and orders of axes, and what is asked along axes."""
+"""Machine code: einsum, reshaped and transposed arrays, and reductions along axes."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def special(m: Any, v: Any) -> Any:
 
 
 def views_of_what_has_no_name(m: Any, v: Any) -> Any:
-    """What the sweep reads is a view: it lasts as long as that."""
+    """The sweep reads a view, so its base must live as long."""
     s = 0.0
     for i in range(3):
         w = np.ones(5) * (i + 1.0)
@@ -112,7 +112,7 @@ def test_gradients(f: Callable, check_machine_code: Callable) -> None:
 
 
 def with_a_row_of_literals(m: Any, v: Any) -> Any:
-    """The axis of one element is known from what is written alone: lists make it one piece."""
+    """The axis of length 1 is inferred from the source alone: lists make it one region."""
     row, p, total = np.array([[1.0, 0.5, 0.0, -1.0]]), m[0], 0.0
     kept = []
     for _ in range(3):
@@ -146,7 +146,7 @@ def test_a_shape_that_does_not_fit(traced: Callable) -> None:
 
 
 def test_options_that_machine_code_does_not_take(made: list, traced: Callable) -> None:
-    """One loop stays NumPy source; the other one is machine code all the same."""
+    """One loop stays NumPy source; the other one still becomes machine code."""
 
     def f(x: Any) -> Any:
         s = 0.0

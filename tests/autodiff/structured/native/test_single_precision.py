@@ -1,4 +1,4 @@
-"""Numbers in machine code that are Python's before a loop, and of float32 in it."""
+"""Machine code: numbers that are Python floats before a loop, and float32 in it."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def of_powers(x: Any, n: int) -> Any:
 
 
 def of_thresholds(x: Any, n: int) -> Any:
-    """Numbers that a comparison in double precision would tell from those of the source."""
+    """Numbers that compare differently in double precision."""
     s, count = 0.0, 0.0
     for i in range(n):
         s = x[i % 4] * 1

@@ -1,4 +1,4 @@
-"""Sums and means along axes in machine code."""
+"""Machine code: sums and means along axes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Machine code: running sums and products, sorts, tables, and what is made of others."""
+"""Machine code: cumulative sums and products, sorts, interpolation and convolution."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_sorts(made: list[Structured], traced: Callable) -> None:
 
 
 def test_equal_elements(made: list[Structured], traced: Callable) -> None:
-    """A stable sort keeps their order; of another one it is not known, and NumPy is asked."""
+    """A stable sort keeps their order. That of another sort is unknown: machine code bails out."""
 
     def stable(x: Any, w: Any) -> Any:
         s = 0.0
@@ -128,7 +128,7 @@ def test_searches_in_what_is_not_sorted(made: list[Structured], traced: Callable
 
 
 def test_axes_of_one_element_behind_a_branch(made: list[Structured], traced: Callable) -> None:
-    """What is carried past a branch is known to be broadcast."""
+    """A variable that crosses a branch is known to be broadcast."""
 
     def f(x: Any) -> Any:
         s = 0.0

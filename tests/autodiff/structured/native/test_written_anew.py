@@ -1,4 +1,4 @@
-"""Programs that are written anew: arrays are broadcast, or slopes are infinite."""
+"""Programs that are recompiled, because arrays are broadcast or slopes are infinite."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.autodiff.structured.native.test_native import arguments, loss_of
 
 
 def columns(a, b, m):
-    """Columns that are broadcast against rows, made of the arguments."""
+    """Columns that are broadcast against rows, computed from the arguments."""
     x = m[:, :1] * 1.0
     for i in range(3):
         d = x.T - x
@@ -33,7 +33,7 @@ def moved(a, b, m):
 
 
 def growing(a, b, m):
-    """Vectors that begin with one element, and become longer."""
+    """Vectors that start with one element, and become longer."""
     f, x = np.array([1.0]), np.array([b[0]])
     for k in range(1, len(a)):
         ef = ex = 0.0
@@ -134,7 +134,7 @@ def test_zeros_win_over_infinite_slopes(made: list[Structured], traced: Callable
 
 
 def made_in_the_loop(x, k):
-    """Axes of one element of which machine code does not know."""
+    """Axes of length 1 that are not known statically."""
     for i in range(3):
         y = np.ones((len(x), k)) * 0.5
         y[:] = x[:, None] * (i + 1.0)

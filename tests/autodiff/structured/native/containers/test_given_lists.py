@@ -1,4 +1,4 @@
-"""Lists that machine code is given, changes and returns."""
+"""Lists that machine code takes, changes and returns."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ rng = np.random.default_rng(8)
 
 
 def compared(f: Callable, args: tuple, argnums: tuple[int, ...], by: dict | None = None) -> None:
-    """Compare with tracing: the value, gradients, what is left in the lists, which are the same."""
+    """Compare with tracing: the value, gradients, and contents and identity of lists."""
     loss, found = changed(f), []
     for enabled in (False, True, True, True):
         given = copy.deepcopy(args)
@@ -43,7 +43,7 @@ def flat_of_all(x: Any) -> list:
 
 
 def which(x: Any, seen: dict[int, int] | None = None) -> Any:
-    """Which lists are one, and how long they are; of which classes the numbers are."""
+    """Return which lists are identical, their lengths, and the classes of the numbers."""
     seen = {} if seen is None else seen
     if not isinstance(x, (list, tuple)):
         return type(x)
@@ -69,7 +69,7 @@ def programs(monkeypatch: pytest.MonkeyPatch) -> list[Structured]:
 
 @pytest.fixture
 def machine(programs: list[Structured], monkeypatch: pytest.MonkeyPatch) -> Callable:
-    """Compare with tracing; the loops must be machine code, which takes its sweep to the end."""
+    """Compare with tracing. The loops must be machine code, and the sweep must not bail out."""
 
     def check(f: Callable, args: tuple, argnums: tuple[int, ...], by: dict | None = None) -> None:
         with monkeypatch.context() as m:

@@ -1,4 +1,4 @@
-"""Lists that grow, in machine code: of numbers, arrays and lists."""
+"""Machine code: growing lists of numbers, arrays and lists."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def arrays_of_vectors(a, b):
 
 
 def tables_and_counts(a, b):
-    """A list of integers that are counted, beside one of floats."""
+    """A list of integers that count, and one of floats."""
     counts, chosen = [0, 0, 0], []
     for i in range(len(a)):
         k = 0 if a[i] < 0.0 else 1

@@ -1,4 +1,4 @@
-"""Objects, dicts and queues in machine code: compared with traces and with the source for NumPy."""
+"""Machine code: objects, dicts and deques, compared with tracing and with the NumPy source."""
 
 from __future__ import annotations
 
@@ -234,7 +234,7 @@ def queues_of_objects(a: Any, b: Any) -> Any:
 
 
 def arrays_put_in_at_once(a: Any, b: Any) -> Any:
-    """Arrays without a name last as long as what they are put into."""
+    """Arrays without a name live as long as their container."""
     xs, total = [], 0.0
     made = [Vec(np.zeros(2), 1.0) for _ in range(3)]
     pairs = [[np.zeros(2), np.ones(2)] for _ in range(2)]

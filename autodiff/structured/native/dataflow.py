@@ -1,0 +1,187 @@
+"""Dataflow of the generated source: reads, bindings, liveness and escapes of names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Container, Iterator
+
+
+class NameUses:
+    """Upward-exposed reads, and bindings, of statements.
+
+    Attributes
+    ----------
+    reads : dict
+        The names that may be read before they are bound, in order.
+    binds : set of str
+        The names that may be bound.
+    surely : set of str
+        The names that are bound on every path.
+    """
+
+    def __init__(self, body: list[ast.stmt]) -> None:
+        self.reads: dict[str, None] = {}
+        self.binds: set[str] = set()
+        self.surely = self._statements(body, set())
+
+    def _statements(self, body: list[ast.stmt], bound: set[str]) -> set[str]:
+        for node in body:
+            bound = self._statement(node, bound)
+        return bound
+
+    def _statement(self, node: ast.stmt, bound: set[str]) -> set[str]:
+        if isinstance(node, ast.If):
+            self._read(node.test, bound)
+            branches = [self._statements(b, set(bound)) for b in (node.body, node.orelse)]
+            if node.body and isinstance(node.body[-1], (ast.Break, ast.Raise)):
+                return branches[1]
+            return branches[0] & branches[1]
+        if isinstance(node, ast.For):
+            self._read(node.iter, bound)
+            targets = set(stored(node.target))
+            self.binds |= targets
+            self._statements(node.body, bound | targets)
+            return bound
+        if isinstance(node, ast.While):  # ``while True``, up to its first ``break``
+            first: set[str] = set(bound)
+            for k, part in enumerate(node.body):
+                if isinstance(part, ast.If) and any(isinstance(b, ast.Break) for b in part.body):
+                    self._statements(node.body[k:], set(first))
+                    break
+                first = self._statement(part, first)
+            return first
+        self._read(node, bound)
+        targets = set(stored(node))
+        self.binds |= targets
+        return bound | targets
+
+    def _read(self, node: ast.AST, bound: set[str]) -> None:
+        self.reads |= dict.fromkeys(name for name in loaded(node) if name not in bound)
+
+
+class Liveness:
+    """Live names after each statement of a function.
+
+    Attributes
+    ----------
+    after : dict
+        Line → the names that are live after the statement there.
+    """
+
+    def __init__(self, function: ast.FunctionDef) -> None:
+        self.after: dict[int, set[str]] = {}
+        self._body(function.body, set(), set())
+
+    def _body(self, body: list[ast.stmt], live: set[str], at_exit: set[str]) -> set[str]:
+        """Return the names that are live before statements, given those live after the loop."""
+        for node in reversed(body):
+            self.after.setdefault(node.lineno, set()).update(live)
+            live = self._before(node, live, at_exit)
+        return live
+
+    def _before(self, node: ast.stmt, live: set[str], at_exit: set[str]) -> set[str]:
+        if isinstance(node, ast.Break):
+            return set(at_exit)
+        if isinstance(node, (ast.Raise, ast.Return)):
+            return set(loaded(node))
+        if isinstance(node, ast.If):
+            branches = [self._body(b, set(live), at_exit) for b in (node.body, node.orelse)]
+            return branches[0] | branches[1] | set(loaded(node.test))
+        if isinstance(node, (ast.For, ast.While)):
+            own = set(stored(node.target)) if isinstance(node, ast.For) else set[str]()
+            inside: set[str] = set(live) if isinstance(node, ast.For) else set()
+            while True:
+                found = (self._body(node.body, set(inside), live) - own) | inside
+                if found == inside:
+                    break
+                inside = found
+            return inside | (set(loaded(node.iter)) if isinstance(node, ast.For) else set())
+        return (live - set(stored(node))) | set(loaded(node))
+
+
+def loaded(node: ast.AST) -> Iterator[str]:
+    """Yield the names that a node reads, also by augmented assignments."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Load):
+            yield part.id
+        elif isinstance(part, ast.AugAssign) and isinstance(part.target, ast.Name):
+            yield part.target.id
+
+
+def stored(node: ast.AST) -> Iterator[str]:
+    """Yield the names that are bound in a node."""
+    for part in ast.walk(node):
+        if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
+            yield part.id
+
+
+def escaping(body: list[ast.stmt], variables: set[str], lists: Container[str] = ()) -> set[str]:
+    """Return the names of arrays that may outlive the iteration that creates them.
+
+    These are pushed, bound to variables, put into lists, or have views that are. Pushing a shape
+    does not let the array escape.
+    """
+    found: set[str] = set()
+    views: list[tuple[set[str], set[str]]] = []
+    for node in [part for statement in body for part in ast.walk(statement)]:
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id == "push"
+        ):
+            parts = [x for a in node.args for x in (a.elts if isinstance(a, ast.Tuple) else [a])]
+            arrays = [x for x in parts if not (isinstance(x, ast.Attribute) and x.attr == "shape")]
+            found |= {name for a in arrays for name in loaded(a)}
+        elif isinstance(node, ast.Call) and puts_into_list(node):
+            found |= {name for a in node.args for name in loaded(a)}
+        elif isinstance(node, ast.Assign):
+            targets = {name for t in node.targets for name in stored(t)}
+            if targets & variables or any(name in lists for name in targets | owners(node)):
+                found |= targets | set(loaded(node.value))
+            elif not isinstance(node.value, (ast.BinOp, ast.UnaryOp, ast.Compare)):
+                views.append((targets, set(loaded(node.value))))
+    while True:
+        before = len(found)
+        for targets, sources in views:
+            if targets & found:
+                found |= sources
+        if len(found) == before:
+            return found
+
+
+def puts_into_list(node: ast.expr) -> bool:
+    """Whether an expression puts an item into a list."""
+    if not isinstance(node, ast.Call):
+        return False
+    if isinstance(node.func, ast.Attribute):
+        return node.func.attr in ("append", "insert")
+    return isinstance(node.func, ast.Name) and node.func.id == "put_back"
+
+
+def owners(node: ast.Assign) -> set[str]:
+    """Return the names in the targets that an assignment writes into: ``a`` of ``a[i] = x``."""
+    parts = [t.value for t in node.targets if isinstance(t, ast.Subscript)]
+    return {name for part in parts for name in loaded(part)}
+
+
+def is_pop(node: ast.expr) -> bool:
+    """Whether an expression pops from the tape."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "pop"
+
+
+def is_check(node: ast.If) -> bool:
+    """Whether a statement is a guard of the kind of a result."""
+    if not isinstance(node.body[0], ast.Raise):
+        return False
+    text = ast.unparse(node.test)
+    return text.startswith("type(") or ".dtype != " in text
+
+
+def compared(test: ast.expr) -> tuple[str, list[ast.expr]]:
+    """Return the attribute of two arrays that a test compares, and the arrays."""
+    if isinstance(test, ast.Compare):
+        sides = [test.left, *test.comparators]
+        names = {s.attr if isinstance(s, ast.Attribute) else "" for s in sides}
+        if len(names) == 1:
+            return names.pop(), [s.value for s in sides if isinstance(s, ast.Attribute)]
+    return "", []
