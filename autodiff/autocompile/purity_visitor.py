@@ -1,4 +1,4 @@
-"""What stands in the code of a function, looked at statement by statement for a proof of purity."""
+"""The visitor that checks the code of a function, statement by statement, for a purity proof."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import math
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -34,12 +35,12 @@ _SINGLES = (bool, type(None))
 
 
 class Body(Origins):
-    """The code of one function, statement by statement."""
+    """Checks the code of one function, and tracks the origins of its local values."""
 
     # -- scopes -----------------------------------------------------------------------------------
 
     def definition(self, node: Any) -> None:
-        """Look at a function; its defaults are evaluated outside of it."""
+        """Check a function, except for its defaults, which belong to the enclosing scope."""
         body = node.body if isinstance(node.body, list) else [node.body]
         is_first = self.is_first and not self.scopes
         if not self.scopes:
@@ -67,12 +68,12 @@ class Body(Origins):
         self.scopes.pop()
 
     def _block(self, body: list[Any]) -> None:
-        """Look at statements in their order."""
+        """Check statements in order."""
         for child in body:
             self.visit(child)
 
     def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Note what the names of a target hold from here on."""
+        """Record the new origins of the names in an assignment target."""
         found = [(name, self._origin(v)) for name, v in bound_by(target, value)]
         for name, origin in found:
             self.scopes[-1].now[name] = {origin}
@@ -95,7 +96,7 @@ class Body(Origins):
 
     def _named(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
-        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # or as it was
+        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # may not be evaluated
 
     def _branched(self, node: ast.If) -> None:
         self.visit(node.test)
@@ -110,10 +111,10 @@ class Body(Origins):
         names = self.scopes[-1]
         if isinstance(node, ast.For):
             self.visit(node.iter)
-        if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node)):
-            for name, _ in bindings([node]):
-                names.now[name] = set(names.all[name])  # it may come from anywhere
-        while True:
+        has_jumps = any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node))
+        if has_jumps:
+            self._forget_bindings(node)
+        while True:  # iterate to a fixed point
             before = names.copied()
             if isinstance(node, ast.For):
                 self.visit(node.target)
@@ -124,16 +125,21 @@ class Body(Origins):
             names.join(before)
             if names.now == before:
                 break
-        if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node)):
-            for name, _ in bindings([node]):
-                names.now[name] = set(names.all[name])
+        if has_jumps:
+            self._forget_bindings(node)
         self._block(node.orelse)
 
-    # -- what stands in it ------------------------------------------------------------------------
+    def _forget_bindings(self, node: ast.For | ast.While) -> None:
+        """Let the names that a loop binds come from any of their bindings."""
+        names = self.scopes[-1]
+        for name, _ in bindings([node]):
+            names.now[name] = set(names.all[name])
+
+    # -- statements and expressions ---------------------------------------------------------------
 
     def visit(self, node: ast.AST) -> None:
-        """Look at a statement or an expression."""
-        method = _LOOKED_AT.get(type(node))
+        """Check a statement or an expression."""
+        method = _CHECKS.get(type(node))
         if method is not None:
             method(self, node)
         elif isinstance(node, _HARMLESS):
@@ -158,11 +164,11 @@ class Body(Origins):
             self.proof.value(value, repr(dotted(node)))
             return
         if node.attr in pure_functions.MUTATING or node.attr in pure_functions.PLACES_OF_OUT:
-            raise self._doubt(node, f"{node.attr!r} is read")  # and called by another name
+            raise self._doubt(node, f"{node.attr!r} is read")  # and may be called by another name
         self._read(node)
 
     def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
-        """Look at an attribute that is bound: of an object that was made here, or of a method."""
+        """Check an attribute assignment: only to ``self``, or to an object created here."""
         owner = node.value
         if not isinstance(owner, ast.Name) or isinstance(node.ctx, ast.Del):
             raise self._doubt(node, "an attribute is written")
@@ -175,6 +181,7 @@ class Body(Origins):
         self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
 
     def _read(self, node: ast.Attribute) -> None:
+        """Check that an attribute may be read, and check its owner."""
         if node.attr.startswith("__"):
             is_refused = node.attr != "__init__" or not self._is_super(node.value)
         else:
@@ -207,17 +214,17 @@ class Body(Origins):
         self.visit(node.value)
 
     def _added_to_name(self, node: ast.AugAssign, name: str) -> None:
-        """See that a variable was made here, or note that it must be a number."""
+        """Check that a variable was created here; else require that it is a number."""
         if self._is_local(name) and self._origins(name) <= {ARRAY, OWN}:
             return
         place = self.g.__code__.co_filename, node.lineno
         is_seen = name in self.scopes[-1].all and place in places_of([self.g])
-        known = self.proof.numbers.setdefault(place, name)  # of another text with this file name
+        known = self.proof.numbers.setdefault(place, name)  # or from another file of this name
         if not is_seen or not is_alone(node, self.node) or known != name:
             raise self._doubt(node, f"{name!r}, which is written into, may be another's")
 
     def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """See that what is written into was made here."""
+        """Check that a container or array that is written into was created here."""
         if isinstance(owner, ast.Attribute) and self._is_of_object(owner.value):
             doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
             self.proof.classes.written.append((owner.attr, allowed, doubt))
@@ -228,11 +235,11 @@ class Body(Origins):
             raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
 
     def _is_of_object(self, owner: ast.expr) -> bool:
-        """Whether this names an object that a method is of, or that was made here."""
+        """Whether this names ``self``, or an object created here."""
         if not isinstance(owner, ast.Name):
             return False
         if owner.id == self.own:
-            self.proof.classes.writing.add(self.kind)  # it must not be one from outside
+            self.proof.classes.writing.add(self.kind)  # then no object of it may be an outer one
             return True
         return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
@@ -273,7 +280,7 @@ class Body(Origins):
             self.visit(node.func)
 
     def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
-        """Look at the call of a method."""
+        """Check a method call."""
         name = function.attr
         if self._is_method_of_object(function):
             self._read(function)
@@ -288,7 +295,7 @@ class Body(Origins):
         self._read(function)
 
     def _kinds_asked(self, nodes: list[ast.expr]) -> None:
-        """Look at the classes that `isinstance` is asked about: the user's are no values else."""
+        """Check the class argument of `isinstance`, the one place for user classes as values."""
         for node in nodes:
             parts = node.elts if isinstance(node, ast.Tuple) else [node]
             for part in parts:
@@ -297,7 +304,7 @@ class Body(Origins):
                     self.visit(part)
 
     def _is_method_of_object(self, function: ast.Attribute) -> bool:
-        """Whether this is a method of the class at hand, or of an object that was made here."""
+        """Whether this is a method of ``self``, or of an object created here."""
         owner = function.value
         if not isinstance(owner, ast.Name):
             return self._is_super(owner) or self._origin(owner) == OBJECT
@@ -306,7 +313,7 @@ class Body(Origins):
         return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
     def _compared(self, node: ast.Compare) -> None:
-        """Look at a comparison; which objects are one is seen of constants only."""
+        """Check a comparison; identity may be tested with constants only."""
         sides = [node.left, *node.comparators]
         for a, how, b in zip(sides, node.ops, node.comparators, strict=False):
             if isinstance(how, (ast.Is, ast.IsNot)) and not (_is_single(a) or _is_single(b)):
@@ -317,18 +324,16 @@ class Body(Origins):
     def _inner_function(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
             raise self._doubt(node, "a decorator is not followed")
-        for default in (*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]):
-            self.visit(default)
-        self.definition(node)
+        self._inner_lambda(node)
         self.scopes[-1].now[node.name] = {OTHER}
 
-    def _inner_lambda(self, node: ast.Lambda) -> None:
-        for default in (*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]):
+    def _inner_lambda(self, node: ast.Lambda | ast.FunctionDef) -> None:
+        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(default)
         self.definition(node)
 
     def _comprehension(self, node: Any) -> None:
-        """Look at a comprehension: a scope of its own, but for where its first loop begins."""
+        """Check a comprehension: a scope of its own, except for its first iterable."""
         first = node.generators[0]
         self.visit(first.iter)
         names = Names()
@@ -350,7 +355,7 @@ class Body(Origins):
         self.scopes.pop()
 
     def _with_statement(self, node: ast.With) -> None:
-        """Look at ``with np.errstate``: where a program meets an error, it gives way anyway."""
+        """Check ``with np.errstate``, which is safe: a program gives up at any warning anyway."""
         for item in node.items:
             made = item.context_expr
             called = self._resolved(made.func)[0] if isinstance(made, ast.Call) else None
@@ -361,7 +366,7 @@ class Body(Origins):
         self._block(node.body)
 
     def _imports(self, node: ast.Import) -> None:
-        """Look at an import of a library's module that is there already."""
+        """Check an import of a library module, which must be loaded already."""
         for alias in node.names:
             module = sys.modules.get(alias.name)
             if module is None or not is_of_library(module):
@@ -371,7 +376,7 @@ class Body(Origins):
             self._import(node, alias.asname or first, value)
 
     def _imports_from(self, node: ast.ImportFrom) -> None:
-        """Look at names that are imported from a library's module."""
+        """Check an import of names from a library module."""
         module = sys.modules.get(node.module or "")
         if node.level or module is None or not is_of_library(module):
             raise self._doubt(node, "an import is not followed")
@@ -379,7 +384,7 @@ class Body(Origins):
             self._import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
 
     def _import(self, node: ast.stmt, name: str, value: Any) -> None:
-        """Note what a name is bound to that is bound nowhere else."""
+        """Record the value of an imported name, which must have no other binding."""
         others = {*self.imported, *self.g.__globals__, *self.cells}
         is_same = name in others and self._outside(name) is value
         if self.scopes[1:] or self._is_local(name) or (name in others and not is_same):
@@ -392,15 +397,16 @@ class Body(Origins):
 
     def _asserted(self, node: ast.Assert) -> None:
         self.visit(node.test)
-        if node.msg is not None:
-            self.is_raising = True
-            self.visit(node.msg)
-            self.is_raising = False
+        self._message([] if node.msg is None else [node.msg])
 
     def _raised(self, node: ast.Raise) -> None:
+        self._message(ast.iter_child_nodes(node))
+
+    def _message(self, nodes: Iterable[ast.AST]) -> None:
+        """Check expressions of an error message, which may format values."""
         self.is_raising = True
-        for child in ast.iter_child_nodes(node):
-            self.visit(child)
+        for node in nodes:
+            self.visit(node)
         self.is_raising = False
 
     def _text(self, node: ast.JoinedStr) -> None:
@@ -417,7 +423,7 @@ def _is_single(node: ast.expr) -> bool:
     return isinstance(node, ast.Constant) and (node.value is ... or type(node.value) in _SINGLES)
 
 
-_LOOKED_AT: dict[type, Any] = {
+_CHECKS: dict[type, Any] = {
     ast.Name: Body._name,
     ast.Attribute: Body._attribute,
     ast.Subscript: Body._item,

@@ -1,4 +1,4 @@
-"""Which operation may run before which: by places in the source, and the loops around them."""
+"""The execution order of operations, by their source positions and enclosing loops."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Order:
     """
 
     def __init__(self, body: list) -> None:
-        # For each operation its place in the source, and the loops that it is in, outer ones first.
+        # The source position of each operation, and the loops around it, outer ones first.
         self.places: dict[Op, tuple[int, tuple[For | While, ...]]] = {}
         self._nodes(body, ())
 
@@ -35,14 +35,14 @@ class Order:
                 self._nodes(node.otherwise, loops)
 
     def may_precede(self, first: Op, second: Op) -> bool:
-        """Whether an operation may run before another one, in an earlier turn of a loop too."""
+        """Whether an operation may run before another, perhaps in an earlier loop iteration."""
         place, loops = self.places[first]
         other, others = self.places[second]
         return place <= other or bool(loops and others and loops[0] is others[0])
 
 
 def binds(body: list, slot: Slot) -> bool:
-    """Whether statements bind a variable, as the target of a loop too."""
+    """Whether statements bind a variable, also as the target of a loop."""
     for node in body:
         if isinstance(node, Block) and slot in node.writes:
             return True
