@@ -148,8 +148,8 @@ def _are_near(a: np.ndarray, b: np.ndarray, scale: float) -> bool:
         return False
     if a.dtype.kind not in "fc":
         return np.array_equal(a, b)
-    of_itself, of_all = _TOLERANCES.get(b.dtype, _TOLERANCE)
+    relative, absolute = _TOLERANCES.get(b.dtype, _TOLERANCE)
     with quiet():
-        near = np.abs(a - b) <= max(of_itself * _size(b), of_all * scale)
+        near = np.abs(a - b) <= max(relative * _size(b), absolute * scale)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     return bool(np.all(np.where(np.isfinite(b), near, same)))

@@ -66,7 +66,7 @@ class Proof:
         self.takes_nests = True
         # The lowest output position of the library functions that are passed as values, and the
         # most arguments that any function value is called with: they must not meet.
-        self.least_place = self.most_given = -1.0
+        self.first_output = self.most_given = -1.0
         self.classes = UserClasses()
         self._seen: set[int] = set()
         given: tuple[Any, ...] = ()
@@ -78,7 +78,7 @@ class Proof:
         self.is_recursive = False
         self.value((self._first, *given), name_of(f))
         self._prove_classes()
-        if -1.0 < self.least_place < self.most_given:
+        if -1.0 < self.first_output < self.most_given:
             raise Doubt("a function that may write into an argument goes by another name")
         if self.is_recursive and not self.takes_nests:
             raise Doubt("what it writes into may be another's: it calls itself")
@@ -137,7 +137,7 @@ class Proof:
 
     def called(self, g: Any, label: str, given: float) -> None:
         """Prove an outer value that is called with at most `given` arguments."""
-        least = self.least_place
+        least = self.first_output
         if is_plain_class(g):
             self.classes.enter(g, is_called=True)
             return
@@ -145,7 +145,7 @@ class Proof:
         if is_plain_class(type(g)):
             return
         if type(g) is not types.FunctionType or is_library(g):
-            self.least_place = least  # the caller checks the arguments of direct calls
+            self.first_output = least  # the caller checks the arguments of direct calls
         self.most_given = max(self.most_given, pure_functions.handed_on(g, given))
 
     def value(self, x: Any, label: str) -> None:
@@ -167,16 +167,17 @@ class Proof:
             self.classes.hold(x)
         elif type(x) in (list, dict):
             if content_of(x) is None:
-                self._parts(x, label)
+                self._items(x, label)
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # its own `__repr__` may do anything
             raise Doubt(f"{label} may change, or have side effects (a {kind})")
         else:
             place = pure_functions.place_of_out(x)
             if place is not None:
-                self.least_place = place if self.least_place < 0 else min(self.least_place, place)
+                first = self.first_output
+                self.first_output = place if first < 0 else min(first, place)
 
-    def _parts(self, x: Any, label: str) -> None:
+    def _items(self, x: Any, label: str) -> None:
         """Prove the items of an outer list or dict, which the program compares at each call."""
         if len(x) > _MOST_PARTS or (type(x) is dict and not all(type(k) is str for k in x)):
             raise Doubt(f"{label} holds more than can be compared at each call")

@@ -19,9 +19,9 @@ def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
     if not 0 < n == len(y):
         y += a * x
     elif a:
-        made = daxpy(x, y, n, a)
-        if made is not y:  # a copy, if `y` is not contiguous
-            y[...] = made
+        result = daxpy(x, y, n, a)
+        if result is not y:  # a copy, if `y` is not contiguous
+            y[...] = result
     elif not math.isfinite(ddot(x, x, n)):  # 0 * inf is NaN; other products with 0 add nothing
         y += a * x
 
@@ -72,9 +72,9 @@ def add_part(y: np.ndarray, a: float, memory: Memory, start: int, stop: int, k: 
     """Add `a` times a part of an array to a vector in place."""
     x, step, column, rows, sign = memory
     if a and stop <= rows and 0 < (n := stop - start) == len(y):
-        made = daxpy(x, y, n, a, start * step + k * column, sign * step)
-        if made is not y:  # a copy, if `y` is not contiguous
-            y[...] = made
+        result = daxpy(x, y, n, a, start * step + k * column, sign * step)
+        if result is not y:  # a copy, if `y` is not contiguous
+            y[...] = result
     else:
         add_scaled(y, a, _part(memory, start, stop, k))
 
@@ -257,28 +257,29 @@ class ProductSum(_BatchedSum):
 
     def _add(self, n: int, rows: slice, columns: slice) -> None:
         axis, matrix = self.axis, self.matrix[rows, columns]
-        among, along = (rows, columns) if axis else (columns, rows)
-        given = self.given[:n, along]
-        made = given @ (matrix.T if axis else matrix)
-        is_finite = np.isfinite(made).all()  # if not, elements outside the parts may be to blame
-        for (y, place), row, x in zip(self.targets, made, self.given, strict=False):
+        kept, along = (rows, columns) if axis else (columns, rows)
+        vectors = self.given[:n, along]
+        products = vectors @ (matrix.T if axis else matrix)
+        # If a product is not finite, elements outside the part may be to blame.
+        is_finite = np.isfinite(products).all()
+        for (y, place), row, x in zip(self.targets, products, self.given, strict=False):
             if is_finite:
-                start = place[1 - axis].start - among.start
+                start = place[1 - axis].start - kept.start
                 y += row[start : start + len(y)]
             else:
                 part, x = self.matrix[place], x[place[axis]]
                 y += part @ x if axis else x @ part
-        given[...] = 0.0
+        vectors[...] = 0.0
         self.targets.clear()
 
 
 def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Compute ``y += left.T @ right`` in place, in one pass if `y` is contiguous."""
     if y.flags.c_contiguous and y.flags.aligned:
-        made = dgemm(1.0, right.T, left.T, 1.0, y.T, trans_b=1, overwrite_c=1)
-        if np.shares_memory(made, y):
+        result = dgemm(1.0, right.T, left.T, 1.0, y.T, trans_b=1, overwrite_c=1)
+        if np.shares_memory(result, y):
             return
-        y[...] = made.T
+        y[...] = result.T
     else:
         y += left.T @ right
 

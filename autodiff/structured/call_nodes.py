@@ -41,22 +41,22 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
     """Return a specialization key for arguments; None if no program accepts them."""
     key: list = []
     for i, value in enumerate(values):
-        kind = type(value)
+        cls = type(value)
         is_active = i in active
-        if kind is np.ndarray:
+        if cls is np.ndarray:
             if value.dtype.kind not in ("fc" if is_active else "fciub"):
                 return None
             key.append((value.dtype, value.ndim, is_active))
-        elif kind in KNOWN:
+        elif cls in KNOWN:
             key.append(value)
-        elif kind in PLAIN or (kind in _SINGLE and not is_active):
-            key.append((kind, is_active))
-        elif kind is GivenList:
+        elif cls in PLAIN or (cls in _SINGLE and not is_active):
+            key.append((cls, is_active))
+        elif cls is GivenList:
             key.append(value.key)
         elif is_member(value):
             key.append(value)
-        elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
-            key.append((kind, id(value)))  # each call compares its attributes
+        elif is_plain_class(cls) and not any(map(is_tracer, vars(value).values())):
+            key.append((cls, id(value)))  # each call compares its attributes
         else:
             return None
     return tuple(key)
@@ -134,16 +134,16 @@ def as_node(
         return [ZeroTangent() if x is None else x for x in cotangents(bars)]
 
     if active:
-        given = tuple([outs[k] for k in active])
-        made = outputs(
-            given if len(active) > 1 else given[0],
+        values = tuple([outs[k] for k in active])
+        traced = outputs(
+            values if len(active) > 1 else values[0],
             tape,
             CallRule(as_node, "structured", name_of(g)),
             tuple([a._index for a, _ in variables]),
             tuple([i for _, i in variables]),
             structured_pullback,
         )
-        for k, x in zip(active, made if len(active) > 1 else (made,), strict=True):
+        for k, x in zip(active, traced if len(active) > 1 else (traced,), strict=True):
             outs[k] = x
     return outs
 

@@ -258,10 +258,10 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
     Anything in the form that is not a container stands for a leaf.
     """
     if type(form) is Fields:
-        made: Any = object.__new__(form.cls)
-        objects.append(made)
-        vars(made).update({k: nest_of(part, leaves, objects) for k, part in form.items()})
-        return made
+        result: Any = object.__new__(form.cls)
+        objects.append(result)
+        vars(result).update({k: nest_of(part, leaves, objects) for k, part in form.items()})
+        return result
     if isinstance(form, Named):
         parts = {k: nest_of(part, leaves, objects) for k, part in form.items()}
         if type(form) is Captured:
@@ -274,12 +274,12 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
         return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
     if not isinstance(form, tuple):
         return next(leaves)
-    made = [nest_of(part, leaves, objects) for part in form]
+    result = [nest_of(part, leaves, objects) for part in form]
     if type(form) is Rows:
-        return rows_of_columns(made, form.depth)
+        return rows_of_columns(result, form.depth)
     if isinstance(form, Record):
-        return form.user_class()._make(made)
-    return made if type(form) is Items else tuple(made)
+        return form.user_class()._make(result)
+    return result if type(form) is Items else tuple(result)
 
 
 def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.FunctionType:
@@ -287,11 +287,11 @@ def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.Functi
     if not parts:
         return f
     cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-    made = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
+    copy = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
     defaults = {name: parts.get(default_name(name), x) for name, x in _defaults_of(f).items()}
     named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
-    made.__defaults__, made.__kwdefaults__ = tuple(defaults.values()) or None, named or None
-    return made
+    copy.__defaults__, copy.__kwdefaults__ = tuple(defaults.values()) or None, named or None
+    return copy
 
 
 def columns_of_rows(x: list | tuple) -> tuple[int, list[GivenList]] | None:

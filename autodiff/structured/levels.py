@@ -218,15 +218,15 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
     ):
         return NotImplemented
     if type(level) is Forward:
-        return _pushed(callee, leaves, level)
+        return _at_forward_level(callee, leaves, level)
     if type(level) in (Tape, InsideProgram):
-        return _recorded(callee, leaves, level)
+        return _at_reverse_level(callee, leaves, level)
     return NotImplemented
 
 
-def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
+def _at_forward_level(callee: Callee, leaves: tuple, level: Forward) -> Any:
     """Push the tangents of a forward level through a call."""
-    given = _given(callee, leaves, level)
+    given = _tangent_arguments(callee, leaves, level)
     if given is None:
         return NotImplemented
     try:
@@ -240,12 +240,12 @@ def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
     return NotImplemented if outs is None else finished(callee.program, outs, leaves)
 
 
-def _given(callee: Callee, leaves: Sequence, level: Forward) -> list | None:
+def _tangent_arguments(callee: Callee, leaves: Sequence, level: Forward) -> list | None:
     """Return the arguments of the tangent function without a forward level.
 
     None if a tangent is not known.
     """
-    dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
+    dots = {i: a._index for i, a in enumerate(leaves) if _is_at(a, level)}
     if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
         return None
     return callee.given_to_tangent([of_level(a, level) for a in leaves], dots)
@@ -268,7 +268,7 @@ def _with_tangents(callee: Callee, found: list, leaves: Sequence, level: Forward
     return outs
 
 
-def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
+def _at_reverse_level(callee: Callee, leaves: tuple, level: Tape) -> Any:
     """Record a call as one node of a reverse level; the outer levels run the call itself."""
     program = callee.program
     values = [
@@ -279,7 +279,7 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
         return NotImplemented
     callee.hold(level)
     below = _innermost_of(values)
-    run, outs = _run_beneath(callee, values, below) if type(below) is Forward else (None, None)
+    run, outs = _tangent_run(callee, values, below) if type(below) is Forward else (None, None)
     if outs is None:
         run, outs = None, callee.beneath(values)
     if outs is None:
@@ -287,14 +287,14 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     new = [y for y, same in zip(outs, program.same, strict=False) if same is None]
     if _may_share(new, leaves):  # writes into a view change the argument
         return NotImplemented
-    variables = [(leaves[i], i) for i in program.active if _is_of(leaves[i], level)]
+    variables = [(leaves[i], i) for i in program.active if _is_at(leaves[i], level)]
     places = [program.active.index(i) for _, i in variables]
     level.nested = True
 
     def cotangents(bars: list) -> list:
         found: Any = NotImplemented
         if run is not None and _innermost_of(values, bars) is below:
-            found = _pulled_forward(callee, values, bars, below, run)
+            found = _pulled_at_forward_level(callee, values, bars, below, run)
         if found is NotImplemented:
             found = pulled(callee, values, bars)
         return [found[k] for k in places]
@@ -303,12 +303,12 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     return finished(program, outs, leaves)
 
 
-def _run_beneath(callee: Callee, values: list, level: Forward) -> tuple[Any, list | None]:
+def _tangent_run(callee: Callee, values: list, level: Forward) -> tuple[Any, list | None]:
     """Run the tangent function once, for the outputs at a forward level and for its sweep.
 
     Return the run and the outputs; None for both if that fails, because of further levels, say.
     """
-    given = _given(callee, values, level)
+    given = _tangent_arguments(callee, values, level)
     tangent = None if given is None else callee.of_tangent(given)
     if given is None or tangent is None:
         return None, None
@@ -342,13 +342,13 @@ def pulled(callee: Callee, values: list, bars: list) -> list:
     if run is not None:
         found = run.cotangents(bars)
     elif type(level) is Forward:
-        found = _pulled_forward(callee, values, bars, level)
+        found = _pulled_at_forward_level(callee, values, bars, level)
     elif type(level) in (Tape, InsideProgram):
-        found = _pulled_reverse(callee, values, bars, level)
-    return _traced(callee, values, bars) if found is NotImplemented else found
+        found = _pulled_at_reverse_level(callee, values, bars, level)
+    return _traced_cotangents(callee, values, bars) if found is NotImplemented else found
 
 
-def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
+def _traced_cotangents(callee: Callee, values: Sequence, bars: Sequence) -> list:
     """Trace a call, and return the cotangents of its variables."""
     active = callee.program.active
     chosen = [k for k, bar in enumerate(bars) if bar is not None]
@@ -366,18 +366,18 @@ def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
     return list(run.cotangents(tuple([bars[k] for k in chosen])))
 
 
-def _pulled_forward(
+def _pulled_at_forward_level(
     callee: Callee, values: list, bars: list, level: Forward, run: Any = None
 ) -> Any:
     """Return the cotangents and their tangents, by one sweep of the tangent function.
 
     The sweep continues `run`, if the tangent function has run already.
     """
-    given = _given(callee, values, level)
-    bar_dots = [bar._index if _is_of(bar, level) else None for bar in bars]
+    given = _tangent_arguments(callee, values, level)
+    bar_dots = [bar._index if _is_at(bar, level) else None for bar in bars]
     if given is None or any(isinstance(x, NotImplementedTangent) for x in bar_dots):
         return NotImplemented
-    both = _swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars], run)
+    both = _tangent_swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars], run)
     if both is None:
         return NotImplemented
     return [
@@ -386,7 +386,7 @@ def _pulled_forward(
     ]
 
 
-def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> Any:
+def _pulled_at_reverse_level(callee: Callee, values: list, bars: list, level: Tape) -> Any:
     """Record the pullback of a call as one node of a reverse level, and return its outputs."""
     program = callee.program
     plain = [of_level(a, level) for a in values]
@@ -394,8 +394,8 @@ def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> An
     if not callee.sweeps_tangent(plain):
         return NotImplemented
     found = pulled(callee, plain, seeds)
-    of_values = [k for k, i in enumerate(program.active) if _is_of(values[i], level)]
-    of_bars = [k for k, bar in enumerate(bars) if _is_of(bar, level)]
+    of_values = [k for k, i in enumerate(program.active) if _is_at(values[i], level)]
+    of_bars = [k for k, bar in enumerate(bars) if _is_at(bar, level)]
     variables = [(values[program.active[k]], k) for k in of_values]
     variables += [(bars[k], len(values) + k) for k in of_bars]
     level.nested = True
@@ -403,20 +403,20 @@ def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> An
     def cotangents(ws: list) -> list:
         dots = {i: w for i, w in zip(program.active, ws, strict=True) if w is not None}
         given = callee.given_to_tangent(plain, dots)
-        both = _swept(callee, given, [None] * len(seeds), seeds)
+        both = _tangent_swept(callee, given, [None] * len(seeds), seeds)
         if both is None:
-            return _pulled_back(callee, plain, seeds, of_values, of_bars, ws)
+            return _traced_twice(callee, plain, seeds, of_values, of_bars, ws)
         result = [both[0][k] for k in of_values]
         if of_bars:
-            made = iter(callee.pushed(given)[program.first_changed :])
-            dots_out = [next(made) if is_one else None for is_one in program.is_active_output]
+            tangents = iter(callee.pushed(given)[program.first_changed :])
+            dots_out = [next(tangents) if is_one else None for is_one in program.is_active_output]
             result += [dots_out[k] for k in of_bars]
         return result
 
     return as_node(found, [x is not None for x in found], callee.g, variables, level, cotangents)
 
 
-def _pulled_back(
+def _traced_twice(
     callee: Callee, values: list, bars: list, of_values: list, of_bars: list, ws: list
 ) -> list:  # fmt: skip
     """Trace a pullback, and return the cotangents of its arguments: values, then seeds."""
@@ -429,7 +429,7 @@ def _pulled_back(
             leaves[active[k]] = next(rest)
         for k in of_bars:
             seeds[k] = next(rest)
-        found = _traced(callee, leaves, seeds)
+        found = _traced_cotangents(callee, leaves, seeds)
         return tuple([found[k] for k in chosen])
 
     given = [*[values[active[k]] for k in of_values], *[bars[k] for k in of_bars]]
@@ -437,7 +437,7 @@ def _pulled_back(
     return list(run.cotangents(tuple([ws[k] for k in chosen])))
 
 
-def _swept(
+def _tangent_swept(
     callee: Callee, given: list, of_values: list, of_tangents: list, run: Any = None
 ) -> tuple | None:
     """Sweep the tangent function; return the cotangents of the variables and of their tangents.
@@ -473,7 +473,7 @@ def _swept(
     return [found[k] for k in chosen], [found[n + k] for k in chosen]
 
 
-def _is_of(a: Any, level: Tape) -> bool:
+def _is_at(a: Any, level: Tape) -> bool:
     return type(a) in TRACERS and a._tape is level
 
 
@@ -485,9 +485,9 @@ def _zero(x: Any) -> Any:
 
 def _may_share(outs: list, others: Iterable) -> bool:
     """Whether an output may alias another value."""
-    made = [bare(x) for x in outs]
-    arrays = [x for x in (*made, *map(bare, others)) if type(x) is np.ndarray]
+    values = [bare(x) for x in outs]
+    arrays = [x for x in (*values, *map(bare, others)) if type(x) is np.ndarray]
     return any(
         type(x) is np.ndarray and any(y is not x and np.may_share_memory(x, y) for y in arrays)
-        for x in made
+        for x in values
     )

@@ -55,13 +55,13 @@ class LoopStates:
 
     def _copies(self, values: tuple) -> tuple:
         """Return the values with copies of the arrays that may be written into."""
-        made = list(values)
+        copies = list(values)
         for i in self.copied:
             others = (*[values[j] for j in self.copied if j != i], *self.alone)
             if any(np.may_share_memory(values[i], x) for x in others):
                 raise ChangedError("two names for memory that a loop writes into")
-            made[i] = values[i].copy("K")
-        return tuple(made)
+            copies[i] = values[i].copy("K")
+        return tuple(copies)
 
     def undo(self) -> None:
         """Discard the last iteration, which did not take place."""
@@ -77,13 +77,13 @@ class LoopStates:
         """
         last = self.count
         at_first = self.states[0][2] if self.states else self.arrays
-        started = [x.copy("K") for x in at_first]
+        first_contents = [x.copy("K") for x in at_first]
         while self.states:
             n, values, contents = self.states.pop()
             _restore(self.arrays, contents)
             yield n, last, values
             last = n
-        _restore(self.arrays, started)
+        _restore(self.arrays, first_contents)
         for i in self.copied if self.count else ():
             self.first[0][i][...] = self.first[1][i]
 

@@ -92,7 +92,7 @@ class Unrolled:
         return _can_be_step(program, g, leaves) and (can_run or _has_tangent(callee, leaves))
 
 
-class Forward:
+class ProgramStep:
     """The step that runs a program: it returns the program's outputs, and the run."""
 
     def __init__(
@@ -147,7 +147,7 @@ class Sweep:
         self.positions = [i for i, x in enumerate(found) if x is not None]
         others = [x for x in (*bars, *held) if type(x) is np.ndarray]
         views = [x for x in others if not x.flags.owndata]
-        made: list[Any] = []
+        results: list[Any] = []
         for i in self.positions:
             x = found[i]
             if type(x) is np.ndarray:
@@ -157,8 +157,8 @@ class Sweep:
                 others.append(x)
                 if not x.flags.owndata:
                     views.append(x)
-            made.append(x.item() if type(x) in (np.float64, np.complex128) else x)
-        return tuple(made)
+            results.append(x.item() if type(x) in (np.float64, np.complex128) else x)
+        return tuple(results)
 
 
 class RecordedRun:
@@ -238,7 +238,7 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
     if not (callee.is_current and can_run(program, leaves, callee.outside)):
         return None
     recording.late.append(program.use_machine_code)
-    step = Forward(program, callee.g, callee.body, callee.form, leaves)
+    step = ProgramStep(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})
     return RecordedRun(recording, program, outs, run, given, leaves)
 

@@ -50,15 +50,15 @@ def loops_of(programs: Programs, is_recorded: bool = False) -> list[LoopState]:
     def state(line: int, what: str, why: str, function: str = programs.name) -> LoopState:
         return LoopState(function, f"{programs.file}:{line}", what, why)
 
-    made = [program for program in programs.known.values() if program is not None]
-    if is_recorded or not made:
+    known = [program for program in programs.known.values() if program is not None]
+    if is_recorded or not known:
         what, why = TRACED, "a call takes too little time for a program to save any"
         if is_recorded:
             what, why = STEPS, "short enough to be recorded"
         if programs.why is not None:
             why = f"not read from its source: {programs.why}"
         return [state(line, what, why) for line in programs.lines]
-    program = made[-1]
+    program = known[-1]
     return [
         state(node.line, *_state_of(program, node, is_inside), node.function or programs.name)
         for node, is_inside in _loops(program.program.body, program)

@@ -44,7 +44,7 @@ class Run:
             first = program.first_changed
             states = dict(zip(program.changed_lists, self.outs[first:], strict=True))
             self.copies = Copies(values, states)
-            outs = [*self.outs[:first], *[[xs for xs, _ in of_one] for of_one in states.values()]]
+            outs = self.outs[:first] + [[xs for xs, _ in pairs] for pairs in states.values()]
             self.lists = self._flattened(outs, self.copies.unchanged)
             check_apart(self.lists.flat, values)
             self.outs, self.is_active_output = self.lists.flat, self.lists.is_active

@@ -32,7 +32,7 @@ from autodiff.structured.runtime_calls import (
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.whole_lists import (
-    SCOPE as OF_LISTS,
+    SCOPE as LIST_SCOPE,
     GivenList,
     classes_of,
     kind_of_list,
@@ -118,21 +118,23 @@ class Structured(WrittenAnew):
             self.positions.append(i)
         if lists and has_checkpoints:
             raise UnsupportedError("a list of numbers, and loops that keep few states")
-        self._make(lower(f, form, kinds, known, lists), has_checkpoints)
+        self._build(lower(f, form, kinds, known, lists), has_checkpoints)
 
     @classmethod
     def of_recursion(cls, itself: Itself, active: tuple[int, ...]) -> Structured:
         """Return the program of a recursive function that other programs call."""
-        made = cls.__new__(cls)
+        program = cls.__new__(cls)
         lowered = itself.lowered
-        n = len(lowered.program.parameters)
-        made.name, made.n, made.active, made.positions = itself.__name__, n, active, list(range(n))
-        made._make(lowered, False)
+        program.name = itself.__name__
+        program.active = active
+        program.n = len(lowered.program.parameters)
+        program.positions = list(range(program.n))
+        program._build(lowered, False)
         if active and not is_active(lowered.program.returned):
             raise UnsupportedError("a function that calls itself, and hides what it depends on")
-        return made
+        return program
 
-    def _make(self, lowered: Lowered, has_checkpoints: bool) -> None:
+    def _build(self, lowered: Lowered, has_checkpoints: bool) -> None:
         """Run the passes on a lowered function, and generate its code."""
         guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
         self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
@@ -163,7 +165,7 @@ class Structured(WrittenAnew):
         self.has_checkpoints = has_checkpoints
         check_itself(program, has_checkpoints)
         self.has_plain_floats = not (has_checkpoints or program.catches)
-        self._write()
+        self._generate()
 
     def _active_in_itself(self) -> set[int]:
         """Return the positions of the arguments that are active in recursive calls."""
@@ -177,17 +179,17 @@ class Structured(WrittenAnew):
             if type(op.f) is Itself and op.f is not self.program.itself:
                 own = variables.setdefault(op.f, set())
                 own |= {i for i, v in enumerate(op.args) if is_active(v)}
-        made = []
+        programs = []
         for itself, own in variables.items():
-            made.append(Structured.of_recursion(itself, tuple(sorted(own))))
-            self.called |= made[-1].called
-        return made
+            programs.append(Structured.of_recursion(itself, tuple(sorted(own))))
+            self.called |= programs[-1].called
+        return programs
 
-    def _write(self) -> None:
+    def _generate(self) -> None:
         """Generate and compile the code."""
         for other in self.others:
             other.compares_all, other.notes_steep = self.compares_all, self.notes_steep
-            other._write()
+            other._generate()
         program = self.program
         emitter = self.emitter = Emitter(
             program, frozenset(self.broadcasts), frozenset(self.steep),
@@ -218,7 +220,7 @@ class Structured(WrittenAnew):
         if program.itself is not None and self.hides_decisions:
             raise UnsupportedError("a function that calls itself, and may be a search")
         self.same = list(map(self._same_as_argument, emitter.outputs))
-        self.code = self._compiled(self.source, scope)
+        self.code = self._compile(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
         self.why: str | None = None
@@ -231,19 +233,19 @@ class Structured(WrittenAnew):
         self.asides = 0
         self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
 
-    def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
+    def _compile(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
         """Compile generated source; return the forward and backward functions."""
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         namespace = {
             **SCOPE,
-            **OF_LISTS,
+            **LIST_SCOPE,
             **loop_states.SCOPE,
             **scope,
             "broadcast": self.broadcasts.add,
         }
         if self.notes_steep:
-            namespace.update(note_steep=self._note_steep, noted=self._noted)
+            namespace.update(note_steep=self._note_steep, noted=self._recorded_product)
         exec(compile(source, name, "exec"), namespace)
         forward = namespace["forward"]
         itself = self.program.itself
@@ -273,10 +275,10 @@ class Structured(WrittenAnew):
         except UnsupportedError as error:
             self.why = str(error)
             return
-        self.native_code = native.functions(*self._compiled(native.source, native.scope))
+        self.native_code = native.functions(*self._compile(native.source, native.scope))
         self.native, self.why = native, None
 
-    def step_aside(self, error: Exception) -> None:
+    def bail_out(self, error: Exception) -> None:
         """Handle a bailout of machine code, which is given up after several of them.
 
         If other arrays turn out to be broadcast, drop the machine code so that it is recompiled.
@@ -391,7 +393,7 @@ class Structured(WrittenAnew):
             try:
                 return forward(*values), backward
             except SteppedAsideError as error:
-                self.step_aside(error)
+                self.bail_out(error)
             if self.native is not None:
                 break
         return None, None
@@ -414,7 +416,7 @@ class Structured(WrittenAnew):
                     raise
             else:
                 if len(self.broadcasts) > known:
-                    self._write()
+                    self._generate()
                 elif not self.has_plain_floats or all(map(is_finite, found[0])):
                     return found, backward
                 else:
@@ -461,7 +463,7 @@ class Structured(WrittenAnew):
                 raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:
             if self.is_current(state) and (self.broadcasts or not isinstance(error, ValueError)):
-                self.step_aside(error)
+                self.bail_out(error)
             raise
         self.spent += time.perf_counter() - start
         self.is_unknown = False

@@ -96,9 +96,9 @@ def is_finite(x: Any) -> bool:
 
 def copied(x: np.ndarray) -> np.ndarray:
     """Return a copy of an array with the same writeable flag."""
-    made = x.copy("K")
-    made.flags.writeable = x.flags.writeable
-    return made
+    copy = x.copy("K")
+    copy.flags.writeable = x.flags.writeable
+    return copy
 
 
 def total(x: Any) -> Any:
@@ -129,10 +129,10 @@ def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
     """Return the cotangent of a vector from that of its cumulative product."""
     if np.abs(y).min(initial=1.0) > TINY:
         return np.cumsum((g * y)[::-1])[::-1] / x
-    made, behind, before = np.empty_like(x), 0.0, np.concatenate(([1.0], y[:-1]))
+    sums, behind, before = np.empty_like(x), 0.0, np.concatenate(([1.0], y[:-1]))
     for i in range(len(x) - 1, -1, -1):
-        made[i] = behind = g[i] + (behind * x[i + 1] if i + 1 < len(x) else 0.0)
-    return made * before
+        sums[i] = behind = g[i] + (behind * x[i + 1] if i + 1 < len(x) else 0.0)
+    return sums * before
 
 
 def prod_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
@@ -212,8 +212,8 @@ def interp_back_to_nodes(g: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> np.n
 
 def interp_back_to_places(g: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> Any:
     """Return the cotangent of the points where an interpolation is evaluated."""
-    made = g * _slope(_between(x, xp)[0], x, xp, fp)
-    return made if type(x) is np.ndarray else float(made)
+    result = g * _slope(_between(x, xp)[0], x, xp, fp)
+    return result if type(x) is np.ndarray else float(result)
 
 
 def _between(x: Any, xp: np.ndarray) -> tuple[Any, Any, Any]:
@@ -242,9 +242,9 @@ def _between(x: Any, xp: np.ndarray) -> tuple[Any, Any, Any]:
 def _to_ends(g: Any, j: Any, t: Any, n: int) -> np.ndarray:
     """Distribute the cotangent of each point to the nodes on both sides of it."""
     if type(j) is int:
-        made = np.zeros(n)
-        made[j], made[j + 1] = g * (1.0 - t), g * t
-        return made
+        result = np.zeros(n)
+        result[j], result[j + 1] = g * (1.0 - t), g * t
+        return result
     return np.bincount(j, g * (1.0 - t), n) + np.bincount(j + 1, g * t, n)
 
 

@@ -66,7 +66,7 @@ class GivenList:
             {id(x._tape): x._tape for x in numbers if x._tape is not CONSTANT}.values()
         )
         active = {id(x) for x in numbers if _is_variable(x)}
-        made: dict[int, list] = {}
+        copies: dict[int, list] = {}
         self._rows = [list(xs) for xs in levels[-1]]
         # The active numbers: the row of each, and its position in the row.
         self._places = [
@@ -79,11 +79,11 @@ class GivenList:
             for xs in self._rows:
                 xs[:] = list(map(bare, xs))
         for xs, row in zip(levels[-1], self._rows, strict=True):
-            made[id(xs)] = row
+            copies[id(xs)] = row
         for level in reversed(levels[:-1]):
             for xs in level:
-                made[id(xs)] = [made[id(x)] for x in xs]
-        self.plain = made[id(own[0])]
+                copies[id(xs)] = [copies[id(x)] for x in xs]
+        self.plain = copies[id(own[0])]
         self.classes = tuple([type(level[0]) for level in levels])
         self.key = (self.classes, frozenset(classes), bool(active))
 
@@ -126,14 +126,14 @@ class GivenList:
 
     def _rebuilt(self, rows: dict[int, list]) -> Any:
         """Return a copy with other rows, given by the ids of the innermost lists in `plain`."""
-        made: dict[int, Any] = {}
+        copies: dict[int, Any] = {}
 
         def one(xs: list, depth: int) -> Any:
-            if id(xs) not in made:
+            if id(xs) not in copies:
                 inner = rows.get(id(xs))
                 parts = [one(x, depth + 1) for x in xs] if inner is None else inner
-                made[id(xs)] = parts if self.classes[depth] is list else tuple(parts)
-            return made[id(xs)]
+                copies[id(xs)] = parts if self.classes[depth] is list else tuple(parts)
+            return copies[id(xs)]
 
         return one(self.plain, 0)
 
@@ -148,10 +148,10 @@ class GivenList:
 
     def like(self, x: Any) -> GivenList | None:
         """Return another list of the same structure, with the same numbers active."""
-        made = whole_list(x)
-        if made is not None:
-            made._places = self._places
-        return made
+        other = whole_list(x)
+        if other is not None:
+            other._places = self._places
+        return other
 
 
 def kind_of_list(cls: type) -> Kind:
@@ -376,21 +376,21 @@ class ListOutputs:
         If the contents of a copy have changed, replace the contents of the user's list.
         """
         outs, found = self._unflattened(flat)
-        made = dict(copies.own)
+        lists = dict(copies.own)
 
         def one(xs: Any, classes: tuple) -> Any:
             parts = found.pop(id(xs), None)
             if parts is None:
-                return made[id(xs)]
+                return lists[id(xs)]
             cls, *inner = classes
             if cls is list:
-                made.setdefault(id(xs), [])
+                lists.setdefault(id(xs), [])
             new = [one(x, tuple(inner)) if type(x) in _SEQUENCES else as_constant(x) for x in parts]
             if cls is tuple:
-                made.setdefault(id(xs), tuple(new))
+                lists.setdefault(id(xs), tuple(new))
             elif not _is_as_before(xs, copies.before.get(id(xs))):
-                made[id(xs)][:] = new
-            return made[id(xs)]
+                lists[id(xs)][:] = new
+            return lists[id(xs)]
 
         for k, classes in self.classes.items():
             if k < self.n_returned:
@@ -444,7 +444,7 @@ def copied_lists(x: Any) -> Any:
 
     Arrays are copied, too, and so are floats: each gets an identity of its own.
     """
-    made: dict[int, Any] = {}
+    copies: dict[int, Any] = {}
 
     def one(x: Any) -> Any:
         if type(x) is float:
@@ -453,9 +453,9 @@ def copied_lists(x: Any) -> Any:
             return x.copy("K")
         if type(x) is not list:
             return x
-        if id(x) not in made:
-            made[id(x)] = list(map(one, x))
-        return made[id(x)]
+        if id(x) not in copies:
+            copies[id(x)] = list(map(one, x))
+        return copies[id(x)]
 
     return one(x)
 
@@ -467,13 +467,13 @@ def states_in(x: list) -> list[tuple[list, tuple]]:
 
 def zeros_in(x: list) -> list:
     """Return a shadow of nested lists of numbers; a list that appears twice has one shadow."""
-    made: dict[int, list] = {}
+    shadows: dict[int, list] = {}
 
     def one(x: list) -> list:
-        if id(x) not in made:
+        if id(x) not in shadows:
             is_outer = x and type(x[0]) is list
-            made[id(x)] = list(map(one, x)) if is_outer else [0.0] * len(x)
-        return made[id(x)]
+            shadows[id(x)] = list(map(one, x)) if is_outer else [0.0] * len(x)
+        return shadows[id(x)]
 
     return one(x)
 

@@ -32,7 +32,7 @@ class WrittenAnew:
     is_never_finite: bool
     has_plain_floats: bool
 
-    def _write(self) -> None:
+    def _generate(self) -> None:
         """Generate and compile the code."""
         raise NotImplementedError
 
@@ -53,12 +53,12 @@ class WrittenAnew:
         known = self._number_of("broadcasts")
         machine = self.native, self.native_code, self.why, self.asides, self.spent
         self.compares_all = True
-        self._write()
+        self._generate()
         try:
             self._run_forward(self._values(args))
         finally:
             self.compares_all = False
-            self._write()
+            self._generate()
         is_new = self._number_of("broadcasts") > known
         if is_new:
             self.spent = machine[-1]  # this regeneration does not delay machine code
@@ -76,28 +76,29 @@ class WrittenAnew:
             return None
         known = self._number_of("steep")
         self.notes_steep = True
-        self._write()
+        self._generate()
         try:
             found = sweep()
         except ArithmeticError:
             found = None
         finally:
             self.notes_steep = False
-            self._write()
+            self._generate()
         is_found = found is not None and all(map(is_finite, found))
         self.is_never_finite = self._number_of("steep") == known or not is_found
         return found
 
-    def _number_of(self, noted: str) -> int:
+    def _number_of(self, attribute: str) -> int:
         """Return the size of a set of operations, here and in the programs that this one calls."""
-        return len(getattr(self, noted)) + sum(other._number_of(noted) for other in self.others)
+        own = len(getattr(self, attribute))
+        return own + sum(other._number_of(attribute) for other in self.others)
 
     def _note_steep(self, number: int, *factors: Any) -> None:
         """Record the number of an operation if one of its factors is not finite."""
         if not all(map(is_finite, factors)):
             self.steep.add(number)
 
-    def _noted(self, number: int, product: Callable, d: Any, t: Any) -> Any:
+    def _recorded_product(self, number: int, product: Callable, d: Any, t: Any) -> Any:
         """Return a strong product, and record the operation if a factor is not finite."""
         self._note_steep(number, d, t)
         return product(d, t)
@@ -108,5 +109,5 @@ class WrittenAnew:
         if not self.has_plain_floats and not any(is_new):
             return False
         self.has_plain_floats = False
-        self._write()
+        self._generate()
         return True

@@ -40,23 +40,23 @@ def spares(write: Op, reader: Op, read: Value, order: Order) -> bool:
     order : Order
         The order of operations in the program.
     """
-    given = _Part.of(write.args[0], write.data, write.args[2:])
-    taken = _Part.of(read)
-    if given is None or taken is None or given.slot is not taken.slot:
+    written = _Part.of(write.args[0], write.data, write.args[2:])
+    loaded = _Part.of(read)
+    if written is None or loaded is None or written.slot is not loaded.slot:
         return False
-    place, around = order.places[write]
-    other, others = order.places[reader]
-    common = [a for a, b in zip(around, others, strict=False) if a is b]
+    position, write_loops = order.places[write]
+    earlier, read_loops = order.places[reader]
+    common = [a for a, b in zip(write_loops, read_loops, strict=False) if a is b]
     cases = list(range(len(common)))
-    if other <= place:
+    if earlier <= position:
         cases.append(len(common))
-    return all(_are_apart(given, around, taken, others, k) for k in cases)
+    return all(_are_apart(written, write_loops, loaded, read_loops, k) for k in cases)
 
 
 def are_from_zero(op: Op, values: list[Value], order: Order) -> bool:
     """Whether integers that an operation reads are never negative, so that they index from 0."""
     iteration = _Iteration(order.places[op][1], "", 0)
-    return all(iteration.is_from_zero(iteration.affine_of(v)) for v in values)
+    return all(iteration.is_nonnegative(iteration.affine_of(v)) for v in values)
 
 
 class _Part:
@@ -86,7 +86,7 @@ class _Part:
                 continue
             if part[0] == "value":
                 at = iteration.affine_of(self.values[part[1]])
-                yield (at, at) if iteration.is_from_zero(at) else (None, None)
+                yield (at, at) if iteration.is_nonnegative(at) else (None, None)
             elif part[0] == "slice":
                 yield self._of_slice(part, iteration)
             else:
@@ -99,8 +99,8 @@ class _Part:
         low: _Affine | None = {} if start is None else iteration.affine_of(start)
         high = None if stop is None else iteration.affine_of(stop)
         return (
-            low if iteration.is_from_zero(low) else None,
-            _plus(high, {1: -1}) if iteration.is_from_zero(high) else None,
+            low if iteration.is_nonnegative(low) else None,
+            _plus(high, {1: -1}) if iteration.is_nonnegative(high) else None,
         )
 
 
@@ -155,7 +155,7 @@ class _Iteration:
                 return None if binds(loops[k].body, slot) else {self.symbols[k]: 1}
         return {slot: 1} if slot.is_stable else None
 
-    def is_from_zero(self, x: _Affine | None) -> bool:
+    def is_nonnegative(self, x: _Affine | None) -> bool:
         """Whether an integer is never negative, so that it indexes from 0."""
         least = _minimum(x, self.bounds)
         return least is not None and least >= 0
@@ -168,18 +168,20 @@ def _step_of(loop: For) -> int | None:
 
 
 def _are_apart(
-    given: _Part, around: tuple[For | While, ...], taken: _Part, others: tuple, shared: int
+    written: _Part, write_loops: tuple, loaded: _Part, read_loops: tuple, shared: int
 ) -> bool:
     """Whether a write is disjoint from a read in the same iteration of the `shared` outer loops.
 
     If both are in the next loop, the read is in an earlier iteration of it.
     """
-    later, earlier = _Iteration(around, "later", shared), _Iteration(others, "earlier", shared)
+    later = _Iteration(write_loops, "later", shared)
+    earlier = _Iteration(read_loops, "earlier", shared)
     bounds = [*later.bounds, *earlier.bounds[sum(s is not None for s in later.symbols[:shared]) :]]
-    if shared < min(len(around), len(others)) and around[shared] is others[shared]:
-        bounds = _with_order(bounds, around[shared], later.symbols[shared], earlier.symbols[shared])
+    loops = write_loops[shared : shared + 1]
+    if loops and loops == read_loops[shared : shared + 1]:
+        bounds = _with_order(bounds, loops[0], later.symbols[shared], earlier.symbols[shared])
     for (low, high), (other_low, other_high) in zip(
-        given.axes(later), taken.axes(earlier), strict=False
+        written.axes(later), loaded.axes(earlier), strict=False
     ):
         for a, b in ((low, other_high), (other_low, high)):
             least = None if a is None or b is None else _minimum(_minus(a, b), bounds)

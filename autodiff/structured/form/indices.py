@@ -39,10 +39,10 @@ def is_element(kind: Kind, template: Any) -> bool:
 
 def without_ellipsis(template: Any) -> Any:
     """Return the index of an element without its ellipsis, which selects the same element."""
-    made = tuple([part for part in parts_of_index(template) if part[0] != "known"])
-    if not made:
+    parts = tuple([part for part in parts_of_index(template) if part[0] != "known"])
+    if not parts:
         raise UnsupportedError("an array without axes")
-    return made
+    return parts
 
 
 def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
@@ -57,8 +57,8 @@ def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
             value = values[part[1]]
             return value if part[0] == "array" else type(value)(0)
 
-        is_one = template and isinstance(template[0], str)
-        return one(template) if is_one else tuple(map(one, template))
+        is_single = template and isinstance(template[0], str)
+        return one(template) if is_single else tuple(map(one, template))
 
     return kind_of_result(lambda x, *values: x[index(values)], [base, *kinds])
 

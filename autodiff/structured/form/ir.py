@@ -340,7 +340,7 @@ class Program:
         self.bound: list[tuple[int, str]] = []
 
 
-class OnePerPart:
+class ScalarReplaced:
     """An immutable container that is scalar-replaced: each part is a variable of its own.
 
     Attributes
@@ -365,11 +365,11 @@ class OnePerPart:
         return set(self.places or {None}) if self.has_name else set()
 
 
-class Items(OnePerPart, tuple):
+class Items(ScalarReplaced, tuple):
     """A list whose items are known one by one."""
 
 
-class Record(OnePerPart, tuple):
+class Record(ScalarReplaced, tuple):
     """A named tuple; each user-defined class has a subclass of its own.
 
     Attributes
@@ -398,7 +398,7 @@ class Columns(tuple):
 
 
 @dataclass
-class Maybe(OnePerPart):
+class Maybe(ScalarReplaced):
     """A value that may be None: a flag, and the value or a placeholder of the same kind."""
 
     has: Any
@@ -410,7 +410,7 @@ class Maybe(OnePerPart):
         raise UnsupportedError("a value that may be None")
 
 
-class Named(OnePerPart, dict):
+class Named(ScalarReplaced, dict):
     """A dict whose keys are known strings."""
 
     @property

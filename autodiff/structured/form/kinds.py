@@ -452,18 +452,18 @@ def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], siz
                 raise UnsupportedError("numbers of too many classes")
             try:
                 try:
-                    made = called(row)
+                    output = called(row)
                 except ValueError:  # np.squeeze needs axes of length 1
-                    made = called(tuple(map(_with_unit_axes, row)))
+                    output = called(tuple(map(_with_unit_axes, row)))
             except Exception as error:  # samples may be outside the domain
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
-            kind = _kind_of_output(made)
-            if kind.is_known and type(made) is slice:
+            kind = _kind_of_output(output)
+            if kind.is_known and type(output) is slice:
                 raise UnsupportedError("a slice that depends on values")
             if kind.is_text:
                 kind = kind.general()
             if kind.is_array:
-                kind = kind_like(made)
+                kind = kind_like(output)
             result = kind if result is None else join(result, kind)
     if result is None:
         raise UnsupportedError("no samples")
