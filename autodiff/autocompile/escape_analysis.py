@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import Any
 
 ARRAY, OWN, OBJECT, ARGUMENT, OTHER = "array", "own", "object", "argument", "other"
-"""Origins of a value: an array or number created here; a container created here; an object created
-here; an argument; anything else."""
+"""Where a value comes from: an array or number created here, a container created here, an object
+created here, an argument, anything else."""
 
 
 class Doubt(Exception):  # noqa: N818 - not an error

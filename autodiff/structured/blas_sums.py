@@ -142,7 +142,7 @@ class _BatchedSum:
         m, n = shape = len(x), len(y)
         if part.shape != shape or not x.dtype == y.dtype == part.dtype == _DTYPE:
             return None
-        if m * n < _SMALLEST and not self._is_frequent(part):
+        if m * n < _LEAST and not self._is_frequent(part):
             return None
         whole = part if part.base is None else part.base
         if whole is not self.matrix:
@@ -287,7 +287,7 @@ def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 _DTYPE = np.dtype(float)
 _BATCH = 64  # updates per matrix product
 _FIRST_FEW = 4  # updates of small matrices that are applied at once before others are collected
-_SMALLEST = 1024  # elements: updates of smaller parts are applied at once
+_LEAST = 1024  # elements: updates of smaller parts are applied at once
 _WIDEST = 4  # limit on the area of the hull, relative to one part
 
 

@@ -271,7 +271,9 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
             by_name = [key for key in form if key.startswith(form.PREFIX)]
             named = {key.removeprefix(form.PREFIX): parts.pop(key) for key in by_name}
             return functools.partial(f, *parts.values(), **named)
-        return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
+        if type(form) is Owned:
+            return types.MethodType(form.function, parts["__self__"])
+        return parts
     if not isinstance(form, tuple):
         return next(leaves)
     result = [nest_of(part, leaves, objects) for part in form]

@@ -118,8 +118,8 @@ class Run:
             if isinstance(error, ArithmeticError):
                 is_new = program.with_numpy_floats() or is_new
             elif not is_new:
-                # A ValueError may also come from `math`.
-                is_new = program.with_broadcasting(self.values) or program.with_numpy_floats()
+                is_new = program.with_broadcasting(self.values)
+                is_new = is_new or program.with_numpy_floats()  # `math` raises a ValueError, too
             if not is_new:
                 raise
             _, state = program.run(self.values)

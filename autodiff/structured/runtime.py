@@ -13,13 +13,13 @@ import numpy as np
 
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
-from autodiff.structured import loop_states
 from autodiff.structured.broadcast_axes import Ones, ones_of
 from autodiff.structured.form.ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.forms import KNOWN
 from autodiff.structured.itself import Itself
+from autodiff.structured.loop_states import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.reading.lowering import Lowered, lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
@@ -240,7 +240,7 @@ class Structured(WrittenAnew):
         namespace = {
             **SCOPE,
             **LIST_SCOPE,
-            **loop_states.SCOPE,
+            **CHECKPOINT_SCOPE,
             **scope,
             "broadcast": self.broadcasts.add,
         }
