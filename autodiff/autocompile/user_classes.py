@@ -195,7 +195,7 @@ class UserClasses:
             return Doubt("the class, the text or the attributes of a value are asked for")
         misleading = _OF_ARRAYS & self.called & self.origins.keys()
         if misleading:
-            return Doubt(f"an attribute {min(misleading)!r} may be called like a method of arrays")
+            return Doubt(f"an attribute {min(misleading)!r} may be called like an array method")
         for x in self.given:
             if not self.writing.isdisjoint(type(x).__mro__):
                 kind = type(x).__name__

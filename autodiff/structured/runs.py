@@ -119,7 +119,7 @@ class Run:
                 is_new = program.with_numpy_floats() or is_new
             elif not is_new:
                 is_new = program.with_broadcasting(self.values)
-                is_new = is_new or program.with_numpy_floats()  # `math` raises a ValueError, too
+                is_new = is_new or program.with_numpy_floats()  # `math` may have raised
             if not is_new:
                 raise
             _, state = program.run(self.values)
