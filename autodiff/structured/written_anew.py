@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from autodiff.structured.runtime_calls import is_finite
@@ -52,13 +53,8 @@ class WrittenAnew:
         """
         known = self._number_of("broadcasts")
         machine = self.native, self.native_code, self.why, self.asides, self.spent
-        self.compares_all = True
-        self._generate()
-        try:
+        with self._instrumented("compares_all"):
             self._run_forward(self._values(args))
-        finally:
-            self.compares_all = False
-            self._generate()
         is_new = self._number_of("broadcasts") > known
         if is_new:
             self.spent = machine[-1]  # this regeneration does not delay machine code
@@ -75,18 +71,23 @@ class WrittenAnew:
         if self.is_never_finite:
             return None
         known = self._number_of("steep")
-        self.notes_steep = True
-        self._generate()
-        try:
+        found = None
+        with self._instrumented("notes_steep"), contextlib.suppress(ArithmeticError):
             found = sweep()
-        except ArithmeticError:
-            found = None
-        finally:
-            self.notes_steep = False
-            self._generate()
         is_found = found is not None and all(map(is_finite, found))
         self.is_never_finite = self._number_of("steep") == known or not is_found
         return found
+
+    @contextlib.contextmanager
+    def _instrumented(self, flag: str) -> Iterator[None]:
+        """Set a flag of the code generator for one run; regenerate the code before and after it."""
+        setattr(self, flag, True)
+        self._generate()
+        try:
+            yield
+        finally:
+            setattr(self, flag, False)
+            self._generate()
 
     def _number_of(self, attribute: str) -> int:
         """Return the size of a set of operations, here and in the programs that this one calls."""
