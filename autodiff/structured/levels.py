@@ -81,11 +81,6 @@ class Callee:
         """Keep the captured and global arrays alive, unchanged, for the pullback of a level."""
         self.outside = [level.kept(x) if type(x) is np.ndarray else x for x in self.outside]
 
-    def nests(self, leaves: Iterable) -> list:
-        """Rebuild the arguments from these leaves."""
-        rest = iter(leaves)
-        return [nest_of(part, rest, []) for part in self.form]
-
     def run(self, leaves: Sequence) -> Run | None:
         """Run a call by the program; None if it fails."""
         try:
@@ -97,7 +92,9 @@ class Callee:
     def traced(self, leaves: Sequence) -> list:
         """Trace the function and return its outputs."""
         own = self._own(leaves)
-        return self._outputs(self.body(*self.nests(own)), own)
+        rest = iter(own)
+        result = self.body(*[nest_of(part, rest, []) for part in self.form])
+        return self._outputs(result, own)
 
     def beneath(self, leaves: Sequence) -> list | None:
         """Return the outputs of a call at the levels of these leaves; None if no program can.

@@ -13,7 +13,7 @@ import numpy as np
 
 from chainrules_core import AbstractZero, Tangent, ZeroTangent, unbroadcast, unthunk
 
-add_at = np.add.at
+_Axes = tuple[int, ...] | None
 
 
 class SteppedAsideError(Exception):
@@ -107,9 +107,7 @@ def total(x: Any) -> Any:
     return float(found) if type(found) is np.float64 else found
 
 
-def extremum_back(
-    g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
-) -> np.ndarray:  # fmt: skip
+def extremum_back(g: Any, y: Any, x: np.ndarray, axes: _Axes = None) -> np.ndarray:
     """Divide the cotangent of an extremum along axes equally among the elements that attain it."""
     hit = x == y
     n = np.count_nonzero(hit) if axes is None else hit.sum(axes, keepdims=True)
@@ -256,9 +254,7 @@ def _slope(right: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> Any:
     return 0.5 * (slopes[left] + slopes[right])
 
 
-def norm_back(
-    g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
-) -> np.ndarray:  # fmt: skip
+def norm_back(g: Any, y: Any, x: np.ndarray, axes: _Axes = None) -> np.ndarray:
     """Return the cotangent of vectors from that of their norms; 0 where the norm is 0."""
     if axes is None:
         return (g / y if y != 0 else 0.0) * x
@@ -460,7 +456,7 @@ SCOPE = {
     "sum_back": sum_back,
     "stack_back": stack_back,
     "concatenate_back": concatenate_back,
-    "add_at": add_at,
+    "add_at": np.add.at,
     "last_written": last_written,
     "s_": np.s_,
     "errstate": np.errstate,

@@ -458,19 +458,26 @@ def is_nest(x: Any) -> bool:
     return isinstance(x, (tuple, Named))
 
 
+def bodies_of(node: Any) -> tuple[list, ...]:
+    """Return the lists of nodes inside a node."""
+    if isinstance(node, For):
+        return (node.body,)
+    if isinstance(node, While):
+        return node.before, node.body
+    return (node.then, node.otherwise) if isinstance(node, If) else ()
+
+
+def nodes_of(body: list) -> Iterator[Any]:
+    """Yield all nodes of a list of nodes in preorder."""
+    for node in body:
+        yield node
+        for inner in bodies_of(node):
+            yield from nodes_of(inner)
+
+
 def blocks_of(body: list) -> Iterator[Block]:
     """Yield all blocks of a list of nodes in source order."""
-    for node in body:
-        if isinstance(node, Block):
-            yield node
-        elif isinstance(node, For):
-            yield from blocks_of(node.body)
-        elif isinstance(node, While):
-            yield from blocks_of(node.before)
-            yield from blocks_of(node.body)
-        elif isinstance(node, If):
-            yield from blocks_of(node.then)
-            yield from blocks_of(node.otherwise)
+    return (node for node in nodes_of(body) if isinstance(node, Block))
 
 
 def ops_of(body: list) -> Iterator[Op]:
@@ -481,12 +488,4 @@ def ops_of(body: list) -> Iterator[Op]:
 
 def tests_of(body: list) -> Iterator[Value]:
     """Yield the tests of all branches and loops of a list of nodes."""
-    for node in body:
-        if isinstance(node, If):
-            yield node.test
-            yield from tests_of([*node.then, *node.otherwise])
-        elif isinstance(node, While):
-            yield node.test
-            yield from tests_of([*node.before, *node.body])
-        elif isinstance(node, For):
-            yield from tests_of(node.body)
+    return (node.test for node in nodes_of(body) if isinstance(node, (If, While)))

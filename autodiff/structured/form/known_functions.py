@@ -56,22 +56,9 @@ _TEXT_METHODS = frozenset(
 _INT_METHODS = frozenset({int.bit_length, int.bit_count})
 
 PURE: frozenset[Any] = frozenset(
-    {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {
-        np.float64,
-        np.float32,
-        np.int64,
-        np.int32,
-        np.bool_,
-        complex,
-        len,
-        min,
-        max,
-        np.ndarray,
-        np.identity,
-        turns_of,
-    }
-    | {start_of_slice, length_of_slice}
+    {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange}
+    | {np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, int, bool, float, complex}
+    | {len, min, max, turns_of, start_of_slice, length_of_slice}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS
     | _INT_METHODS

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autodiff.structured.form.ir import Block, For, If, Op, Slot, While
+from autodiff.structured.form.ir import Block, For, Op, Slot, While, bodies_of, nodes_of
 
 
 class Order:
@@ -24,15 +24,9 @@ class Order:
             if isinstance(node, Block):
                 for op in node.ops:
                     self.places[op] = len(self.places), loops
-            elif isinstance(node, For):
-                self._nodes(node.body, (*loops, node))
-            elif isinstance(node, While):
-                inside = (*loops, node)
-                self._nodes(node.before, inside)
-                self._nodes(node.body, inside)
-            elif isinstance(node, If):
-                self._nodes(node.then, loops)
-                self._nodes(node.otherwise, loops)
+            inside = (*loops, node) if isinstance(node, (For, While)) else loops
+            for inner in bodies_of(node):
+                self._nodes(inner, inside)
 
     def may_precede(self, first: Op, second: Op) -> bool:
         """Whether an operation may run before another, perhaps in an earlier loop iteration."""
@@ -43,13 +37,8 @@ class Order:
 
 def binds(body: list, slot: Slot) -> bool:
     """Whether statements bind a variable, also as the target of a loop."""
-    for node in body:
-        if isinstance(node, Block) and slot in node.writes:
-            return True
-        if isinstance(node, For) and (node.slot is slot or binds(node.body, slot)):
-            return True
-        if isinstance(node, While) and (binds(node.before, slot) or binds(node.body, slot)):
-            return True
-        if isinstance(node, If) and (binds(node.then, slot) or binds(node.otherwise, slot)):
-            return True
-    return False
+    return any(
+        (isinstance(node, Block) and slot in node.writes)
+        or (isinstance(node, For) and node.slot is slot)
+        for node in nodes_of(body)
+    )
