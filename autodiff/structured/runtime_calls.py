@@ -15,6 +15,8 @@ from chainrules_core import AbstractZero, Tangent, ZeroTangent, unbroadcast, unt
 
 _Axes = tuple[int, ...] | None
 
+add_at = np.add.at
+
 
 class SteppedAsideError(Exception):
     """Machine code meets a case that only NumPy can handle: bail out, and run the source."""
@@ -456,7 +458,7 @@ SCOPE = {
     "sum_back": sum_back,
     "stack_back": stack_back,
     "concatenate_back": concatenate_back,
-    "add_at": np.add.at,
+    "add_at": add_at,
     "last_written": last_written,
     "s_": np.s_,
     "errstate": np.errstate,
