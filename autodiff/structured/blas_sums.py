@@ -161,7 +161,7 @@ class _BatchedSum:
                 slice(min(row, rows.start), max(row + m, rows.stop)),
                 slice(min(column, columns.start), max(column + n, columns.stop)),
             )
-            if self.count == _BATCH or _area(*hull) > _WIDEST * m * n:
+            if self.count == _MOST or _area(*hull) > _WIDEST * m * n:
                 self.add_all()
                 hull = place
         self.hull = hull
@@ -197,13 +197,13 @@ class OuterSum(_BatchedSum):
         self.whole: tuple[slice, slice]
 
     def _begin(self, matrix: np.ndarray) -> None:
-        self.left, self.right = (np.zeros((_BATCH, n)) for n in matrix.shape)
+        self.left, self.right = (np.zeros((_MOST, n)) for n in matrix.shape)
         self.whole = slice(0, len(matrix)), slice(0, matrix.shape[1])
 
     def append(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
         """Add the outer product of two vectors to a part of a matrix, now or later."""
         n = self.count
-        if part is self.matrix and n < _BATCH and part.shape == (len(x), len(y)):
+        if part is self.matrix and n < _MOST and part.shape == (len(x), len(y)):
             self.hull = self.whole
             self.left[n], self.right[n] = x, y
             self.count = n + 1
@@ -243,7 +243,7 @@ class ProductSum(_BatchedSum):
         self.targets: list[tuple[np.ndarray, tuple[slice, slice]]] = []
 
     def _begin(self, matrix: np.ndarray) -> None:
-        self.given = np.zeros((_BATCH, matrix.shape[self.axis]))
+        self.given = np.zeros((_MOST, matrix.shape[self.axis]))
 
     def append(self, y: np.ndarray, part: np.ndarray, x: np.ndarray) -> None:
         """Add the product of a part of a matrix with `x` to `y`, now or later."""
@@ -285,7 +285,7 @@ def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
 
 
 _DTYPE = np.dtype(float)
-_BATCH = 64  # updates per matrix product
+_MOST = 64  # updates per matrix product
 _FIRST_FEW = 4  # updates of small matrices that are applied at once before others are collected
 _LEAST = 1024  # elements: updates of smaller parts are applied at once
 _WIDEST = 4  # limit on the area of the hull, relative to one part
