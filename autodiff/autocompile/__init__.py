@@ -1,10 +1,10 @@
-"""Functions that are differentiated again and again, compiled by themselves where they are pure.
+"""Automatic compilation of pure functions that are differentiated often.
 
-``gradient(f, x)`` runs `f` as it is written, each time. Where this has been done often, and a
-:class:`~autodiff.autocompile.purity_analysis.Proof` says that `f` does nothing but compute its
-value, a program is recorded (:mod:`autodiff.compiler`, without machine code), and runs from then
-on: with the same guards on arguments, variables outside and branches as any compiled function, and
-compared with the function itself at calls 1, 2, 4, 8, and so on.
+``gradient(f, x)`` traces `f` at first. Once that has happened often, and a
+:class:`~autodiff.autocompile.purity_analysis.Proof` shows that `f` is pure, a program is recorded
+(:mod:`autodiff.compiler`, without machine code) and used from then on. It has the same guards on
+arguments, outer variables and branches as any compiled function, and its results are compared with
+tracing at calls 1, 2, 4, 8, and so on.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from autodiff.autocompile.calls import called as called
 def automatic_compile(enabled: bool) -> bool:
     """Switch automatic compilation on or off, for all threads.
 
-    It is on at the start, unless the environment has ``AUTODIFF_COMPILE=0``.
+    It is on by default, unless the environment has ``AUTODIFF_COMPILE=0``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def automatic_compile(enabled: bool) -> bool:
 
 
 def why_not(f: Callable) -> str:
-    """Say what prevents a function from being compiled automatically.
+    """Return the reason why a function cannot be compiled automatically.
 
     Parameters
     ----------
@@ -51,8 +51,7 @@ def why_not(f: Callable) -> str:
     Returns
     -------
     str
-        The first thing in its code that may do something, or depend on something, that a program
-        would not notice; "" if there is none.
+        The first possible side effect or hidden input in its code; "" if there is none.
 
     Examples
     --------
@@ -60,15 +59,15 @@ def why_not(f: Callable) -> str:
     >>> why_not(lambda x: math.sin(x) * 2.0)
     ''
     """
-    from autodiff.autocompile.call_records import can_be_known
+    from autodiff.autocompile.call_records import FUNCTIONS
     from autodiff.autocompile.purity_analysis import Doubt, Proof
 
-    if not can_be_known(f):
+    if type(f) not in FUNCTIONS:
         return f"it is no function written in Python, but a {type(f).__name__}"
     try:
         Proof(f)
     except Doubt as doubt:
         return str(doubt)
     except Exception as error:
-        return f"its code could not be looked at: {type(error).__name__}"
+        return f"its code could not be analysed: {type(error).__name__}"
     return ""

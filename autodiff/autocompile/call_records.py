@@ -1,4 +1,4 @@
-"""Which functions are differentiated again and again, and the programs made of them."""
+"""Records of the functions that are differentiated, with call counts and programs."""
 
 from __future__ import annotations
 
@@ -17,20 +17,21 @@ from chainrules_core.interpreter.quiet import raising
 from chainrules_core.rule import Rule
 
 FUNCTIONS = frozenset({types.FunctionType, types.MethodType, functools.partial})
+"""The classes of callables that automatic compilation supports."""
 _MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, RACE = 4096, 64, 8, 64, 16
 MOST_ALIKE = 16  # programs of functions with the same code
-TIMES = 2.0  # so many times as long as all recordings a function runs as it is before the next
-_TIMES_LONGER, _MOST_FAILURES = 4, 3
+TIMES = 2.0  # least ratio of the time of all calls to that of all recordings
+_BACKOFF, _MOST_FAILURES = 4, 3
 MOST_BYTES = 1 << 30
-STALL = 0.2  # seconds that a call may wait for a program, or twice as long as all calls took
+STALL = 0.2  # seconds that a call may wait for a program, or twice the time of all calls
 LONGEST_STALL = 3.0
-_MAKING = "autodiff.autocompile.program_builder"
+_BUILDER = "autodiff.autocompile.program_builder"
 _INFINITY = float("inf")
-_GIVEN, _NAMED = object(), object()  # what stands before parts of these kinds, and nowhere else
+_POSITIONAL, _NAMED = object(), object()  # markers between the parts of a function
 MISSED: Any = object()
-"""What stands for a result where no program is for the arguments."""
+"""Returned instead of a result if no program accepts the arguments."""
 FAILED: Any = object()
-"""… where one is, but raises, or NumPy would warn of something."""
+"""Returned instead of a result if a program raises an error, or NumPy would warn."""
 
 
 _Arrays = list[tuple[np.ndarray, np.ndarray, np.dtype]]
@@ -38,16 +39,16 @@ _Names = list[tuple[dict[str, Any], str, Any]]
 
 
 class Settings:
-    """Whether functions are compiled by themselves, and after how many calls and seconds."""
+    """Whether functions are compiled automatically, and after how many calls and seconds."""
 
-    loading = 0.04  # before the first program of a process is made: the compiler has to be loaded
     enabled = os.environ.get("AUTODIFF_COMPILE", "") != "0"
     calls = 16
     seconds = 0.01
+    loading = 0.04  # seconds before the first program, which takes the import of the compiler
 
 
 class Call(NamedTuple):
-    """A derivative that is taken: ``transform(f, args, kwargs, *chosen)``."""
+    """A request for a derivative: ``transform(f, args, kwargs, *chosen)``."""
 
     transform: Callable
     f: Any
@@ -56,23 +57,23 @@ class Call(NamedTuple):
     chosen: tuple
 
     def traced(self) -> Any:
-        """Take it as the function is written."""
+        """Compute the derivative by tracing."""
         return self.transform(self.f, self.args, self.kwargs, *self.chosen)
 
 
 class Record:
-    """One function that is differentiated, with one form of arguments.
+    """The calls and programs of one function for one form of arguments.
 
     Attributes
     ----------
     parts : tuple
-        What the function is made of, once there are programs: so long nothing else has its
-        identity. (Before, a function that comes after it may be counted with it.)
+        The objects that identify the function, kept alive once there are programs so that their
+        ids are not reused. (Before that, a later function may be counted with this one.)
     why : str
-        Why it runs as it is written, if it is known to have to.
+        Why the function must be traced; empty if it need not.
     variants : list of tuple
-        The programs, the latest used first, each with the larger arrays from outside that it reads
-        and what they held, and the names in modules and what they were bound to.
+        The programs, most recently used first. With each come its guards: the large outer arrays
+        that it reads with their contents, and the names in modules with their values.
     """
 
     __slots__ = (
@@ -87,23 +88,23 @@ class Record:
         self.calls = self.hits = self.misses = self.failures = 0
         self.recorded = 0.0
         self.threshold = Settings.seconds
-        self.scale = 0.0  # the largest number in a result so far
-        self.as_written = self.fastest = _INFINITY  # the shortest times of a call
+        self.scale = 0.0  # the largest number in any result
+        self.as_written = self.fastest = _INFINITY  # shortest times: traced, and by a program
 
     @property
     def spent(self) -> float:
-        """The seconds that all calls took, each as long as the shortest: some may be longer."""
+        """The seconds of all traced calls, each counted as the shortest one."""
         return self.calls * self.as_written if self.calls else 0.0
 
     def run(self, given: tuple) -> Any:
-        """Return what a program gives, or `MISSED` or `FAILED`."""
+        """Return the result of the first program that accepts the arguments; `MISSED`; `FAILED`."""
         for i, (variant, arrays, names) in enumerate(self.variants):
             try:
                 if not _hold(arrays, names):
                     continue
-                with raising():  # what is to be warned of is found out by the function itself
+                with raising():  # on a warning, tracing repeats the call and warns
                     y = variant.run(*given)
-            except Exception:  # so is an error, if it is the user's
+            except Exception:  # if it is the user's, tracing raises it again
                 return FAILED
             if y is not _mismatch():
                 if i:
@@ -113,67 +114,62 @@ class Record:
         return MISSED
 
     def forget(self, most: int) -> None:
-        """Keep so many of the programs at most."""
+        """Drop all but the `most` recently used programs."""
         for variant, _, _ in self.variants[most:]:
             variant.forget()
         self.variants = self.variants[:most]
 
     def is_due(self) -> bool:
-        """Whether a program is to be made."""
+        """Whether it is time to make a program."""
         return (
             not self.why
             and self.spent >= self.threshold
             and self.calls >= Settings.calls
             and self.spent >= TIMES * self.recorded
-            and (self.spent >= Settings.loading or _MAKING in sys.modules)
+            and (self.spent >= Settings.loading or _BUILDER in sys.modules)
         )
 
     def note_failure(self, why: str) -> None:
-        """Note that no program could be made of a call; others may be another matter."""
+        """Record that no program could be made of a call; give up after several failures."""
         self.failures += 1
         self.wait()
         if self.failures == _MOST_FAILURES:
             self.why = why
 
     def wait(self) -> None:
-        """Have the next program wait for a while."""
-        self.threshold = _TIMES_LONGER * self.spent
+        """Back off before the next attempt to make a program."""
+        self.threshold = _BACKOFF * self.spent
 
     def note_miss(self) -> None:
-        """Note that no program was for the arguments."""
+        """Record that no program accepted the arguments; give up if that is frequent."""
         self.misses += 1
         if self.misses > _MOST_MISSES and self.misses > self.hits:
-            self.why = "most calls take another way through the function, or have other shapes"
+            self.why = "most calls take another path through the function, or have other shapes"
 
 
 records: dict[tuple, Record] = caches.register("records", {})
-"""(what is taken, the parts of the function, the form of its arguments) → what is known."""
-
-
-def can_be_known(f: Any) -> bool:
-    """Whether an object is a function whose parts are known."""
-    return type(f) in FUNCTIONS
+"""(the derivative, the parts of the function, the form of its arguments) → the record."""
 
 
 def parts_of(f: Any) -> tuple:
-    """Return what makes a function what it is: a loop makes the same in each turn."""
+    """Return the objects that identify a function: the same if a loop creates it repeatedly."""
     if type(f) is functools.partial:
         named = (*f.keywords, *f.keywords.values())
-        return (*parts_of(f.func), _GIVEN, *f.args, _NAMED, *named)
+        return (*parts_of(f.func), _POSITIONAL, *f.args, _NAMED, *named)
     if type(f) is types.MethodType:
-        return (*parts_of(f.__func__), _GIVEN, f.__self__)
+        return (*parts_of(f.__func__), _POSITIONAL, f.__self__)
     if type(f) is not types.FunctionType:
         return (f,)
     parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
     if f.__defaults__:
-        parts = (*parts, _GIVEN, *f.__defaults__)
+        parts = (*parts, _POSITIONAL, *f.__defaults__)
     if f.__kwdefaults__:
         parts = (*parts, _NAMED, *f.__kwdefaults__, *f.__kwdefaults__.values())
     return parts
 
 
 def _hold(arrays: _Arrays, names: _Names) -> bool:
-    """Whether what a program has read from outside is what it was."""
+    """Whether the guards of a program on names and large arrays hold."""
     for scope, name, value in names:
         if scope.get(name, MISSING) is not value:
             return False
@@ -181,7 +177,7 @@ def _hold(arrays: _Arrays, names: _Names) -> bool:
 
 
 def bits(x: np.ndarray) -> np.ndarray:
-    """Return the bits of an array, which can be compared also where it holds NaN."""
+    """Return a view of an array as integers, which compare equal also for NaN."""
     return x.view(np.uint64 if x.itemsize % 8 == 0 else np.uint8)
 
 
@@ -193,7 +189,7 @@ def _mismatch() -> Any:
 
 
 def entered(key: tuple) -> Record:
-    """Return a new record, kept for a key."""
+    """Create the record of a key."""
     if len(records) >= _MOST_RECORDS:
         _forget()
     record = records[key] = Record()
@@ -201,13 +197,14 @@ def entered(key: tuple) -> Record:
 
 
 def _forget(rule: Rule | None = None) -> None:
+    """Drop all records."""
     for record in records.values():
         record.forget(0)
     records.clear()
 
 
 def _end(globals_id: int, name: str) -> None:
-    """Drop the records of a module's functions: a program keeps what it was made of alive."""
+    """Drop the records of a module's functions, because programs keep its objects alive."""
     for key in [key for key in list(records) if globals_id in key]:
         record = records.pop(key, None)
         if record is not None:

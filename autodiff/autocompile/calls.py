@@ -1,4 +1,4 @@
-"""Derivatives that are asked for, by a program where one was made."""
+"""Dispatch requests for derivatives to compiled programs, or to tracing."""
 
 from __future__ import annotations
 
@@ -27,22 +27,26 @@ from chainrules_core.interpreter.quiet import is_mild
 
 
 def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *chosen: Any) -> Any:
-    """Return ``transform(f, args, kwargs, *chosen)``, by a program where one was made.
+    """Return ``transform(f, args, kwargs, *chosen)``, by a program if there is one.
 
     Parameters
     ----------
     transform : callable
-        What takes a derivative.
+        Computes the derivative.
     f : callable
         The function.
     args, kwargs : tuple, dict
         Its arguments.
     *chosen
-        The options of the derivative, which can be hashed.
+        The options of the derivative; hashable.
     """
-    if type(f) not in FUNCTIONS or not Settings.enabled or not is_free() or is_observed():
-        return transform(f, args, kwargs, *chosen)
-    if is_repeatable():
+    if (
+        type(f) not in FUNCTIONS
+        or not Settings.enabled
+        or not is_free()
+        or is_observed()
+        or is_repeatable()
+    ):
         return transform(f, args, kwargs, *chosen)
     for a in args:
         if type(a) is Tracer or type(a) is FloatTracer:
@@ -50,7 +54,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     key = (transform, *map(id, parts_of(f)), len(args), chosen, *map(type, chosen), *kwargs)
     try:
         record = records.get(key)
-    except TypeError:  # options that cannot be hashed
+    except TypeError:  # unhashable options
         return transform(f, args, kwargs, *chosen)
     if record is None:
         record = entered(key)
@@ -79,13 +83,13 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
     if record.is_due():
         from autodiff.autocompile.program_builder import make
 
-        records[key] = record  # the compiler has rules of its own: they may have been forgotten
+        records[key] = record  # importing the compiler registers rules, which drops the records
         make(record, y, Call(transform, f, args, kwargs, chosen))
     return y
 
 
 def _compared(record: Record, y: Any, call: Call) -> Any:
-    """Look now and then whether a program still gives what the function does, and is faster."""
+    """Trace a call that a program has made; give the program up if it is wrong or slower."""
     from autodiff.autocompile.program_builder import agree, size_of
 
     start = time.perf_counter()
@@ -93,7 +97,7 @@ def _compared(record: Record, y: Any, call: Call) -> Any:
     record.as_written = min(record.as_written, time.perf_counter() - start)
     record.scale = max(record.scale, size_of(expected))
     if not agree(y, expected, record.scale):
-        record.why = "its values hang on the order of operations"
+        record.why = "its values depend on the order of operations"
     elif record.hits == RACE and record.fastest > record.as_written:
         record.why = "it is faster as it is written"
     return expected

@@ -1,4 +1,4 @@
-"""Where the values of local names come from: what a function may write into, because it made it."""
+"""Escape analysis: the origins of local values. A function may write only into what it creates."""
 
 from __future__ import annotations
 
@@ -7,21 +7,22 @@ from collections.abc import Iterator
 from typing import Any
 
 ARRAY, OWN, OBJECT, ARGUMENT, OTHER = "array", "own", "object", "argument", "other"
-"""An array or a number that was made here; a container, an object so; an argument; anything."""
+"""Where a value comes from: an array or number created here, a container created here, an object
+created here, an argument, anything else."""
 
 
-class Doubt(Exception):  # noqa: N818 - it is no error
-    """Why a function is not known to be pure."""
+class Doubt(Exception):  # noqa: N818 - not an error
+    """The reason why a function cannot be shown to be pure."""
 
 
 MISSING: Any = object()
-"""What stands for a name that is bound to nothing."""
+"""The value of an unbound name."""
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 MADE_HERE = (
     ast.Constant, ast.BinOp, ast.UnaryOp, ast.Compare, ast.List, ast.Dict, ast.Tuple, ast.ListComp,
     ast.DictComp,
 )  # fmt: skip
-"""Expressions that are objects of their own."""
+"""Expressions that create a new object."""
 
 
 class Names:
@@ -30,9 +31,9 @@ class Names:
     Attributes
     ----------
     all : dict
-        Name → where its values come from, in all of the function.
+        Name → the origins of its values anywhere in the function.
     now : dict
-        … at the place that is looked at.
+        Name → the origins of its values at the current statement.
     """
 
     def __init__(self) -> None:
@@ -40,33 +41,33 @@ class Names:
         self.now: dict[str, set[str]] = {}
 
     def add(self, name: str, origin: str) -> None:
-        """Note what a name is bound to somewhere."""
+        """Record an origin of a name anywhere in the function."""
         self.all.setdefault(name, set()).add(origin)
 
     def begin(self, arguments: set[str], are_given: bool) -> None:
-        """Begin with the names as they are where the function begins."""
+        """Set the origins at the start of the function."""
         first = ARGUMENT if are_given else OTHER
         self.now = {name: {first} if name in arguments else set() for name in self.all}
 
     def copied(self) -> dict[str, set[str]]:
-        """Return a copy of what is known at this place."""
+        """Return a copy of the origins at the current statement."""
         return {name: set(found) for name, found in self.now.items()}
 
     def join(self, other: dict[str, set[str]]) -> None:
-        """Add what holds where the function has come here by another way."""
+        """Merge the origins from another control-flow path."""
         for name, found in other.items():
             self.now[name] = self.now[name] | found
 
 
 def bindings(body: list[Any]) -> Iterator[tuple[str, Any]]:
-    """Yield the names that statements bind, and the values if they are written there."""
+    """Yield the names that statements bind, with the expressions of their values if explicit."""
     waiting: list[ast.AST] = list(body)
     while waiting:
         node = waiting.pop()
         if isinstance(node, (ast.FunctionDef, ast.Lambda, *COMPREHENSIONS)):
             if isinstance(node, ast.FunctionDef):
                 yield node.name, None
-            if isinstance(node, (ast.FunctionDef, ast.Lambda)):  # evaluated outside of it
+            if isinstance(node, (ast.FunctionDef, ast.Lambda)):  # defaults belong to this scope
                 waiting += [d for d in (*node.args.defaults, *node.args.kw_defaults) if d]
             continue
         waiting.extend(ast.iter_child_nodes(node))
@@ -80,7 +81,7 @@ def bindings(body: list[Any]) -> Iterator[tuple[str, Any]]:
 
 
 def bound_by(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
-    """Yield the names of a target, and the values if they are written there."""
+    """Yield the names in a target, with the expressions of their values if explicit."""
     if isinstance(target, ast.Name):
         yield target.id, value
     elif isinstance(target, (ast.Tuple, ast.List)):
@@ -94,7 +95,7 @@ def bound_by(target: ast.expr, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def is_alone(statement: ast.stmt, function: ast.AST) -> bool:
-    """Whether nothing else of a function is on the line where a statement begins."""
+    """Whether no other code of a function is on the line where a statement begins."""
     own = set(ast.walk(statement))
     line = statement.lineno
     for node in ast.walk(function):
@@ -109,7 +110,7 @@ def is_alone(statement: ast.stmt, function: ast.AST) -> bool:
 
 
 def is_at(node: ast.expr) -> bool:
-    """Whether this is ``x.at[i]`` of JAX, which is set then; methods of ufuncs have no items."""
+    """Whether this is ``x.at[i]`` of JAX; a ufunc's method ``at`` cannot be indexed."""
     return (
         isinstance(node, ast.Subscript)
         and isinstance(node.value, ast.Attribute)
@@ -118,6 +119,6 @@ def is_at(node: ast.expr) -> bool:
 
 
 def is_set_at(node: ast.Call) -> bool:
-    """Whether this is ``x.at[i].set(y)`` of JAX, an array of its own."""
+    """Whether this is ``x.at[i].set(y)`` of JAX, which returns a new array."""
     function = node.func
     return isinstance(function, ast.Attribute) and function.attr == "set" and is_at(function.value)

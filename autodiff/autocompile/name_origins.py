@@ -1,4 +1,4 @@
-"""What the names in the code of a function hold, and where the values of expressions come from."""
+"""Resolve names in the code of a function, and find the origins of expressions."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _BUILT_IN = frozenset(sys.builtin_module_names)
 
 
 class Origins:
-    """What the names in the code of one function hold, and where values come from.
+    """Name resolution and origins of values for the code of one function.
 
     Attributes
     ----------
     proof : Proof
-        What the function is looked at for.
+        The proof that the function is part of.
     kind : type or None
-        The class that it is a method of.
+        The class whose method the function is.
     own : str or None
-        The name of the object in a method.
+        The name of the ``self`` parameter of a method.
     node : ast.FunctionDef or ast.Lambda
         The syntax tree of the function.
     scopes : list of Names
-        Of the functions and comprehensions around.
+        The enclosing functions and comprehensions, outer ones first.
     """
 
     def __init__(
@@ -61,11 +61,11 @@ class Origins:
         return Doubt(f"{why} (line {getattr(node, 'lineno', '?')} of {name_of(self.g)})")
 
     def _is_local(self, name: str) -> bool:
-        """Whether a name is bound by the function, or one around it that is looked at."""
+        """Whether the function or an enclosing scope binds a name."""
         return any(name in scope.all for scope in self.scopes)
 
     def _outside(self, name: str) -> Any:
-        """Return what a name outside is bound to."""
+        """Return the value of an outer name."""
         if name in self.imported:
             return self.imported[name]
         if name in self.cells:
@@ -78,7 +78,7 @@ class Origins:
         return self.proof.built_in(scope, name) if value is MISSING else value
 
     def _resolved(self, node: ast.expr) -> tuple[Any, list[str]]:
-        """Return what a dotted name outside leads to through modules, and the rest of the name."""
+        """Resolve a dotted outer name through modules; return the value and the remaining names."""
         name = dotted(node)
         if name is None or self._is_local(name.partition(".")[0]):
             return MISSING, []
@@ -91,14 +91,14 @@ class Origins:
         return value, rest
 
     def _origins(self, name: str) -> set[str]:
-        """Return what a local name may hold here."""
+        """Return the possible origins of a local name here."""
         for scope in reversed(self.scopes):
             if name in scope.all:
                 return scope.now[name] if scope is self.scopes[-1] else scope.all[name]
         return {OTHER}
 
     def _origin(self, node: ast.expr | None) -> str:
-        """Return whether a value is an array or number made here, something else so, or neither."""
+        """Return the origin of the value of an expression."""
         if node is None:
             return OTHER
         if isinstance(node, ast.IfExp):
@@ -111,7 +111,7 @@ class Origins:
         return OWN if isinstance(node, MADE_HERE) else OTHER
 
     def _origin_of_call(self, node: ast.Call) -> str:
-        """Return the same for what a function returns."""
+        """Return the origin of the result of a call."""
         value, rest = self._resolved(node.func)
         if value is not MISSING and not rest:
             if user_classes.is_plain_class(type(value)):
@@ -120,7 +120,7 @@ class Origins:
                 return OWN if any(map(_may_be_object, ast.walk(node))) else ARRAY
             if user_classes.is_plain_class(value):
                 return OBJECT
-            return OWN if any(value is made for made in (float, int, len, list, dict)) else OTHER
+            return OWN if any(value is cls for cls in (float, int, len, list, dict)) else OTHER
         if not isinstance(node.func, ast.Attribute):
             return OTHER
         owner = node.func.value
@@ -128,16 +128,16 @@ class Origins:
             return ARRAY
         if node.func.attr != "copy":
             return OTHER
-        while isinstance(owner, ast.Subscript):  # of an array it is an array or a number
+        while isinstance(owner, ast.Subscript):  # an item of an array is an array or a number
             owner = owner.value
         known = self._origins(owner.id) if isinstance(owner, ast.Name) else {OTHER}
         if not known <= {ARGUMENT, ARRAY}:
-            return OWN  # a list, perhaps, that holds what is another's
+            return OWN  # perhaps a list, whose items are shared
         self.proof.takes_nests = self.proof.takes_nests and ARGUMENT not in known
         return ARRAY
 
     def _is_numeric(self, node: ast.expr) -> bool:
-        """Whether an expression is a number or an array that is made by it: no list, no view."""
+        """Whether an expression gives a number or a new array: neither a list nor a view."""
         if isinstance(node, ast.Constant):
             return isinstance(node.value, float)
         if isinstance(node, ast.UnaryOp):
@@ -149,13 +149,13 @@ class Origins:
         return isinstance(node, ast.Call) and self._origin(node) == ARRAY
 
     def _is_super(self, node: ast.expr) -> bool:
-        """Whether this is ``super()`` in a method of a class."""
+        """Whether this is ``super()`` in a method."""
         if not isinstance(node, ast.Call) or node.args or node.keywords or self.own is None:
             return False
         return self._resolved(node.func)[0] is super
 
     def _is_object(self, owner: ast.expr) -> bool:
-        """Whether this names an object of a class of the user's."""
+        """Whether this names an object of a user-defined class."""
         if isinstance(owner, ast.Name) and self._is_local(owner.id):
             return owner.id == self.own or self._origins(owner.id) == {OBJECT}
         value, rest = self._resolved(owner)
@@ -163,7 +163,7 @@ class Origins:
 
 
 def _may_be_object(node: ast.AST) -> bool:
-    """Whether what an array is made with may make it one of objects, which are another's."""
+    """Whether an argument like this may request an array of objects, whose items are shared."""
     if isinstance(node, ast.Constant):
         return node.value is None or isinstance(node.value, str)
     return isinstance(node, ast.Attribute) and node.attr == "object_"

@@ -1,4 +1,4 @@
-"""Programs for functions that are differentiated again and again."""
+"""Build programs for functions that are differentiated often."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from chainrules_core.interpreter.noticed import mark, restore
 from chainrules_core.interpreter.quiet import quiet
 
 _PLAIN = (int, float, complex, str, bool, type(None))
-_NESTS = (tuple, list, dict)
-# Of the largest element of an array, and of the largest number in all results: where a gradient
-# nears zero, what is left of its terms is rounding.
+_CONTAINERS = (tuple, list, dict)
+# Relative to the largest element of an array, and to the largest number in all results: where terms
+# of a gradient cancel, rounding errors are relative to the terms.
 _TOLERANCES = {
     np.dtype(np.float16): (0.1, 0.01),
     np.dtype(np.float32): (1e-3, 1e-5),
@@ -30,7 +30,7 @@ _TOLERANCE = (1e-7, 1e-12)
 
 
 def make(record: Record, expected: Any, call: Call) -> None:
-    """Make a program of a call if the function is pure, and gives what was `expected`."""
+    """Make a program of a call if the function is pure and the program gives `expected`."""
     given = (*call.args, *call.kwargs.values())
     if not all(map(_is_plain, given)):
         record.wait()
@@ -40,22 +40,22 @@ def make(record: Record, expected: Any, call: Call) -> None:
     except Doubt as doubt:
         record.why = str(doubt)
         return
-    except Exception as error:  # code such as nobody has thought of: it stays as it is written
-        record.why = f"its code could not be looked at: {error!r}"
+    except Exception as error:  # code that the analysis does not expect: keep tracing
+        record.why = f"its code could not be analysed: {error!r}"
         return
-    if not proof.takes_nests and any(type(x) in _NESTS for x in given):
+    if not proof.takes_nests and any(type(x) in _CONTAINERS for x in given):
         record.why = "what it writes into may be another's: a nest is given"
         return
     start, before = clock(), mark()
     try:
-        with quiet(), uncollected:  # it has been said; and a recording is no garbage
+        with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
             variant = _recorded(record, call, proof.numbers)
-            is_right = _gives(variant, given, expected)
+            is_right = _matches(variant, given, expected)
         if not is_right:
-            record.why = "its values hang on the order of operations"
+            record.why = "its values depend on the order of operations"
     except TooLongError:
-        pass  # for the next one, calls have to take longer than this has taken
-    except Exception as error:  # it has run before: whatever this is, it is not the user's
+        pass  # `record.recorded` delays the next attempt
+    except Exception as error:  # not the user's: tracing has just succeeded
         restore(before)
         record.note_failure(f"it cannot be recorded: {error}")
     else:
@@ -69,9 +69,9 @@ def make(record: Record, expected: Any, call: Call) -> None:
 
 
 def _make_room(f: Any) -> None:
-    """Forget the oldest programs, which keep their functions, objects and arrays.
+    """Drop the oldest programs, which keep their functions, objects and arrays alive.
 
-    Of functions with the same code, and methods of objects of one class, few are kept.
+    Keep fewer programs of functions with the same code, such as methods of one class.
     """
     keys = [key for key, record in call_records.records.items() if record.variants]
     old = keys[: max(0, len(keys) - call_records.MOST_PROGRAMS + 1)]
@@ -85,6 +85,7 @@ def _make_room(f: Any) -> None:
 
 
 def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -> Any:
+    """Record a program of a call."""
     transform, f, _, _, chosen = call
 
     def derivative(*args: Any, **kwargs: Any) -> Any:
@@ -96,16 +97,17 @@ def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -
     return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, budget, numbers)[0]
 
 
-def _gives(variant: Any, given: tuple, expected: Any) -> bool:
+def _matches(variant: Any, given: tuple, expected: Any) -> bool:
+    """Whether a program gives the expected result."""
     y = variant.run(*given)
     return y is not MISMATCH and agree(y, expected, size_of(expected))
 
 
 def _is_plain(x: Any) -> bool:
-    """Whether an argument can neither do anything nor change by itself."""
+    """Whether an argument is plain data: numbers, strings, arrays, and containers of them."""
     if type(x) is dict:
         return all(map(_is_plain, (*x, *x.values())))
-    if type(x) in _NESTS:
+    if type(x) in _CONTAINERS:
         return all(map(_is_plain, x))
     if type(x) is np.ndarray:
         return x.dtype.kind in "fciub"
@@ -113,7 +115,7 @@ def _is_plain(x: Any) -> bool:
 
 
 def agree(a: Any, b: Any, scale: float) -> bool:
-    """Whether two results are the same but for rounding, on a scale of the numbers behind them."""
+    """Whether two results are equal up to rounding errors, relative to themselves or to `scale`."""
     if type(a) is not type(b):
         return False
     parts, others = parts_of(a), parts_of(b)
@@ -146,8 +148,8 @@ def _are_near(a: np.ndarray, b: np.ndarray, scale: float) -> bool:
         return False
     if a.dtype.kind not in "fc":
         return np.array_equal(a, b)
-    of_itself, of_all = _TOLERANCES.get(b.dtype, _TOLERANCE)
+    relative, absolute = _TOLERANCES.get(b.dtype, _TOLERANCE)
     with quiet():
-        near = np.abs(a - b) <= max(of_itself * _size(b), of_all * scale)
+        near = np.abs(a - b) <= max(relative * _size(b), absolute * scale)
     same = (a == b) | (np.isnan(a) & np.isnan(b))
     return bool(np.all(np.where(np.isfinite(b), near, same)))

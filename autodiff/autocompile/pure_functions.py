@@ -1,4 +1,4 @@
-"""What is known to be pure of functions that are not the user's: no effect, no hidden state."""
+"""Purity facts about library functions: no side effects, no hidden state."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from autodiff.numpy_api.pyfunc_loops import python_function
 from chainrules_core.calling.signatures import parameter_names
 
 _REFUSED = frozenset(known("reads_memory"))
-"""Functions that say whether arguments are one object, which is not followed."""
+"""Functions whose results depend on object identity, which programs do not follow."""
 _STATEFUL = frozenset(
     {
         "CU", "callback", "disp", "formatter", "iprint", "options", "outer_v", "plot", "precision",
@@ -31,9 +31,9 @@ _STATEFUL = frozenset(
         "state", "verbose", "verbosityLevel",
     }
 )  # fmt: skip
-"""Parameters of functions that draw, print, call back or keep what they are given."""
+"""Parameters of functions that draw random numbers, print, call back, or keep their arguments."""
 _FIND_ROOTS = frozenset({"bisect", "brenth", "brentq", "newton", "ridder", "toms748"})
-"""Functions whose ``disp`` says whether they raise."""
+"""Functions whose parameter ``disp`` selects whether they raise; it prints nothing."""
 _BY_KEY = frozenset({bisect.bisect_left, bisect.bisect_right, filter, max, min, sorted})
 _OF_FUNCTIONS = frozenset(
     {
@@ -49,7 +49,7 @@ _DERIVATIVES = (
 
 
 def is_pure(g: Any) -> bool:
-    """Whether a function that is not the user's is known to do nothing but return a value."""
+    """Whether a library function is known to have no side effects and no hidden state."""
     if isinstance(g, type):
         return _is_pure_class(g)
     try:
@@ -63,7 +63,7 @@ def is_pure(g: Any) -> bool:
 
 
 def is_derivative(g: Any) -> bool:
-    """Whether a function is one of the engine's own that return derivatives."""
+    """Whether a function is one of the engine's transforms that return derivatives."""
     home = getattr(g, "__globals__", {})
     name = getattr(g, "__name__", "")
     is_ours = home.get("__package__") == "autodiff.api"
@@ -71,16 +71,17 @@ def is_derivative(g: Any) -> bool:
 
 
 def is_number(x: Any) -> bool:
-    """Whether this is one of NumPy's scalars, which never change."""
+    """Whether `x` is an immutable NumPy scalar."""
     return type(x).__module__ == "numpy" and isinstance(x, np.generic) and type(x) is not np.void
 
 
 _CLASSES = frozenset({np.ndarray, np.finfo, np.iinfo, np.dtype})
 OBJECTS = frozenset(map(id, (np.c_, np.index_exp, np.mgrid, np.ogrid, np.r_, np.s_)))
-"""The identities of NumPy's objects that make arrays and indices when items of them are taken."""
+"""The ids of NumPy's objects that make arrays and indices by subscription."""
 
 
 def _is_pure_class(kind: type) -> bool:
+    """Whether constructing an object of a library class is pure."""
     if facts_of(kind).is_pure or kind in _CLASSES or issubclass(kind, np.generic):
         return True
     if kind.__module__ == "numbers":
@@ -90,7 +91,7 @@ def _is_pure_class(kind: type) -> bool:
 
 @caches.of_functions(1024)
 def is_pure_by_rule(g: Any) -> bool:
-    """Whether a library's function has a rule, and reads and writes its arguments alone."""
+    """Whether a library function has a rule, and accesses nothing but its arguments."""
     package = (getattr(g, "__module__", None) or "").partition(".")[0]
     if (
         package not in ("numpy", "scipy", "statistics")
@@ -115,25 +116,22 @@ _OF_DISTRIBUTIONS = frozenset(
 
 
 def is_pure_method(owner: Any, name: str) -> bool:
-    """Whether a method of an object of a library's is known to be pure."""
+    """Whether a method of a library object is known to be pure."""
     kind = type(owner)
-    return (
-        kind.__module__.startswith("scipy.stats.")
-        and is_of_library(kind)
-        and (name in _OF_DISTRIBUTIONS)
-    )
+    is_distribution = kind.__module__.startswith("scipy.stats.") and is_of_library(kind)
+    return is_distribution and name in _OF_DISTRIBUTIONS
 
 
 def _is_of_python(g: Any) -> bool:
-    """Whether a function is one of Python's that writes into nothing."""
+    """Whether a function belongs to Python and is pure."""
     package = (getattr(g, "__module__", None) or "numpy").partition(".")[0]
     return facts_of(g).is_pure and package != "numpy"
 
 
 def place_of_out(g: Any) -> int | None:
-    """Return at which place a function takes an array to write into; None if at none.
+    """Return the position of a function's first output argument; None if it has none.
 
-    Where that is not known it is the third.
+    If the signature is unknown, assume the third position.
     """
     if isinstance(g, np.ufunc):
         return g.nin
@@ -144,25 +142,25 @@ def place_of_out(g: Any) -> int | None:
     parameters = _parameters(g)
     if not parameters:
         return 2
-    places = [
-        i for i, name in enumerate(parameters) if is_written_into(name) and _by_place(g, name)
-    ]
-    return min(places, default=None)
+    places = (
+        i for i, name in enumerate(parameters) if is_written_into(name) and _is_positional(g, name)
+    )
+    return next(places, None)
 
 
 def is_written_into(name: str) -> bool:
-    """Whether a parameter of this name is an array to write into, or says that one may be."""
+    """Whether a parameter of this name is an output array, or lets the function write into one."""
     return name in ("copy", "out", "output") or name.startswith("overwrite")
 
 
 def handed_on(g: Any, given: float) -> float:
-    """Return with how many arguments a function, given so many, may call one it is given."""
+    """Return the most arguments that `g`, called with `given`, passes to its function arguments."""
     if g is map:
         return given - 1
     if g is functools.partial:
         return math.inf
     if isinstance(g, np.ufunc) or (type(g) is types.FunctionType and not is_library(g)):
-        return 0  # a user's function is looked at itself
+        return 0  # the proof covers the code of user-defined functions
     if isinstance(g, type) or _is_of_python(g):
         return 2 if g in (functools.reduce, itertools.accumulate) else 1 if g in _BY_KEY else 0
     return 0 if _OF_FUNCTIONS.isdisjoint(_parameters(g)) and _parameters(g) else math.inf
@@ -171,13 +169,14 @@ def handed_on(g: Any, given: float) -> float:
 _parameters = caches.of_functions(1024)(parameter_names)
 
 
-def _by_place(g: Any, name: str) -> bool:
+def _is_positional(g: Any, name: str) -> bool:
+    """Whether a parameter can be passed by position."""
     kind = inspect.signature(g).parameters[name].kind
     return kind is not inspect.Parameter.KEYWORD_ONLY
 
 
 def makes_array(g: Any) -> bool:
-    """Whether a function returns an array of its own (or a number)."""
+    """Whether a function returns a new array, or a number."""
     try:
         return isinstance(g, np.ufunc) or facts_of(g).is_own
     except TypeError:
@@ -192,7 +191,7 @@ MUTATING = frozenset(
         "symmetric_difference_update", "update",
     }
 )  # fmt: skip
-"""Methods of containers and arrays that change them."""
+"""Methods that mutate containers and arrays."""
 
 METHODS_MAKE_ARRAYS = frozenset(
     {
@@ -200,9 +199,9 @@ METHODS_MAKE_ARRAYS = frozenset(
         "std", "sum", "var",
     }
 )  # fmt: skip
-"""Methods of arrays that return arrays of their own, or numbers; containers have none of them."""
+"""Array methods that return new arrays or numbers; containers have none of these methods."""
 
 REFUSED = frozenset(
     {"base", "ctypes", "data", "dump", "flags", "send", "strides", "throw", "tobytes", "tofile"}
 )
-"""Attributes through which a program could tell, or do, what is not followed."""
+"""Attributes that expose memory, or do something that programs do not follow."""

@@ -1,10 +1,10 @@
-"""A proof that a function is pure: nothing but its arguments and constants, and no effect.
+"""Proofs that functions are pure: they depend on their arguments alone, and have no side effects.
 
-What is proved, is proved of the code: every name that it reads from outside is a constant, a
-function of a library that is known to be pure, or a function of the user's of which the same is
-shown; what it writes into, it has made itself. By induction its values are the arguments
-(numbers, arrays and nests of them), constants, and what such functions made of those. All else is
-a doubt, and with a doubt the function runs as it is written, always.
+The proof is about the code. Every outer name that it reads is a constant, a library function known
+to be pure, or a user-defined function with the same proof. It writes only into objects that it
+creates. By induction, its values are its arguments (numbers, arrays, and pytrees of them),
+constants, and results of such functions. Anything else is a doubt, and a function with a doubt is
+always traced.
 """
 
 from __future__ import annotations
@@ -30,33 +30,33 @@ from chainrules_core.rules import name_of
 _CONSTANTS = frozenset(
     {int, float, complex, str, bytes, bool, type(None), range, slice, type(Ellipsis)}
 )
-_NOT_CALLED_ONCE = (
+_SUSPENDABLE = (
     inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
     | inspect.CO_ITERABLE_COROUTINE
 )  # fmt: skip
 _MOST_PARTS = 64
-_LARGEST = 1 << 22  # bytes of arrays outside that are compared at each call
+_LARGEST = 1 << 22  # bytes of outer arrays that each call compares
 
 
 class Proof:
-    """That a function, with all that it calls, is pure.
+    """A proof that a function is pure, with everything that it calls.
 
     Attributes
     ----------
     arrays : list of ndarray
-        Larger arrays from outside that it reads: the proof holds for their contents.
+        The large outer arrays that it reads; the proof holds for their present contents.
     names : dict
-        What it reads from modules of libraries: (identity of a module, name) → the module's names,
-        the name, and what it is bound to. Other variables are guarded by the program itself.
+        The names that it reads from library modules: (id of the namespace, name) → the namespace,
+        the name, and its value. The program itself guards other variables.
     numbers : dict
-        (File, line) of ``t += h`` → `t`, where the proof holds only if `t` is a number.
+        (File, line) of ``t += h`` → `t`, for statements that are pure only if `t` is a number.
     takes_nests : bool
         Whether arguments may be lists, tuples or dicts.
 
     Raises
     ------
     Doubt
-        If there is no such proof.
+        If there is no proof.
     """
 
     def __init__(self, f: Any) -> None:
@@ -64,7 +64,9 @@ class Proof:
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.numbers: dict[tuple[str, int], str] = {}
         self.takes_nests = True
-        self.least_place = self.most_given = -1.0  # of handed functions that write; to any such
+        # The lowest output position of the library functions that are passed as values, and the
+        # most arguments that any function value is called with: they must not meet.
+        self.first_output = self.most_given = -1.0
         self.classes = UserClasses()
         self._seen: set[int] = set()
         given: tuple[Any, ...] = ()
@@ -76,13 +78,13 @@ class Proof:
         self.is_recursive = False
         self.value((self._first, *given), name_of(f))
         self._prove_classes()
-        if -1.0 < self.least_place < self.most_given:
+        if -1.0 < self.first_output < self.most_given:
             raise Doubt("a function that may write into an argument goes by another name")
         if self.is_recursive and not self.takes_nests:
             raise Doubt("what it writes into may be another's: it calls itself")
 
     def _prove_classes(self) -> None:
-        """Prove it of what stands in classes and objects by the names that are mentioned."""
+        """Prove the attributes of classes and objects that code may read, by their names."""
         waiting = list(self.classes.unproved())
         while waiting:
             for value, kind, label in waiting:
@@ -100,12 +102,12 @@ class Proof:
             self.most_given = max(self.most_given, self.classes.most_given)
 
     def function(self, g: types.FunctionType, kind: type | None = None) -> None:
-        """Prove it of a function of the user's, or of a method of a class."""
+        """Prove a user-defined function, or a method of the class `kind`."""
         if id(g) in self._seen:
             self.is_recursive = self.is_recursive or g is self._first
             return
         self._seen.add(id(g))
-        if g.__code__.co_flags & _NOT_CALLED_ONCE:
+        if g.__code__.co_flags & _SUSPENDABLE:
             raise Doubt(f"{name_of(g)} is a generator or a coroutine")
         if has_rule(g):
             raise Doubt(f"{name_of(g)} has a rule of its own")
@@ -119,14 +121,14 @@ class Proof:
         Body(self, g, g is self._first, kind).definition(found.node)
 
     def read(self, module: types.ModuleType, name: str) -> Any:
-        """Return what a name in a module is bound to; `MISSING` if nothing."""
+        """Return the value of a name in a module, or `MISSING`; guard it in library modules."""
         value = vars(module).get(name, MISSING)
         if is_of_library(module):
             self.names[id(module), name] = vars(module), name, value
         return value
 
     def built_in(self, scope: dict[str, Any], name: str) -> Any:
-        """Return what a name is bound to that the user's module does not bind, so far."""
+        """Return the value of a builtin; guard it, and that the user's module does not hide it."""
         own = vars(builtins)
         value = own.get(name, MISSING)
         self.names[id(scope), name] = scope, name, MISSING
@@ -134,8 +136,8 @@ class Proof:
         return value
 
     def called(self, g: Any, label: str, given: float) -> None:
-        """Prove it of a value from outside that is called with so many arguments at most."""
-        least = self.least_place
+        """Prove an outer value that is called with at most `given` arguments."""
+        least = self.first_output
         if is_plain_class(g):
             self.classes.enter(g, is_called=True)
             return
@@ -143,11 +145,11 @@ class Proof:
         if is_plain_class(type(g)):
             return
         if type(g) is not types.FunctionType or is_library(g):
-            self.least_place = least  # it is seen itself what it is given
+            self.first_output = least  # the caller checks the arguments of direct calls
         self.most_given = max(self.most_given, pure_functions.handed_on(g, given))
 
     def value(self, x: Any, label: str) -> None:
-        """Prove it of a value from outside."""
+        """Prove an outer value."""
         if type(x) in _CONSTANTS or isinstance(x, np.dtype) or id(x) in pure_functions.OBJECTS:
             return
         if pure_functions.is_number(x):
@@ -165,25 +167,27 @@ class Proof:
             self.classes.hold(x)
         elif type(x) in (list, dict):
             if content_of(x) is None:
-                self._parts(x, label)
+                self._items(x, label)
         elif not callable(x) or not pure_functions.is_pure(x):
-            kind = type(x).__name__  # not its text: who knows what that does
+            kind = type(x).__name__  # its own `__repr__` may do anything
             raise Doubt(f"{label} may change, or have side effects (a {kind})")
         else:
             place = pure_functions.place_of_out(x)
             if place is not None:
-                self.least_place = place if self.least_place < 0 else min(self.least_place, place)
+                first = self.first_output
+                self.first_output = place if first < 0 else min(first, place)
 
-    def _parts(self, x: Any, label: str) -> None:
-        """Prove it of what a list or dict from outside holds, which a program compares."""
+    def _items(self, x: Any, label: str) -> None:
+        """Prove the items of an outer list or dict, which the program compares at each call."""
         if len(x) > _MOST_PARTS or (type(x) is dict and not all(type(k) is str for k in x)):
             raise Doubt(f"{label} holds more than can be compared at each call")
         for part in x.values() if type(x) is dict else x:
             self.value(part, label)
 
     def _array(self, x: np.ndarray, label: str) -> None:
+        """Record an outer array whose contents must be compared at each call."""
         if x.nbytes <= SMALL or any(x is known for known in self.arrays):
-            return  # small ones are compared by the program itself
+            return  # the program itself compares small ones
         if not x.flags.c_contiguous or x.nbytes + sum(a.nbytes for a in self.arrays) > _LARGEST:
             raise Doubt(f"{label} is too large to be compared at each call")
         self.arrays.append(x)

@@ -1,4 +1,4 @@
-"""What stands in the code of a function, looked at statement by statement for a proof of purity."""
+"""The visitor that checks the code of a function, statement by statement, for a purity proof."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import math
 import sys
 import types
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -30,16 +31,16 @@ from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.scopes import dotted
 from chainrules_core.tangents.fields import in_class
 
-_SINGLES = (bool, type(None))
+_SINGLETONS = (bool, type(None))
 
 
 class Body(Origins):
-    """The code of one function, statement by statement."""
+    """Checks the code of one function, and tracks the origins of its local values."""
 
     # -- scopes -----------------------------------------------------------------------------------
 
     def definition(self, node: Any) -> None:
-        """Look at a function; its defaults are evaluated outside of it."""
+        """Check a function, except for its defaults, which belong to the enclosing scope."""
         body = node.body if isinstance(node.body, list) else [node.body]
         is_first = self.is_first and not self.scopes
         if not self.scopes:
@@ -63,21 +64,21 @@ class Body(Origins):
         names.begin(
             {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)} - variadic, is_first
         )
-        self._block(body)
+        self._statements(body)
         self.scopes.pop()
 
-    def _block(self, body: list[Any]) -> None:
-        """Look at statements in their order."""
+    def _statements(self, body: list[Any]) -> None:
+        """Check statements in order."""
         for child in body:
             self.visit(child)
 
     def _bind(self, target: ast.expr, value: ast.expr | None) -> None:
-        """Note what the names of a target hold from here on."""
+        """Record the new origins of the names in an assignment target."""
         found = [(name, self._origin(v)) for name, v in bound_by(target, value)]
         for name, origin in found:
             self.scopes[-1].now[name] = {origin}
 
-    def _assigned(self, node: ast.Assign) -> None:
+    def _assign(self, node: ast.Assign) -> None:
         self.visit(node.value)
         for target in node.targets:
             if isinstance(target, ast.Attribute):
@@ -87,53 +88,58 @@ class Body(Origins):
         for target in node.targets:
             self._bind(target, node.value)
 
-    def _annotated(self, node: ast.AnnAssign) -> None:
+    def _annotated_assign(self, node: ast.AnnAssign) -> None:
         self.visit(node.target)
         if node.value is not None:
             self.visit(node.value)
             self._bind(node.target, node.value)
 
-    def _named(self, node: ast.NamedExpr) -> None:
+    def _named_expression(self, node: ast.NamedExpr) -> None:
         self.visit(node.value)
-        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # or as it was
+        self.scopes[-1].now[node.target.id].add(self._origin(node.value))  # may not be evaluated
 
-    def _branched(self, node: ast.If) -> None:
+    def _if(self, node: ast.If) -> None:
         self.visit(node.test)
         names = self.scopes[-1]
         before = names.copied()
-        self._block(node.body)
+        self._statements(node.body)
         behind, names.now = names.now, before
-        self._block(node.orelse)
+        self._statements(node.orelse)
         names.join(behind)
 
-    def _looped(self, node: ast.For | ast.While) -> None:
+    def _loop(self, node: ast.For | ast.While) -> None:
         names = self.scopes[-1]
         if isinstance(node, ast.For):
             self.visit(node.iter)
-        if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node)):
-            for name, _ in bindings([node]):
-                names.now[name] = set(names.all[name])  # it may come from anywhere
-        while True:
+        has_jumps = any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node))
+        if has_jumps:
+            self._forget_bindings(node)
+        while True:  # iterate to a fixed point
             before = names.copied()
             if isinstance(node, ast.For):
                 self.visit(node.target)
                 self._bind(node.target, None)
             else:
                 self.visit(node.test)
-            self._block(node.body)
+            self._statements(node.body)
             names.join(before)
             if names.now == before:
                 break
-        if any(isinstance(n, (ast.Break, ast.Continue)) for n in ast.walk(node)):
-            for name, _ in bindings([node]):
-                names.now[name] = set(names.all[name])
-        self._block(node.orelse)
+        if has_jumps:
+            self._forget_bindings(node)
+        self._statements(node.orelse)
 
-    # -- what stands in it ------------------------------------------------------------------------
+    def _forget_bindings(self, node: ast.For | ast.While) -> None:
+        """Let the names that a loop binds come from any of their bindings."""
+        names = self.scopes[-1]
+        for name, _ in bindings([node]):
+            names.now[name] = set(names.all[name])
+
+    # -- statements and expressions ---------------------------------------------------------------
 
     def visit(self, node: ast.AST) -> None:
-        """Look at a statement or an expression."""
-        method = _LOOKED_AT.get(type(node))
+        """Check a statement or an expression."""
+        method = _CHECKS.get(type(node))
         if method is not None:
             method(self, node)
         elif isinstance(node, _HARMLESS):
@@ -158,11 +164,11 @@ class Body(Origins):
             self.proof.value(value, repr(dotted(node)))
             return
         if node.attr in pure_functions.MUTATING or node.attr in pure_functions.PLACES_OF_OUT:
-            raise self._doubt(node, f"{node.attr!r} is read")  # and called by another name
-        self._read(node)
+            raise self._doubt(node, f"{node.attr!r} is read")  # and may be called by another name
+        self._check_read(node)
 
     def _bind_attribute(self, node: ast.Attribute, origin: str) -> None:
-        """Look at an attribute that is bound: of an object that was made here, or of a method."""
+        """Check an attribute assignment: only to ``self``, or to an object created here."""
         owner = node.value
         if not isinstance(owner, ast.Name) or isinstance(node.ctx, ast.Del):
             raise self._doubt(node, "an attribute is written")
@@ -174,7 +180,8 @@ class Body(Origins):
             raise self._doubt(node, f"{node.attr!r} is written")
         self.proof.classes.origins.setdefault(node.attr, set()).add(origin)
 
-    def _read(self, node: ast.Attribute) -> None:
+    def _check_read(self, node: ast.Attribute) -> None:
+        """Check that an attribute may be read, and check its owner."""
         if node.attr.startswith("__"):
             is_refused = node.attr != "__init__" or not self._is_super(node.value)
         else:
@@ -183,42 +190,42 @@ class Body(Origins):
             raise self._doubt(node, f"{node.attr!r} is read")
         self.visit(node.value)
 
-    def _item(self, node: ast.Subscript) -> None:
+    def _subscript(self, node: ast.Subscript) -> None:
         if not isinstance(node.ctx, ast.Load):
-            self._written(node, node.value, {ARRAY, OWN})
+            self._check_write(node, node.value, {ARRAY, OWN})
         owner: Any = node.value
         self.visit(owner.value if is_at(node) else owner)
         self.visit(node.slice)
 
-    def _added(self, node: ast.AugAssign) -> None:
+    def _augmented_assign(self, node: ast.AugAssign) -> None:
         target = node.target
         if isinstance(target, ast.Name):
-            self._added_to_name(node, target.id)
+            self._augmented_name(node, target.id)
         elif isinstance(target, ast.Attribute):
-            self._written(node, target, {ARRAY, OWN})
+            self._check_write(node, target, {ARRAY, OWN})
             self._bind_attribute(target, ARRAY)
             self.visit(node.value)
             return
         elif isinstance(target, ast.Subscript):
-            self._written(node, target.value, {ARRAY})
+            self._check_write(node, target.value, {ARRAY})
             if isinstance(node.op, ast.BitOr):  # the element may be a dict
                 raise self._doubt(node, "what is written into may be another's")
         self.visit(target)
         self.visit(node.value)
 
-    def _added_to_name(self, node: ast.AugAssign, name: str) -> None:
-        """See that a variable was made here, or note that it must be a number."""
+    def _augmented_name(self, node: ast.AugAssign, name: str) -> None:
+        """Check that a variable was created here; else require that it is a number."""
         if self._is_local(name) and self._origins(name) <= {ARRAY, OWN}:
             return
         place = self.g.__code__.co_filename, node.lineno
         is_seen = name in self.scopes[-1].all and place in places_of([self.g])
-        known = self.proof.numbers.setdefault(place, name)  # of another text with this file name
+        known = self.proof.numbers.setdefault(place, name)  # or from another file of this name
         if not is_seen or not is_alone(node, self.node) or known != name:
             raise self._doubt(node, f"{name!r}, which is written into, may be another's")
 
-    def _written(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
-        """See that what is written into was made here."""
-        if isinstance(owner, ast.Attribute) and self._is_of_object(owner.value):
+    def _check_write(self, node: ast.AST, owner: ast.expr, allowed: set[str]) -> None:
+        """Check that a container or array that is written into was created here."""
+        if isinstance(owner, ast.Attribute) and self._is_own_object(owner.value):
             doubt = self._doubt(node, f"{owner.attr!r}, which is written into, may be another's")
             self.proof.classes.written.append((owner.attr, allowed, doubt))
             return
@@ -227,12 +234,12 @@ class Body(Origins):
         if not self._origins(owner.id) <= allowed:
             raise self._doubt(node, f"{owner.id!r}, which is written into, may be another's")
 
-    def _is_of_object(self, owner: ast.expr) -> bool:
-        """Whether this names an object that a method is of, or that was made here."""
+    def _is_own_object(self, owner: ast.expr) -> bool:
+        """Whether this names ``self``, or an object created here."""
         if not isinstance(owner, ast.Name):
             return False
         if owner.id == self.own:
-            self.proof.classes.writing.add(self.kind)  # it must not be one from outside
+            self.proof.classes.writing.add(self.kind)  # then no object of it may be an outer one
             return True
         return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
@@ -253,7 +260,7 @@ class Body(Origins):
         if self._is_super(node):
             return
         if value is isinstance:
-            self._kinds_asked(node.args[1:])
+            self._check_classes(node.args[1:])
         self.proof.classes.asks |= any(value is asking for asking in (type, str, hasattr))
         if value is not MISSING and not rest:
             self.proof.called(value, repr(dotted(node.func)), given)
@@ -273,22 +280,22 @@ class Body(Origins):
             self.visit(node.func)
 
     def _method(self, node: ast.Call, function: ast.Attribute, is_open: bool) -> None:
-        """Look at the call of a method."""
+        """Check a method call."""
         name = function.attr
         if self._is_method_of_object(function):
-            self._read(function)
+            self._check_read(function)
             return
         if name in pure_functions.MUTATING and not name.startswith("__"):
-            self._written(node, function.value, {ARRAY, OWN})
+            self._check_write(node, function.value, {ARRAY, OWN})
             self.visit(function.value)
             return
         place = pure_functions.PLACES_OF_OUT.get(name)
         if place is not None and (is_open or len(node.args) > place):
             raise self._doubt(node, "an array to write into is given")
-        self._read(function)
+        self._check_read(function)
 
-    def _kinds_asked(self, nodes: list[ast.expr]) -> None:
-        """Look at the classes that `isinstance` is asked about: the user's are no values else."""
+    def _check_classes(self, nodes: list[ast.expr]) -> None:
+        """Check the class argument of `isinstance`, the one place for user classes as values."""
         for node in nodes:
             parts = node.elts if isinstance(node, ast.Tuple) else [node]
             for part in parts:
@@ -297,7 +304,7 @@ class Body(Origins):
                     self.visit(part)
 
     def _is_method_of_object(self, function: ast.Attribute) -> bool:
-        """Whether this is a method of the class at hand, or of an object that was made here."""
+        """Whether this is a method of ``self``, or of an object created here."""
         owner = function.value
         if not isinstance(owner, ast.Name):
             return self._is_super(owner) or self._origin(owner) == OBJECT
@@ -305,30 +312,28 @@ class Body(Origins):
             return type(in_class(self.kind, function.attr)) is types.FunctionType  # type: ignore[arg-type] # it has one
         return self._is_local(owner.id) and self._origins(owner.id) == {OBJECT}
 
-    def _compared(self, node: ast.Compare) -> None:
-        """Look at a comparison; which objects are one is seen of constants only."""
+    def _compare(self, node: ast.Compare) -> None:
+        """Check a comparison; identity may be tested with constants only."""
         sides = [node.left, *node.comparators]
         for a, how, b in zip(sides, node.ops, node.comparators, strict=False):
-            if isinstance(how, (ast.Is, ast.IsNot)) and not (_is_single(a) or _is_single(b)):
+            if isinstance(how, (ast.Is, ast.IsNot)) and not (_is_singleton(a) or _is_singleton(b)):
                 raise self._doubt(node, "whether two objects are one is not followed")
         for side in sides:
             self.visit(side)
 
-    def _inner_function(self, node: ast.FunctionDef) -> None:
+    def _function(self, node: ast.FunctionDef) -> None:
         if node.decorator_list:
             raise self._doubt(node, "a decorator is not followed")
-        for default in (*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]):
-            self.visit(default)
-        self.definition(node)
+        self._lambda(node)
         self.scopes[-1].now[node.name] = {OTHER}
 
-    def _inner_lambda(self, node: ast.Lambda) -> None:
-        for default in (*node.args.defaults, *[d for d in node.args.kw_defaults if d is not None]):
+    def _lambda(self, node: ast.Lambda | ast.FunctionDef) -> None:
+        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
             self.visit(default)
         self.definition(node)
 
     def _comprehension(self, node: Any) -> None:
-        """Look at a comprehension: a scope of its own, but for where its first loop begins."""
+        """Check a comprehension: a scope of its own, except for its first iterable."""
         first = node.generators[0]
         self.visit(first.iter)
         names = Names()
@@ -349,61 +354,62 @@ class Body(Origins):
             self.visit(child)
         self.scopes.pop()
 
-    def _with_statement(self, node: ast.With) -> None:
-        """Look at ``with np.errstate``: where a program meets an error, it gives way anyway."""
+    def _with(self, node: ast.With) -> None:
+        """Check ``with np.errstate``, which is safe: a program gives up at any warning anyway."""
         for item in node.items:
-            made = item.context_expr
-            called = self._resolved(made.func)[0] if isinstance(made, ast.Call) else None
+            call = item.context_expr
+            called = self._resolved(call.func)[0] if isinstance(call, ast.Call) else None
             if called is not np.errstate or item.optional_vars is not None:
                 raise self._doubt(node, "a context manager is not followed")
-            for keyword in made.keywords:  # type: ignore[attr-defined] # it is a call
+            for keyword in call.keywords:  # type: ignore[attr-defined] # it is a call
                 self.visit(keyword.value)
-        self._block(node.body)
+        self._statements(node.body)
 
-    def _imports(self, node: ast.Import) -> None:
-        """Look at an import of a library's module that is there already."""
+    def _import(self, node: ast.Import) -> None:
+        """Check an import of a library module, which must be loaded already."""
         for alias in node.names:
             module = sys.modules.get(alias.name)
             if module is None or not is_of_library(module):
                 raise self._doubt(node, "an import is not followed")
             first = alias.name.partition(".")[0]
             value = module if alias.asname else sys.modules[first]
-            self._import(node, alias.asname or first, value)
+            self._bind_import(node, alias.asname or first, value)
 
-    def _imports_from(self, node: ast.ImportFrom) -> None:
-        """Look at names that are imported from a library's module."""
+    def _import_from(self, node: ast.ImportFrom) -> None:
+        """Check an import of names from a library module."""
         module = sys.modules.get(node.module or "")
         if node.level or module is None or not is_of_library(module):
             raise self._doubt(node, "an import is not followed")
         for alias in node.names:
-            self._import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
+            self._bind_import(node, alias.asname or alias.name, self.proof.read(module, alias.name))
 
-    def _import(self, node: ast.stmt, name: str, value: Any) -> None:
-        """Note what a name is bound to that is bound nowhere else."""
+    def _bind_import(self, node: ast.stmt, name: str, value: Any) -> None:
+        """Record the value of an imported name, which must have no other binding."""
         others = {*self.imported, *self.g.__globals__, *self.cells}
         is_same = name in others and self._outside(name) is value
         if self.scopes[1:] or self._is_local(name) or (name in others and not is_same):
             raise self._doubt(node, f"{name!r} is imported, and bound elsewhere too")
         self.imported[name] = value
 
-    def _deleted(self, node: ast.Delete) -> None:
+    def _delete(self, node: ast.Delete) -> None:
         if not all(isinstance(target, ast.Name) for target in node.targets):
             raise self._doubt(node, "what is deleted may be another's")
 
-    def _asserted(self, node: ast.Assert) -> None:
+    def _assert(self, node: ast.Assert) -> None:
         self.visit(node.test)
-        if node.msg is not None:
-            self.is_raising = True
-            self.visit(node.msg)
-            self.is_raising = False
+        self._message([] if node.msg is None else [node.msg])
 
-    def _raised(self, node: ast.Raise) -> None:
+    def _raise(self, node: ast.Raise) -> None:
+        self._message(ast.iter_child_nodes(node))
+
+    def _message(self, nodes: Iterable[ast.AST]) -> None:
+        """Check expressions of an error message, which may format values."""
         self.is_raising = True
-        for child in ast.iter_child_nodes(node):
-            self.visit(child)
+        for node in nodes:
+            self.visit(node)
         self.is_raising = False
 
-    def _text(self, node: ast.JoinedStr) -> None:
+    def _f_string(self, node: ast.JoinedStr) -> None:
         if not self.is_raising:
             raise self._doubt(node, "the text of a value is not followed")
         for part in node.values:
@@ -413,32 +419,32 @@ class Body(Origins):
                     self.visit(part.format_spec)
 
 
-def _is_single(node: ast.expr) -> bool:
-    return isinstance(node, ast.Constant) and (node.value is ... or type(node.value) in _SINGLES)
+def _is_singleton(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and (node.value is ... or type(node.value) in _SINGLETONS)
 
 
-_LOOKED_AT: dict[type, Any] = {
+_CHECKS: dict[type, Any] = {
     ast.Name: Body._name,
     ast.Attribute: Body._attribute,
-    ast.Subscript: Body._item,
-    ast.AugAssign: Body._added,
+    ast.Subscript: Body._subscript,
+    ast.AugAssign: Body._augmented_assign,
     ast.Call: Body._call,
-    ast.Compare: Body._compared,
-    ast.FunctionDef: Body._inner_function,
-    ast.Lambda: Body._inner_lambda,
-    ast.Assign: Body._assigned,
-    ast.AnnAssign: Body._annotated,
-    ast.NamedExpr: Body._named,
-    ast.If: Body._branched,
-    ast.For: Body._looped,
-    ast.While: Body._looped,
-    ast.Import: Body._imports,
-    ast.ImportFrom: Body._imports_from,
-    ast.Raise: Body._raised,
-    ast.Assert: Body._asserted,
-    ast.With: Body._with_statement,
-    ast.Delete: Body._deleted,
-    ast.JoinedStr: Body._text,
+    ast.Compare: Body._compare,
+    ast.FunctionDef: Body._function,
+    ast.Lambda: Body._lambda,
+    ast.Assign: Body._assign,
+    ast.AnnAssign: Body._annotated_assign,
+    ast.NamedExpr: Body._named_expression,
+    ast.If: Body._if,
+    ast.For: Body._loop,
+    ast.While: Body._loop,
+    ast.Import: Body._import,
+    ast.ImportFrom: Body._import_from,
+    ast.Raise: Body._raise,
+    ast.Assert: Body._assert,
+    ast.With: Body._with,
+    ast.Delete: Body._delete,
+    ast.JoinedStr: Body._f_string,
     **dict.fromkeys(COMPREHENSIONS, Body._comprehension),
 }
 _HARMLESS = (

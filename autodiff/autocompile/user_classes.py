@@ -1,8 +1,8 @@
-"""The user's classes and their objects in a proof of purity.
+"""User-defined classes and their objects in purity proofs.
 
-A class is followed if it is plain: its attributes are looked up as Python does by itself. Its
-methods are proved by the names that the code mentions. A method may bind attributes of its first
-argument if all objects of its class are made by the function that is proved: nobody else has them.
+A class is supported if it is plain: attribute lookup is Python's default. Methods are proved if the
+code mentions their names. A method may assign attributes of its first argument if the proved
+function itself creates all objects of the class, so that none of them is shared.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ from autodiff.intercept.source.library_code import is_of_library
 from chainrules_core.tangents.fields import dict_of, in_class, is_special
 
 _SHOWN = frozenset({"__format__", "__replace__", "__repr__", "__str__"})
-"""What nothing calls that is known to be pure, but for `str`."""
+"""Methods that, among pure functions, only `str` calls."""
 _MAKING = frozenset({"__init__", "__post_init__"})
 _FOLLOWED = _MAKING | {
     "__bool__", "__call__", "__contains__", "__eq__", "__ge__", "__getitem__", "__gt__", "__hash__",
     "__iter__", "__le__", "__len__", "__lt__", "__ne__",
 }  # fmt: skip
-"""Others may change how attributes are found, or return anything where an array is expected."""
+"""The special methods that classes may define. Others may change attribute lookup, or return
+anything where an array is expected."""
 _NAMES_IN_GENERATED = frozenset(
     {
         "NotImplemented", "__class__", "__delattr__", "__post_init__", "__setattr__", "hash",
@@ -34,11 +35,11 @@ _NAMES_IN_GENERATED = frozenset(
     }
 )  # fmt: skip
 _OF_ARRAYS = pure_functions.METHODS_MAKE_ARRAYS | {"at", "copy", "set"}
-"""What code calls of an array is expected to return what is nobody else's."""
+"""Array methods whose results code may write into, because they are new."""
 
 
 def is_plain_class(x: Any) -> bool:
-    """Whether this is a class of the user's whose attributes are looked up as usual."""
+    """Whether `x` is a user-defined class with the default attribute lookup."""
     if type(x) is not type or x is object:
         return False
     return all(
@@ -51,12 +52,13 @@ def is_plain_class(x: Any) -> bool:
 
 
 def _is_followed(kind: type, name: str, value: Any) -> bool:
+    """Whether a class attribute is supported."""
     known = name in _FOLLOWED or name in _SHOWN or _is_generated(kind, value)
     return name not in _OF_ARRAYS and (known or not is_special(name, value))
 
 
 def _is_generated(kind: type, g: Any) -> bool:
-    """Whether `dataclasses` made a method, which reads and binds the fields alone."""
+    """Whether `dataclasses` generated a method, which accesses the fields alone."""
     fields = vars(kind).get("__dataclass_fields__")
     if fields is None or type(g) is not types.FunctionType or g.__code__.co_filename != "<string>":
         return False
@@ -64,7 +66,7 @@ def _is_generated(kind: type, g: Any) -> bool:
 
 
 def first_parameter(node: Any) -> str | None:
-    """Return the name of the object in a method that binds it nowhere else."""
+    """Return the name of a method's first parameter; None if the method rebinds it."""
     arguments = [*node.args.posonlyargs, *node.args.args]
     if not arguments:
         return None
@@ -78,7 +80,7 @@ def first_parameter(node: Any) -> str | None:
 
 
 def names_in(node: ast.AST) -> set[str]:
-    """Return the names by which code may read attributes."""
+    """Return the names of the attributes that code may read, also from strings."""
     nodes = list(ast.walk(node))
     texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
     return texts.union(n.attr for n in nodes if isinstance(n, ast.Attribute))
@@ -90,24 +92,24 @@ class UserClasses:
     Attributes
     ----------
     asks : bool
-        Whether code asks of which class a value is, for its text, or which attributes it has.
+        Whether code inspects the class, the string, or the attributes of a value.
     mentioned : set of str
-        The names of attributes in all code that was looked at.
+        The names of attributes in all checked code.
     called : set of str
-        The names of methods that are called.
+        The names of the methods that are called.
     kinds : dict
-        Class → whether it is called; others are those of objects.
+        Class → whether it is called; otherwise it is the class of an object.
     given : list
-        The objects from outside.
+        The outer objects.
     writing : set of type
-        Classes with methods that bind attributes.
+        The classes with methods that assign attributes.
     origins : dict
-        Name of an attribute → where the values come from that methods bind to it.
+        Name of an attribute → the origins of the values that methods assign to it.
     written : list of tuple
-        What is written into that an attribute holds: its name, the origins that are allowed, and
-        the doubt if there are others.
+        Writes into attribute values: the name of the attribute, the allowed origins, and the doubt
+        to raise for others.
     most_given : float
-        The largest number of arguments of a method's call.
+        The most arguments of any method call.
     """
 
     def __init__(self) -> None:
@@ -123,19 +125,19 @@ class UserClasses:
         self._seen: set[tuple[int, str]] = set()
 
     def enter(self, kind: type, is_called: bool) -> None:
-        """Note a class, and whether it is called."""
+        """Record a class, and whether it is called."""
         self.kinds[kind] = self.kinds.get(kind, False) or is_called
 
     def hold(self, x: Any) -> None:
-        """Note an object from outside."""
+        """Record an outer object."""
         if not any(x is known for known in self.given):
             self.given.append(x)
             self.enter(type(x), False)
 
     def unproved(self) -> Iterator[tuple[Any, type | None, str]]:
-        """Yield what stands in classes and objects by the names mentioned: all else is not read.
+        """Yield the attributes of classes and objects that code mentions, each only once.
 
-        With each comes the class whose method it is, if it is one.
+        With each come the class if it is a method, and a label.
         """
         for kind, is_called in list(self.kinds.items()):
             for base in kind.__mro__[:-1]:
@@ -153,7 +155,7 @@ class UserClasses:
                     yield value, None, f"{type(x).__name__}.{name}"
 
     def _fields_of(self, kind: type) -> Iterator[tuple[Any, None, str]]:
-        """Note that a dataclass binds its fields; yield what its ``__init__`` calls and keeps."""
+        """Record that a dataclass assigns its fields; yield their defaults and factories."""
         for name, field in vars(kind)["__dataclass_fields__"].items():
             self.mentioned.add(name)
             self.origins.setdefault(name, set()).add(OTHER)
@@ -162,6 +164,7 @@ class UserClasses:
                     yield value, None, f"{kind.__name__}.{name}"
 
     def _is_read(self, name: str, value: Any, is_called: bool) -> bool:
+        """Whether anything may read a class attribute."""
         if name in _MAKING:
             return is_called
         if name in _SHOWN:
@@ -169,10 +172,11 @@ class UserClasses:
         return is_special(name, value) or self._is_mentioned(name)
 
     def _is_mentioned(self, name: str) -> bool:
-        """Whether code may read an attribute; NumPy's functions call methods of their own names."""
+        """Whether code may read an attribute; NumPy functions call the method of the same name."""
         return name in self.mentioned or (hasattr(np.ndarray, name) and not name.startswith("__"))
 
     def _is_new(self, owner: Any, name: str) -> bool:
+        """Whether an attribute was not yielded before."""
         key = id(owner), name
         if key in self._seen:
             return False
@@ -180,18 +184,18 @@ class UserClasses:
         return True
 
     def hooks(self) -> Iterator[tuple[Any, str]]:
-        """Yield where what changes the look-up of attributes would stand, and its name."""
+        """Yield the namespaces and names where hooks of attribute access would be defined."""
         for base in {base for kind in self.kinds for base in kind.__mro__[:-1]}:
             for name in ("__getattribute__", "__setattr__"):
                 yield vars(base), name
 
     def doubt(self) -> Exception | None:
-        """Return why what methods write may be another's; None if it is not."""
+        """Return the doubt about classes and the writes of methods, or None."""
         if self.kinds and self.asks:
             return Doubt("the class, the text or the attributes of a value are asked for")
         misleading = _OF_ARRAYS & self.called & self.origins.keys()
         if misleading:
-            return Doubt(f"an attribute {min(misleading)!r} may be called like a method of arrays")
+            return Doubt(f"an attribute {min(misleading)!r} may be called like an array method")
         for x in self.given:
             if not self.writing.isdisjoint(type(x).__mro__):
                 kind = type(x).__name__
@@ -204,6 +208,7 @@ class UserClasses:
 
 
 def _code_in(value: Any, kind: type, label: str) -> Iterator[tuple[Any, type | None, str]]:
+    """Yield the functions behind a class attribute, or its value."""
     if isinstance(value, property):
         for g in (value.fget, value.fset, value.fdel):
             if g is not None:

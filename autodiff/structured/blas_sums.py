@@ -1,6 +1,6 @@
-"""Sums that BLAS adds in place, in one pass over memory, and triangular systems.
+"""In-place sums computed by BLAS in one pass over memory, and triangular solves.
 
-It is imported where the first program needs it, since SciPy's linear algebra takes a while.
+Import this module lazily: it loads SciPy's linear algebra, which takes a while.
 """
 
 from __future__ import annotations
@@ -14,43 +14,43 @@ from scipy.linalg.blas import daxpy, ddot, dgemm, dtrsm
 
 
 def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
-    """Add a number times a vector to a vector, both of float64, in place."""
+    """Compute ``y += a * x`` in place, for float64 vectors."""
     n = len(x)
     if not 0 < n == len(y):
         y += a * x
     elif a:
-        made = daxpy(x, y, n, a)
-        if made is not y:  # it is a copy, if `y` does not lie in a row
-            y[...] = made
-    elif not math.isfinite(ddot(x, x, n)):  # else it adds nothing
+        result = daxpy(x, y, n, a)
+        if result is not y:  # a copy, if `y` is not contiguous
+            y[...] = result
+    elif not math.isfinite(ddot(x, x, n)):  # 0 * inf is NaN; other products with 0 add nothing
         y += a * x
 
 
 Memory = tuple[np.ndarray, int, int, int, int]
-"""An array as BLAS is given parts of it.
+"""A strided view of an array for BLAS.
 
-Its memory as a vector, how far apart the elements of a part are, and the parts, how many elements a
-part has at most, and whether they are taken from the first (1) or the last (-1). If the memory is
-none that BLAS can read, the array itself, and no elements.
+Its memory as a vector; the stride between elements of a part, and between parts; the largest number
+of elements in a part; and their direction, 1 or -1. If BLAS cannot read the memory: the array
+itself, strides of 0, and a length of -1.
 """
 
 
 def columns_of(x: np.ndarray) -> Memory:
-    """Return the memory of a matrix, of which parts of columns are added."""
+    """Return a matrix as memory whose parts are pieces of columns."""
     vector, row, column = _memory(x)
     return vector, row, column, len(x) if row else -1, 1
 
 
 def from_end_of(x: np.ndarray) -> Memory:
-    """Return the memory of a vector, of which parts are added from their end."""
+    """Return a vector as memory whose parts are traversed from their end."""
     vector, step = _memory(x)
     return vector, step, 0, len(x) if step else -1, -1
 
 
 def _memory(x: np.ndarray) -> tuple[Any, ...]:
-    """Return the memory of an array as one vector, and the distance of elements along each axis."""
+    """Return the memory of an array as one vector, and the stride of each axis in elements."""
     if x.dtype == _DTYPE and x.flags.aligned and x.size:
-        if x.flags.c_contiguous:  # axes of one element may have any strides
+        if x.flags.c_contiguous:  # NumPy's strides of axes of one element are arbitrary
             return x.reshape(-1), *[math.prod(x.shape[k + 1 :]) for k in range(x.ndim)]
         if all(n > 0 and n % 8 == 0 for n in x.strides):
             steps = [n // 8 for n in x.strides]
@@ -60,7 +60,7 @@ def _memory(x: np.ndarray) -> tuple[Any, ...]:
 
 
 def add_to_part(memory: Memory, start: int, stop: int, k: int, a: float, x: np.ndarray) -> None:
-    """Add a number times a vector to a part of another array in place, from a row to another."""
+    """Add ``a * x`` in place to rows `start` to `stop` of column `k`."""
     y, step, column, rows, sign = memory
     if a and stop <= rows and 0 < (n := stop - start) == len(x):
         daxpy(x, y, n, a, 0, 1, start * step + k * column, sign * step)
@@ -69,18 +69,18 @@ def add_to_part(memory: Memory, start: int, stop: int, k: int, a: float, x: np.n
 
 
 def add_part(y: np.ndarray, a: float, memory: Memory, start: int, stop: int, k: int) -> None:
-    """Add a number times a part of another array to a vector in place."""
+    """Add `a` times a part of an array to a vector in place."""
     x, step, column, rows, sign = memory
     if a and stop <= rows and 0 < (n := stop - start) == len(y):
-        made = daxpy(x, y, n, a, start * step + k * column, sign * step)
-        if made is not y:  # it is a copy, if `y` does not lie in a row
-            y[...] = made
+        result = daxpy(x, y, n, a, start * step + k * column, sign * step)
+        if result is not y:  # a copy, if `y` is not contiguous
+            y[...] = result
     else:
         add_scaled(y, a, _part(memory, start, stop, k))
 
 
 def inner_with_part(memory: Memory, start: int, stop: int, k: int, y: np.ndarray) -> float:
-    """Return the inner product of a part of an array and a vector."""
+    """Return the inner product of a part of an array with a vector."""
     x, step, column, rows, sign = memory
     if stop <= rows and 0 < (n := stop - start) == len(y):
         return ddot(x, y, n, start * step + k * column, sign * step)
@@ -88,6 +88,7 @@ def inner_with_part(memory: Memory, start: int, stop: int, k: int, y: np.ndarray
 
 
 def _part(memory: Memory, start: int, stop: int, k: int) -> np.ndarray:
+    """Return a part as a view."""
     x, step, column, rows, sign = memory
     if not step:
         part = x[start:stop] if x.ndim == 1 else x[start:stop, k]
@@ -98,7 +99,7 @@ def _part(memory: Memory, start: int, stop: int, k: int) -> np.ndarray:
 
 
 def inner_product(x: np.ndarray, y: np.ndarray) -> float:
-    """Return the inner product of two vectors of float64."""
+    """Return the inner product of two float64 vectors."""
     n = len(x)
     if 0 < n == len(y):
         return ddot(x, y, n)
@@ -106,14 +107,24 @@ def inner_product(x: np.ndarray, y: np.ndarray) -> float:
 
 
 def divided_twice(x: np.ndarray, lower: np.ndarray) -> np.ndarray:
-    """Return L⁻ᵀ X L⁻¹ for a triangle L."""
+    """Return L⁻ᵀ X L⁻¹ for a lower triangular matrix L."""
     if not len(x):
         return x
     return dtrsm(1.0, lower, dtrsm(1.0, lower, x, lower=1, trans_a=1), side=1, lower=1)
 
 
-class _Collected:
-    """Parts of one matrix, and the rows and columns that all of them lie in."""
+class _BatchedSum:
+    """Updates that involve parts of one matrix, collected to be applied by one matrix product.
+
+    Attributes
+    ----------
+    matrix : ndarray
+        The matrix that the parts are views of.
+    count : int
+        The number of updates that wait.
+    hull : tuple of slice
+        The rows and columns of the smallest rectangle that covers all parts.
+    """
 
     __slots__ = ("address", "count", "hull", "matrix")
 
@@ -123,15 +134,15 @@ class _Collected:
         self.hull = slice(0), slice(0)
 
     def place_of(self, part: np.ndarray, x: np.ndarray, y: np.ndarray) -> Any:
-        """Return the rows and columns of a part, as slices; None if it is not collected.
+        """Return the rows and columns of a part as slices; None if its update cannot wait.
 
-        `x` goes with its rows, and `y` with its columns. What has been collected is added before
-        if the part is in another matrix, or far away.
+        `x` has an element for each row, and `y` for each column. Apply the waiting updates first if
+        the part belongs to another matrix, or is far from the others.
         """
         m, n = shape = len(x), len(y)
         if part.shape != shape or not x.dtype == y.dtype == part.dtype == _DTYPE:
             return None
-        if m * n < _LEAST and not self._is_often(part):
+        if m * n < _LEAST and not self._is_frequent(part):
             return None
         whole = part if part.base is None else part.base
         if whole is not self.matrix:
@@ -156,32 +167,33 @@ class _Collected:
         self.hull = hull
         return place
 
-    def _is_often(self, part: np.ndarray) -> bool:
-        """Whether so many products with a small matrix are to come that it pays to collect them."""
+    def _is_frequent(self, part: np.ndarray) -> bool:
+        """Whether small matrices get so many updates that collecting them pays."""
         return False
 
     def add_all(self) -> None:
-        """Add what has been collected."""
+        """Apply the waiting updates."""
         if self.count:
             self._add(self.count, *self.hull)
             self.count = 0
 
     def _begin(self, matrix: np.ndarray) -> None:
-        """Make room for what goes with parts of another matrix."""
+        """Allocate buffers for updates of another matrix."""
         raise NotImplementedError
 
     def _add(self, n: int, rows: slice, columns: slice) -> None:
+        """Apply `n` updates, which all lie within these rows and columns."""
         raise NotImplementedError
 
 
-class OuterSum(_Collected):
-    """Outer products that are added to parts of a matrix: many at once, by one matrix product."""
+class OuterSum(_BatchedSum):
+    """Outer products added to parts of a matrix, many at once by one matrix product."""
 
     __slots__ = ("left", "right", "small", "whole")
 
     def __init__(self) -> None:
         super().__init__()
-        self.small = 0  # how many products of small whole matrices came one after the other
+        self.small = 0  # updates of small whole matrices so far
         self.whole: tuple[slice, slice]
 
     def _begin(self, matrix: np.ndarray) -> None:
@@ -204,9 +216,9 @@ class OuterSum(_Collected):
         self.right[self.count, place[1]] = y
         self.count += 1
 
-    def _is_often(self, part: np.ndarray) -> bool:
+    def _is_frequent(self, part: np.ndarray) -> bool:
         self.small += part.base is None
-        return self.small > _FEW and part.base is None
+        return self.small > _FIRST_FEW and part.base is None
 
     def _add(self, n: int, rows: slice, columns: slice) -> None:
         left, right = self.left[:n, rows], self.right[:n, columns]
@@ -214,13 +226,13 @@ class OuterSum(_Collected):
         left[...] = right[...] = 0.0
 
 
-class ProductSum(_Collected):
-    """Products of parts of a matrix and vectors, added to vectors: many by one matrix product.
+class ProductSum(_BatchedSum):
+    """Matrix-vector products added to vectors, many at once by one matrix product.
 
     Parameters
     ----------
     axis : int
-        The axis of the matrix that is summed over.
+        The axis of the matrix to contract.
     """
 
     __slots__ = ("axis", "given", "targets")
@@ -234,7 +246,7 @@ class ProductSum(_Collected):
         self.given = np.zeros((_MOST, matrix.shape[self.axis]))
 
     def append(self, y: np.ndarray, part: np.ndarray, x: np.ndarray) -> None:
-        """Add the product of a part of a matrix and a vector to a vector, now or later."""
+        """Add the product of a part of a matrix with `x` to `y`, now or later."""
         place = self.place_of(part, y, x) if self.axis else self.place_of(part, x, y)
         if place is None:
             y += part @ x if self.axis else x @ part
@@ -245,37 +257,38 @@ class ProductSum(_Collected):
 
     def _add(self, n: int, rows: slice, columns: slice) -> None:
         axis, matrix = self.axis, self.matrix[rows, columns]
-        among, along = (rows, columns) if axis else (columns, rows)
-        given = self.given[:n, along]
-        made = given @ (matrix.T if axis else matrix)
-        is_finite = np.isfinite(made).all()  # else it may be due to elements outside of a part
-        for (y, place), row, x in zip(self.targets, made, self.given, strict=False):
+        kept, along = (rows, columns) if axis else (columns, rows)
+        vectors = self.given[:n, along]
+        products = vectors @ (matrix.T if axis else matrix)
+        # If a product is not finite, elements outside the part may be to blame.
+        is_finite = np.isfinite(products).all()
+        for (y, place), row, x in zip(self.targets, products, self.given, strict=False):
             if is_finite:
-                start = place[1 - axis].start - among.start
+                start = place[1 - axis].start - kept.start
                 y += row[start : start + len(y)]
             else:
                 part, x = self.matrix[place], x[place[axis]]
                 y += part @ x if axis else x @ part
-        given[...] = 0.0
+        vectors[...] = 0.0
         self.targets.clear()
 
 
 def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
-    """Add the transpose of a matrix times another to a matrix, in one pass if it lies in a row."""
+    """Compute ``y += left.T @ right`` in place, in one pass if `y` is contiguous."""
     if y.flags.c_contiguous and y.flags.aligned:
-        made = dgemm(1.0, right.T, left.T, 1.0, y.T, trans_b=1, overwrite_c=1)
-        if np.shares_memory(made, y):
+        result = dgemm(1.0, right.T, left.T, 1.0, y.T, trans_b=1, overwrite_c=1)
+        if np.shares_memory(result, y):
             return
-        y[...] = made.T
+        y[...] = result.T
     else:
         y += left.T @ right
 
 
 _DTYPE = np.dtype(float)
-_MOST = 64  # the most vectors that are multiplied together
-_FEW = 4  # products with a small matrix that are added at once, before others are collected
-_LEAST = 1024  # elements: products with smaller parts are added at once
-_WIDEST = 4  # how many times larger than a part the rectangle around all parts may be
+_MOST = 64  # updates per matrix product
+_FIRST_FEW = 4  # updates of small matrices that are applied at once before others are collected
+_LEAST = 1024  # elements: updates of smaller parts are applied at once
+_WIDEST = 4  # limit on the area of the hull, relative to one part
 
 
 def _area(rows: slice, columns: slice) -> int:

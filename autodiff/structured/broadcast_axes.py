@@ -1,4 +1,4 @@
-"""Which axes of arrays have one element: machine code is written for that where they broadcast."""
+"""The array axes of length 1, which machine code may broadcast."""
 
 from __future__ import annotations
 
@@ -9,32 +9,32 @@ import numpy as np
 
 
 def ones_of(names: Iterable[str], args: Iterable[Any]) -> dict[str, set[int]]:
-    """Return the axes of arrays, and so of their shadows, that have one element."""
+    """Return the axes of length 1 of arrays and of their shadows, by name."""
     arrays = {name: x for name, x in zip(names, args, strict=True) if type(x) is np.ndarray}
     axes = {name: {k for k, n in enumerate(x.shape) if n == 1} for name, x in arrays.items()}
     return {f"{name}_b": own for name, own in axes.items()} | axes
 
 
 class Ones:
-    """What calls have told of the arrays of a program, by their names.
+    """The axes of length 1 that calls of a program have shown, by array name.
 
     Attributes
     ----------
     axes : dict
-        The axes that have one element in all calls that tell of them.
+        The axes that had length 1 in every call that showed them.
     """
 
     def __init__(self) -> None:
         self.axes: dict[str, set[int]] = {}
-        self._longer: dict[str, set[int]] = {}  # those that have more elements in other calls
+        self._longer: dict[str, set[int]] = {}  # axes that were longer in other calls
 
     def are_new(self, seen: dict[str, set[int]]) -> bool:
-        """Whether arrays have axes of one element, and nobody has seen others of more."""
+        """Whether an axis of length 1 was never seen before, short or longer."""
         known = self.axes, self._longer
         return any(now - set().union(*[k.get(x, ()) for k in known]) for x, now in seen.items())
 
     def learn(self, seen: dict[str, set[int]]) -> bool:
-        """Note what a call tells; False if it is known."""
+        """Record the axes of length 1 in a call; return whether this changed anything."""
         changed = False
         for name, now in seen.items():
             known = self.axes.get(name, set())
@@ -45,7 +45,10 @@ class Ones:
         return changed
 
     def forget(self, seen: dict[str, set[int]], variables: Container[str]) -> bool:
-        """Take variables for such as become longer in a loop: one element is where they begin."""
+        """Treat axes of `variables` as longer: a loop may bind them to longer arrays later on.
+
+        Return whether this changed anything.
+        """
         found = {x: now & self.axes.get(x, set()) for x, now in seen.items() if x in variables}
         for name, axes in found.items():
             self._longer.setdefault(name, set()).update(axes)

@@ -1,4 +1,4 @@
-"""Calls by a program: which arguments it takes, and the call as a node on the tape."""
+"""Calls of structured programs: which arguments they accept, and the call as a tape node."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _SINGLE = (np.float32, np.complex64, np.int32)
 
 
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
-    """Return the plain values of arguments, and which of them are differentiated."""
+    """Return the untraced values of arguments, and the positions of the active ones."""
     active = [
         bool(a.variables) if type(a) is GivenList else
         type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program
@@ -38,32 +38,32 @@ def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
 
 
 def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
-    """Return the kinds of arguments as a key; None if a program takes no such."""
+    """Return a specialization key for arguments; None if no program accepts them."""
     key: list = []
     for i, value in enumerate(values):
-        kind = type(value)
+        cls = type(value)
         is_active = i in active
-        if kind is np.ndarray:
+        if cls is np.ndarray:
             if value.dtype.kind not in ("fc" if is_active else "fciub"):
                 return None
             key.append((value.dtype, value.ndim, is_active))
-        elif kind in KNOWN:
+        elif cls in KNOWN:
             key.append(value)
-        elif kind in PLAIN or (kind in _SINGLE and not is_active):
-            key.append((kind, is_active))
-        elif kind is GivenList:
+        elif cls in PLAIN or (cls in _SINGLE and not is_active):
+            key.append((cls, is_active))
+        elif cls is GivenList:
             key.append(value.key)
         elif is_member(value):
             key.append(value)
-        elif is_plain_class(kind) and not any(map(is_tracer, vars(value).values())):
-            key.append((kind, id(value)))  # whose attributes are compared at each call
+        elif is_plain_class(cls) and not any(map(is_tracer, vars(value).values())):
+            key.append((cls, id(value)))  # each call compares its attributes
         else:
             return None
     return tuple(key)
 
 
 def can_run(program: Structured, args: tuple, outside: list) -> bool:
-    """Whether the arguments that are written into are the program's to copy."""
+    """Whether the arguments that a program writes into are traced, writable and not aliased."""
     for i in program.written:
         if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
             return False
@@ -76,7 +76,7 @@ def can_run(program: Structured, args: tuple, outside: list) -> bool:
 
 
 def shares_what_it_writes(program: Structured, values: tuple) -> bool:
-    """Whether an argument that is written into may share memory with another array."""
+    """Whether an argument that the program writes into may alias another array."""
     if not program.written:
         return False
     arrays = [(i, x) for i, x in enumerate(values) if type(x) is np.ndarray]
@@ -86,7 +86,7 @@ def shares_what_it_writes(program: Structured, values: tuple) -> bool:
 
 
 def with_attributes(program: Structured, result: Any, objects: list) -> Any:
-    """Bind the attributes of objects that a call has bound; return its own result."""
+    """Bind the attributes that a call has assigned to `objects`; return the function's result."""
     if not program.bound:
         return result
     result, *held = result
@@ -96,7 +96,7 @@ def with_attributes(program: Structured, result: Any, objects: list) -> Any:
 
 
 def variables_of(program: Structured, args: tuple) -> list[tuple]:
-    """Return the numbers and arrays that are differentiated, each with its argument's position."""
+    """Return the active numbers and arrays, each with the position of its argument."""
     found: list[tuple] = []
     for i in program.active:
         a = args[i]
@@ -105,7 +105,7 @@ def variables_of(program: Structured, args: tuple) -> list[tuple]:
 
 
 def recorded(run: Any, g: Callable, args: tuple, tape: Tape) -> Any:
-    """Record a call, write into what the function has written into, and return its result."""
+    """Record a call on the tape, apply its writes to the arguments, and return its result."""
     program = run.program
     outs = as_node(
         run.outs, run.is_active_output, g, variables_of(program, args), tape, run.cotangents
@@ -117,10 +117,10 @@ def as_node(
     outs: list, is_active: list[bool], g: Callable, variables: list[tuple], tape: Tape,
     cotangents: Callable[[list], list],
 ) -> list:  # fmt: skip
-    """Record a call and return its outputs, traced.
+    """Record a call as a node of the tape; return its outputs, traced where active.
 
-    `variables` are the tracers that it depends on, and the positions of their arguments;
-    ``cotangents(bars)`` pulls the cotangents of all outputs back to these.
+    `variables` are the tracers that the call depends on, each with the position of its argument.
+    ``cotangents(bars)`` pulls the cotangents of all outputs back to them.
     """
     outs = list(outs)
     active = [k for k, is_one in enumerate(is_active) if is_one]
@@ -134,29 +134,29 @@ def as_node(
         return [ZeroTangent() if x is None else x for x in cotangents(bars)]
 
     if active:
-        given = tuple([outs[k] for k in active])
-        made = outputs(
-            given if len(active) > 1 else given[0],
+        values = tuple([outs[k] for k in active])
+        traced = outputs(
+            values if len(active) > 1 else values[0],
             tape,
             CallRule(as_node, "structured", name_of(g)),
             tuple([a._index for a, _ in variables]),
             tuple([i for _, i in variables]),
             structured_pullback,
         )
-        for k, x in zip(active, made if len(active) > 1 else (made,), strict=True):
+        for k, x in zip(active, traced if len(active) > 1 else (traced,), strict=True):
             outs[k] = x
     return outs
 
 
 def finished(program: Structured, outs: list, args: tuple) -> Any:
-    """Write into what a function has written into, and return its result."""
+    """Apply the writes of a call to its arguments, and return its result."""
     for i, x in zip(program.written, outs[program.n_outputs :], strict=False):
         assign_item(args[i], ..., x)
     for x in args:
         if type(x) is GivenList:
             x.forget()
     parts = [
-        as_constant(y) if same is None else args[same]  # an argument that is returned is itself
+        as_constant(y) if same is None else args[same]  # a returned argument keeps its identity
         for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
     ]
     return nest_of(program.returned, iter(parts), [])

@@ -1,12 +1,12 @@
-"""Calls of functions with loops inside a traced function: by a program made from their source.
+"""Dispatch calls of functions with loops to structured programs.
 
-A function that a traced function calls is traced as ever, until that has taken as much time as
-reading its source takes. Then a structured program is made of it for arguments of these kinds, and
-a call is one node on the tape: its pullback is the program's reverse sweep.
+A function is traced at first, until tracing has taken as long as reading its source would. Then a
+structured program is made, specialized to the kinds of the arguments. A call becomes one node of
+the tape, and its pullback is the program's reverse sweep.
 
-Whatever the program does not do exactly as the function would, it does not do at all: arguments of
-other kinds, arrays that share memory, nested levels of differentiation, a recording, exceptions:
-these calls are traced. So are cotangents that are not finite, since rules decide about those.
+A program either does exactly what the function does or is not used. Calls with aliased arrays,
+arguments that a program does not accept, or exceptions are traced instead. So are cotangents that
+are not finite, because rules decide about those.
 """
 
 from __future__ import annotations
@@ -57,33 +57,32 @@ if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
 
 _MOST_KINDS, _MOST_OBJECTS = 32, 8
-"""How many programs a function has; and how many before objects are taken apart."""
-_TAKES_MORE = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
+"""The most programs of a function; and the most before objects are split into their attributes."""
+_VARIADIC = inspect.CO_VARARGS | inspect.CO_VARKEYWORDS
 _MOST_FAILURES = 3
-_SINGLE = (np.float32, np.complex64, np.int32)
 
 
-# By the id of a function's code, in `caches.keep_with`: its programs without checkpoints, and those
-# with them, under False and True.
+# From the id of a code object (see `caches.keep_with`) to its programs: without checkpoints under
+# False, with checkpoints under True.
 _programs: dict[int, tuple] = caches.register("structured programs", {})
 
 
 def _forget(rule: Rule) -> None:
-    """Drop the programs that call a function whose rules have changed, or may have read it."""
+    """Drop the programs that call, or may have inlined, a function whose rules have changed."""
     f: Any = rule.f
     is_function = type(f) is types.FunctionType
-    is_read = (is_function and not (is_ours(f) or is_library(f))) or (
+    may_be_inlined = (is_function and not (is_ours(f) or is_library(f))) or (
         isinstance(f, type) and not is_of_library(f)
     )
     for _, of_code in list(_programs.values()):
         for programs in list(of_code.values()):
             for key, program in list(programs.known.items()):
-                if program is None or is_read or f in program.called:
+                if program is None or may_be_inlined or f in program.called:
                     programs.known.pop(key, None)
 
 
 def _end(key: int, name: str) -> None:
-    """Drop the programs of a module: they refer to its globals, and so keep its code alive."""
+    """Drop the programs of a module: they hold its globals, and so keep its code alive."""
     for code, (_, of_code) in list(_programs.items()):
         if any(programs.globals == key for programs in list(of_code.values())):
             _programs.pop(code, None)
@@ -94,19 +93,19 @@ caches.on_module_end(_end)
 
 
 def calling(g: types.FunctionType, body: Callable) -> Callable:
-    """Return what is called in place of a function with loops.
+    """Return the replacement for a function with loops.
 
     Parameters
     ----------
     g : FunctionType
         The function.
     body : callable
-        The function with the calls in it seen.
+        The function, rewritten so that its calls are intercepted.
     """
     if is_ours(g):
         return body
     programs = _programs_of(g)
-    # What is called in place of a function does not keep it alive.
+    # The replacement does not keep the function alive.
     return functools.partial(_called, programs, weakref.ref(g), body)
 
 
@@ -122,7 +121,7 @@ def _programs_of(g: types.FunctionType, has_checkpoints: bool = False) -> Progra
 
 
 def call_with_checkpoints(g: types.FunctionType, body: Callable, args: tuple, kwargs: dict) -> Any:
-    """Call a function so that the outermost loops in it keep few of their states.
+    """Call a function whose outermost loops keep only a few checkpoints of their state.
 
     Raises
     ------
@@ -164,20 +163,20 @@ def _called(
 
 
 def _by_name(body: Callable, names: tuple[str, ...], /, *args: Any) -> Any:
-    """Call a function whose last parameters are given by their names."""
+    """Call a function with its last arguments passed by keyword."""
     n = len(args) - len(names)
     return body(*args[:n], **dict(zip(names, args[n:], strict=True)))
 
 
 def _with_captured(names: tuple[str, ...], g: types.FunctionType, /, *args: Any) -> Any:
-    """Trace a function, which is given as well: it may have captured other values."""
+    """Trace `g`, which is an argument because its captured values differ between calls."""
     return _by_name(traced_body(g), names, *args)
 
 
 def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple | None:
-    """Return all arguments in the order of the parameters; None where the call fails."""
+    """Return all arguments in parameter order; None if the call does not match the signature."""
     code, defaults = g.__code__, g.__defaults__ or ()
-    if code.co_posonlyargcount or code.co_flags & _TAKES_MORE or len(args) > code.co_argcount:
+    if code.co_posonlyargcount or code.co_flags & _VARIADIC or len(args) > code.co_argcount:
         return None
     rest = code.co_varnames[len(args) : code.co_argcount + code.co_kwonlyargcount]
     if not kwargs.keys() <= set(rest):
@@ -199,7 +198,7 @@ def _placed(g: types.FunctionType, args: tuple, kwargs: dict[str, Any]) -> tuple
 class Programs:
     """The programs of one function, by the kinds of its arguments.
 
-    Functions made of the same code share them: what a function has captured is compared.
+    Functions with the same code share them: each call compares what the function has captured.
     """
 
     def __init__(self, g: types.FunctionType, has_checkpoints: bool = False) -> None:
@@ -208,10 +207,10 @@ class Programs:
         self.spent = self.last = 0.0
         self.known: dict[tuple, Structured | None] = {}
         self.failures = 0
-        self.takes_objects_apart = False  # since it binds their attributes, or they are often new
-        self.takes_captured = is_inside(g)  # or since that was new at a call
-        self.takes_lists_whole = False  # since it could not be read with a variable for each number
-        self.is_of_tangent = False  # of a program
+        self.takes_objects_apart = False  # it assigns their attributes, or they are often new
+        self.takes_captured = is_inside(g)  # also once a call had new captured values
+        self.takes_lists_whole = False  # one variable for each number did not work
+        self.is_of_tangent = False  # the function is the tangent function of a program
         self.why: str | None = None
         self.name, self.file = g.__qualname__, g.__code__.co_filename
         self._function = weakref.ref(g)
@@ -221,14 +220,14 @@ class Programs:
 
     @property
     def lines(self) -> list[int]:
-        """The lines of the loops of the function, while it is there."""
+        """The lines of the function's loops; empty once it has been collected."""
         g = self._function()
         found = definition_of(g) if g is not None else None
         nodes = ast.walk(found.node) if found is not None else ()
         return sorted(part.lineno for part in nodes if isinstance(part, (ast.For, ast.While)))
 
     def tape_of(self, leaves: tuple) -> Tape | None:
-        """Return the one tape of the numbers and arrays, if a program could make the call."""
+        """Return the tape that all traced leaves are on, if a program may run the call."""
         found: Tape | None = None
         for a in leaves:
             tapes = (a._tape,) if type(a) in TRACERS else a.tapes if type(a) is GivenList else ()
@@ -249,7 +248,7 @@ class Programs:
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple,
         tape: Tape, objects: list, otherwise: Callable | None = None,
     ) -> Any:  # fmt: skip
-        """Make the call by a program if there is one, else `otherwise`: by default traced."""
+        """Run the call by a program if there is one, else by `otherwise` (default: trace it)."""
         traced = otherwise or body
         if not self.known and not self.is_worth_it(leaves):
             return self.timed(traced, args)
@@ -292,10 +291,10 @@ class Programs:
         try:
             run = Run(program, body, form, values)
         except Exception as error:
-            # It was the function's own error, or a value that the program was not made for.
+            # The function itself fails, or the program does not accept a value.
             program.failure = f"it failed ({type(error).__name__}: {error})"
             self.failures += 1
-        if run is None:  # not as the context of the function's own error
+        if run is None:  # outside the handler: `error` must not be the context of a user's error
             return traced(*args)
         if program.hides_decisions:
             places = [a._index for a, _ in variables_of(program, leaves)]
@@ -305,7 +304,7 @@ class Programs:
     def call_at_levels(
         self, g: types.FunctionType, body: Callable, args: tuple, leaves: tuple, form: tuple
     ) -> Any:
-        """Make a call in forward mode, or on several levels of differentiation."""
+        """Run a call in forward mode or at several trace levels."""
         if self.is_of_tangent and not has_levels(leaves):
             run = self._without_variables(g, body, leaves, form)
             return body(*args) if run is None else finished(run.program, run.outs, leaves)
@@ -319,7 +318,7 @@ class Programs:
     def _without_variables(
         self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple
     ) -> Run | None:
-        """Make a call of which nothing is differentiated; None if no program can."""
+        """Run a call without active arguments; None if no program can."""
         values = tuple(map(bare, leaves))
         program = self.program_with(g, form, values, ())
         callee = None if program is None else Callee(self, g, body, form, program)
@@ -328,16 +327,14 @@ class Programs:
         return callee.run(values) if can_run(callee.program, leaves, callee.outside) else None
 
     def at_levels(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
-        """Make such a call by programs; NotImplemented if they cannot."""
+        """Run such a call by programs; NotImplemented if they cannot."""
         program = self.program_for(g, form, leaves)
-        return (
-            NotImplemented
-            if program is None
-            else call_at_levels(Callee(self, g, body, form, program), leaves)
-        )
+        if program is None:
+            return NotImplemented
+        return call_at_levels(Callee(self, g, body, form, program), leaves)
 
     def beneath(self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple) -> Any:
-        """Make a call on the levels of its arguments; NotImplemented if no program can.
+        """Run a call at the trace levels of its leaves; NotImplemented if no program can.
 
         The function itself does not run.
         """
@@ -354,18 +351,18 @@ class Programs:
 
     @staticmethod
     def call_tangent(g: types.FunctionType, given: Sequence) -> Any:
-        """Call a function that is the tangent of a program, on the levels of its arguments."""
+        """Call the tangent function of a program at the trace levels of its arguments."""
         return calling(g, traced_body(g))(*given)
 
     @staticmethod
     def of_tangent(g: types.FunctionType) -> Programs:
-        """Return the programs of a function that is the tangent of a program."""
+        """Return the programs of the tangent function of a program."""
         programs = _programs_of(g)
         programs.is_of_tangent = True
         return programs
 
     def timed(self, body: Callable, args: tuple) -> Any:
-        """Trace a call, and note how long that takes."""
+        """Trace a call and record how long it takes."""
         start = time.perf_counter()
         result = body(*args)
         self.last = time.perf_counter() - start
@@ -373,23 +370,23 @@ class Programs:
         return result
 
     def is_worth_it(self, leaves: tuple) -> bool:
-        """Whether tracing takes longer than reading the source and running a program."""
+        """Whether a program is expected to pay for reading the source."""
         if self.has_checkpoints or self.is_of_tangent or is_repeatable():
             return True
         if self.spent >= Settings.worth and self.last >= Settings.least:
             return True
-        # At the first call: loops that go over all of something take long.
+        # At the first call, estimate the number of loop iterations.
         return not self.spent and self._size(leaves) ** self.depth >= Settings.turns
 
     @functools.cached_property
     def depth(self) -> int:
-        """How many loops stand one in another, in the function itself."""
+        """The depth of the deepest loop nest in the function itself."""
         g = self._function()
         found = definition_of(g) if g is not None else None
         return 0 if found is None else _depth_of(found.node)
 
     def _size(self, leaves: tuple) -> int:
-        """Return the largest integer among arguments, or length of an array."""
+        """Return the largest integer argument or array length."""
         found = 1
         for a in map(bare, leaves):
             if type(a) is int:
@@ -401,13 +398,13 @@ class Programs:
         return found
 
     def program_for(self, g: types.FunctionType, form: tuple, leaves: tuple) -> Structured | None:
-        """Return a program for a call in a recording, if one can be made."""
+        """Return a program for a call with these traced leaves, if one can be made."""
         return self.program_with(g, form, *plain_and_active(leaves))
 
     def program_with(
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
     ) -> Structured | None:
-        """Return a program for arguments like these, of which some are variables, if one can be."""
+        """Return a program for arguments like these, with some active, if one can be made."""
         kinds = key_of(values, active)
         if kinds is None or id(g.__globals__) != self.globals:
             return None
@@ -421,31 +418,31 @@ class Programs:
     def made(
         self, g: types.FunctionType, form: tuple, values: tuple, active: tuple[int, ...]
     ) -> Structured | None:
-        """Return a program for arguments like these, if one can be made."""
-        # Loaded at the first loop: all that reads functions, and writes programs.
+        """Make a program for arguments like these; return None if that fails."""
+        # Imported at the first loop, because it loads all of the reader and the code generator.
         from autodiff.structured.runtime import Structured
 
         try:
-            with within(None):  # what calls with samples raise is handled here
+            with within(None):  # errors of calls with sample values are handled here
                 return Structured(g, form, values, active, self.has_checkpoints)
         except BindsAttributeError as error:
             self.why, self.takes_objects_apart = str(error), True
         except UnsupportedError as error:
             self.why = str(error)
-        except Exception as error:  # a mistake of the reader's: the function is traced as ever
+        except Exception as error:  # a bug in the reader: the function is traced
             self.why = f"{type(error).__name__} while it was read: {error}"
         return None
 
 
 def _is_nested(a: Any) -> bool:
-    """Whether an argument is traced on several levels."""
+    """Whether an argument is traced at several levels."""
     if type(a) is GivenList:
         return a.is_nested
     return type(a) in TRACERS and is_tracer(a._value)
 
 
 def _has_short_lists(form: Any) -> bool:
-    """Whether there are lists in a form that have a variable for each item."""
+    """Whether a form has lists with a variable for each item."""
     if type(form) is Items:
         return True
     parts = form.values() if isinstance(form, dict) else form
@@ -453,6 +450,6 @@ def _has_short_lists(form: Any) -> bool:
 
 
 def _depth_of(node: ast.AST) -> int:
-    """Return how many loops stand one in another."""
+    """Return the depth of the deepest loop nest."""
     inner = max(map(_depth_of, ast.iter_child_nodes(node)), default=0)
     return inner + isinstance(node, (ast.For, ast.While))

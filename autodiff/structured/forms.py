@@ -1,7 +1,8 @@
-"""The form of arguments: nests of tuples, lists, dicts, objects and functions, around leaves.
+"""The form of arguments: their pytree structure without the leaves.
 
-The leaves are the numbers and arrays, which a program is given one after the other. A form says
-what stands around them: a program is made for it, and with it arguments can be put together again.
+The leaves are the numbers and arrays, which a program gets as a flat list of arguments. The form
+holds the tuples, lists, dicts, objects and functions around them. A program is specialized to it,
+and arguments are rebuilt from it.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from chainrules_core import rrule
 KNOWN = (
     bool, str, type(None), types.ModuleType, np.ufunc, types.BuiltinFunctionType, type(np.sum),
 )  # fmt: skip
-"""Classes of leaves that a program is made for: what they are is part of its key."""
+"""Classes of leaves whose values are part of the specialization key."""
 PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
 _MOST_PARTS = 50
-_DEEPEST = 5  # functions that have captured functions
-_NESTS = (tuple, list, dict)
+_DEEPEST = 5  # levels of functions that capture functions
+_CONTAINERS = (tuple, list, dict)
 _LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
 _INTEGERS = frozenset({int, np.int64})
-_DEEPEST_ROWS = 5  # lists in lists
-_ALONE = _LEAVES | set(_NESTS)
+_DEEPEST_ROWS = 5  # levels of lists in lists
+_NOT_OBJECTS = _LEAVES | set(_CONTAINERS)
 
 
 class Fields(Named):
-    """The attributes of an object that is an argument."""
+    """The attributes of an object among the arguments."""
 
     def __init__(self, cls: type, attributes: dict[str, Any]) -> None:
         super().__init__(attributes)
@@ -45,14 +46,14 @@ class Fields(Named):
 
 
 class Captured(Named):
-    """What a function that is an argument has captured, by name, and its defaults.
+    """The captured variables, by name, and the defaults of a function among the arguments.
 
     Attributes
     ----------
     function : FunctionType
         The function.
     code : CodeType
-        Its code as it is written.
+        Its original code, before rewriting.
     """
 
     def __init__(
@@ -64,12 +65,12 @@ class Captured(Named):
 
 
 def default_name(parameter: str) -> str:
-    """Return the name of a default among what a function holds: no variable has it."""
+    """Return the key of a parameter's default, which no variable can have as its name."""
     return f"{parameter}.default"
 
 
 class Owned(Named):
-    """The object that a method that is an argument belongs to, under the name of ``__self__``.
+    """The object of a bound method among the arguments, under the key ``__self__``.
 
     Attributes
     ----------
@@ -83,42 +84,43 @@ class Owned(Named):
 
 
 class Applied(Named):
-    """What `functools.partial` has made: the function under ``func``, and what it is given.
+    """A `functools.partial`: the function under ``func``, and its arguments.
 
-    Arguments by place are under their numbers, those by name under their names behind `PREFIX`.
+    Positional arguments are under their positions, keywords under `PREFIX` and their names.
     """
 
     PREFIX = "named."
 
 
 class Rows(tuple):
-    """A list of tuples, or of lists of such: a list of numbers for each part of the tuples.
+    """Nested lists of tuples, stored by column: one nested list for each part of the tuples.
 
     Attributes
     ----------
     depth : int
-        How many lists stand one in another.
+        The number of levels of lists.
     """
 
     depth: int
 
 
 class Taken:
-    """What is taken of arguments, one after the other.
+    """Flattens arguments into leaves.
 
     Parameters
     ----------
     apart : bool
-        Whether all objects of the user's are taken apart, also those without traced attributes.
+        Whether to split all user-defined objects into their attributes, also those without traced
+        ones.
     whole : bool
-        Whether all lists of numbers are taken as a whole, also short ones.
+        Whether every list of numbers is one leaf, also a short one.
 
     Attributes
     ----------
     leaves : list
-        Numbers, arrays, and what a program is made for.
+        Numbers, arrays, and values that programs are specialized to.
     objects : list
-        The objects that are taken apart, each before what its attributes hold.
+        The objects that were split, in preorder.
     """
 
     def __init__(self, apart: bool = False, whole: bool = False) -> None:
@@ -128,7 +130,7 @@ class Taken:
         self.objects: list = []
 
     def form_of(self, x: Any, depth: int = 0) -> Any:
-        """Return a nest with None for each leaf, which it collects."""
+        """Return the form of a value, with None for each leaf; append its leaves."""
         if type(x) in (list, tuple):
             is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
             if is_long and (columns := columns_of_rows(x)) is not None:
@@ -136,11 +138,11 @@ class Taken:
                 rows = Rows([None] * len(columns[1]))
                 rows.depth = columns[0]
                 return rows
-            is_whole = is_long or (self.whole and type(x) is list)  # short tuples are not
+            is_whole = is_long or (self.whole and type(x) is list)  # short tuples are split
             if is_whole and (found := whole_list(x)) is not None:
                 self.leaves.append(found)
                 return None
-        if type(x) not in _NESTS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
+        if type(x) not in _CONTAINERS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
             form = self._form_of_object(x, depth)
             if form is None:
                 self.leaves.append(x)
@@ -153,9 +155,9 @@ class Taken:
         return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})
 
     def _form_of_object(self, x: Any, depth: int) -> Named | Record | None:
-        """Return the form of a named tuple, a function, or an object that is taken apart."""
+        """Return the form of a named tuple, function or object; None if it is a leaf."""
         cls = type(x)
-        if cls in _ALONE:
+        if cls in _NOT_OBJECTS:
             return None
         if cls is functools.partial:
             is_plain = not vars(x) and depth <= _DEEPEST and len(self.leaves) <= _MOST_PARTS
@@ -181,7 +183,7 @@ class Taken:
         return Applied({name: self.form_of(v, depth + 1) for name, v in parts.items()})
 
     def _form_of_function(self, x: Any, depth: int) -> Captured | Owned | None:
-        """Return the form of a function of the user's, or of a method of such an object."""
+        """Return the form of a user-defined function or bound method; None if it is a leaf."""
         f = x.__func__ if type(x) is types.MethodType else x
         if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
             return None
@@ -194,9 +196,9 @@ class Taken:
         return Captured(f, code, {name: self.form_of(v, depth + 1) for name, v in held.items()})
 
     def form_of_called(self, g: types.FunctionType) -> Captured | None:
-        """Return what the function that is called has captured; None if that is nothing.
+        """Return the form of the captured variables of the called function; None if there are none.
 
-        What no program can be given is not in it: that is compared at each call.
+        It leaves out values that a program cannot take as arguments: each call compares those.
         """
         code, held = _captured_by(g)
         form: dict[str, Any] = {}
@@ -211,7 +213,7 @@ class Taken:
 
 
 def _captured_by(f: types.FunctionType) -> tuple[types.CodeType, dict[str, Any]]:
-    """Return the code of a function as it is written, and what it has captured."""
+    """Return the original code of a function, and its captured variables by name."""
     code = original_of(f.__code__)
     cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
     own = {name: cells[name] for name in code.co_freevars if name in cells}
@@ -219,21 +221,21 @@ def _captured_by(f: types.FunctionType) -> tuple[types.CodeType, dict[str, Any]]
 
 
 def _can_be_given(leaf: Any) -> bool:
-    """Whether a leaf is a number or array, or what a program may be made for."""
+    """Whether a program can take a leaf as an argument, or be specialized to it."""
     if type(leaf) is np.ndarray:
         return leaf.dtype.kind in "fciub"
     return type(leaf) in _LEAVES or type(leaf) is GivenList
 
 
 def _defaults_of(f: types.FunctionType) -> dict[str, Any]:
-    """Return the parameters that have a default, with it."""
+    """Return the defaults of a function by parameter name."""
     code, last = f.__code__, f.__defaults__ or ()
     names = code.co_varnames[code.co_argcount - len(last) : code.co_argcount]
     return dict(zip(names, last, strict=True)) | (f.__kwdefaults__ or {})
 
 
 def key_of_form(form: Any) -> Any:
-    """Return a form as a key: lists and tuples differ, and so do dicts of other keys."""
+    """Return a hashable key for a form; it distinguishes container types and dict keys."""
     if form is None:
         return None
     if not isinstance(form, Named):
@@ -251,15 +253,15 @@ def key_of_form(form: Any) -> Any:
 
 
 def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
-    """Return the nest of a form with these leaves; it collects the objects that it makes.
+    """Rebuild the pytree of a form from leaves; append the objects that it creates to `objects`.
 
-    The form may have anything but a nest in the place of a leaf.
+    Anything in the form that is not a container stands for a leaf.
     """
     if type(form) is Fields:
-        made: Any = object.__new__(form.cls)
-        objects.append(made)
-        vars(made).update({k: nest_of(part, leaves, objects) for k, part in form.items()})
-        return made
+        result: Any = object.__new__(form.cls)
+        objects.append(result)
+        vars(result).update({k: nest_of(part, leaves, objects) for k, part in form.items()})
+        return result
     if isinstance(form, Named):
         parts = {k: nest_of(part, leaves, objects) for k, part in form.items()}
         if type(form) is Captured:
@@ -269,34 +271,36 @@ def nest_of(form: Any, leaves: Iterator, objects: list) -> Any:
             by_name = [key for key in form if key.startswith(form.PREFIX)]
             named = {key.removeprefix(form.PREFIX): parts.pop(key) for key in by_name}
             return functools.partial(f, *parts.values(), **named)
-        return types.MethodType(form.function, parts["__self__"]) if type(form) is Owned else parts
+        if type(form) is Owned:
+            return types.MethodType(form.function, parts["__self__"])
+        return parts
     if not isinstance(form, tuple):
         return next(leaves)
-    made = [nest_of(part, leaves, objects) for part in form]
+    result = [nest_of(part, leaves, objects) for part in form]
     if type(form) is Rows:
-        return rows_of_columns(made, form.depth)
+        return rows_of_columns(result, form.depth)
     if isinstance(form, Record):
-        return form.user_class()._make(made)
-    return made if type(form) is Items else tuple(made)
+        return form.user_class()._make(result)
+    return result if type(form) is Items else tuple(result)
 
 
 def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.FunctionType:
-    """Return a function that has captured other values, and has them as defaults."""
+    """Return a copy of a function with other captured values and defaults."""
     if not parts:
         return f
     cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
-    made = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
+    copy = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
     defaults = {name: parts.get(default_name(name), x) for name, x in _defaults_of(f).items()}
     named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
-    made.__defaults__, made.__kwdefaults__ = tuple(defaults.values()) or None, named or None
-    return made
+    copy.__defaults__, copy.__kwdefaults__ = tuple(defaults.values()) or None, named or None
+    return copy
 
 
 def columns_of_rows(x: list | tuple) -> tuple[int, list[GivenList]] | None:
-    """Return the columns of a list of tuples, or of lists of such, and how many lists these are.
+    """Transpose nested lists of tuples; return the number of list levels, and the columns.
 
-    They are lists like `x`, with one part of each tuple. None unless some of these parts are
-    integers and others are not: else it is one list of numbers.
+    A column is nested like `x` and has one part of each tuple. Return None unless some columns hold
+    only integers and others do not: otherwise `x` is one list of numbers.
     """
     levels, rows = [[x]], [*x]
     while rows and len(levels) < _DEEPEST_ROWS and all(type(row) is list for row in rows):
@@ -316,6 +320,6 @@ def columns_of_rows(x: list | tuple) -> tuple[int, list[GivenList]] | None:
 
 
 def rows_of_columns(columns: list, depth: int) -> list:
-    """Return a list of tuples, or of lists of such, of its columns."""
+    """Return nested lists of tuples from their columns."""
     parts = zip(*columns, strict=True)
     return [row if depth == 1 else rows_of_columns(row, depth - 1) for row in parts]  # type: ignore[arg-type]

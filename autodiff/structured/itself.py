@@ -1,4 +1,4 @@
-"""What programs call of the engine's own: the function itself, where it calls itself."""
+"""Recursive calls in programs: callables of the engine that record their own pullbacks."""
 
 from __future__ import annotations
 
@@ -10,43 +10,43 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 
 
 class CallsItselfError(UnsupportedError):
-    """A function calls itself, and what it returns is not known yet."""
+    """A recursive call is read before the kind of its result is known."""
 
     def __init__(self) -> None:
         super().__init__("a function that calls itself and always does so")
 
 
 class OwnRule:
-    """A function of the engine's that records its own pullback, as rules do."""
+    """A callable of the engine that records its own pullback, as rules do."""
 
     __slots__ = ()
 
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
-        """Return what it returns, and the pullback of the arguments that are wanted."""
+        """Return the result, and the pullback for the arguments at the positions `wanted`."""
         raise NotImplementedError
 
 
 class Itself(OwnRule):
-    """The function that a program is made of, as it is called in it.
+    """The callee of a recursive call: the function that the program itself implements.
 
     Parameters
     ----------
     name : str
-        Its name.
+        The name of the function.
     kind : Kind
-        The kind of what it returns.
+        The kind of its result.
 
     Attributes
     ----------
     code : tuple of callable
-        The two functions of the program, once they are compiled.
+        The forward and backward functions, once they are compiled.
     returned : Value
-        What the program returns.
+        The result of the program.
     lowered : Lowered, optional
-        The program, if it is one that others call.
+        The program, if other programs call it.
     copies_arguments : bool
-        Whether it returns a copy where the function returns an argument: nobody may write into
-        either, or return it further.
+        Whether it returns a copy where the function returns an argument. Then nobody may write into
+        either of them, or return it in turn.
     """
 
     lowered: Any = None
@@ -57,18 +57,18 @@ class Itself(OwnRule):
         self.kind = kind
         self.code: tuple[Callable, Callable]
         self.returned: Any = None
-        self._running = threading.local()  # how many calls of it in itself this thread makes
+        self._running = threading.local()  # .depth: the recursion depth of this thread
 
     def is_outermost(self) -> bool:
-        """Whether the caller is not the function itself."""
+        """Whether this call is not recursive."""
         return getattr(self._running, "depth", 0) == 0
 
     def __call__(self, *args: Any) -> Any:
-        """Return what the function returns."""
+        """Return the result of the function."""
         return self._run(self.code[0], args)[0][0]
 
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
-        """Return what the function returns, and the pullback of the arguments that are wanted."""
+        """Return the result, and the pullback for the arguments at the positions `wanted`."""
         forward, backward = self.code
         outs, frame, tape = self._run(forward, args)
 

@@ -1,17 +1,17 @@
-"""Calls of functions with loops in forward mode, and at several levels of differentiation.
+"""Calls of functions with loops in forward mode and at several trace levels.
 
-One level is taken after the other, the innermost first; the call that is left on the levels beneath
-is made in the same way. In forward mode the tangent function of a program
-(`autodiff.structured.writing.tangents`) is called in place of the function. On a reverse level the
-call is one node, as at a single level, but its pullback x̄ = Jᵀȳ is a function of x and ȳ that has
-derivatives itself. All of them follow from the tangent function t(x, ẋ) = (y, J ẋ):
+Levels are peeled one by one, the innermost first; the call on the remaining levels is treated in
+the same way. At a forward level, the tangent function of the program
+(`autodiff.structured.writing.tangents`) replaces the function. At a reverse level, the call is one
+node, but its pullback x̄ = Jᵀȳ is itself a differentiable function of x and ȳ. All its derivatives
+follow from the tangent function t(x, ẋ) = (y, J ẋ):
 
-* forward over reverse, x̄ and its tangent: by one sweep of t, in which J ẋ has the cotangent ȳ, and
-  y the tangent of ȳ. Then ẋ gets x̄, and x gets the tangent of x̄;
-* reverse over reverse, where x̄ has the cotangent w: ȳ gets J w, and x what the sweep of t(x, w)
-  gives it if J w has the cotangent ȳ.
+* forward over reverse: one sweep of t gives x̄ and its tangent. Seed J ẋ with ȳ, and y with the
+  tangent of ȳ. Then ẋ gets x̄, and x gets the tangent of x̄;
+* reverse over reverse: let x̄ have the cotangent w. Then ȳ gets J w, and x gets what the sweep of
+  t(x, w) gives it for the seed ȳ of J w.
 
-Sweeps of t that are differentiated in turn go the same way, by the tangent function of t.
+Sweeps of t that are differentiated in turn use the tangent function of t.
 """
 
 from __future__ import annotations
@@ -33,11 +33,11 @@ from autodiff.structured.forms import Taken, nest_of
 from autodiff.structured.reading.scopes import IS_TANGENT
 from autodiff.structured.runs import Run, parts_like
 from autodiff.structured.runtime_calls import ErrorsNoted, is_finite
-from autodiff.structured.whole_lists import GivenList
+from autodiff.structured.whole_lists import GivenList, as_constant
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
-from autodiff.trace.tracer import TRACERS, Tracer, bare, wrap
+from autodiff.trace.tracer import TRACERS, bare, wrap
 from chainrules_core import ChainRulesError, NotImplementedTangent, ProjectTo, frule, rrule
 
 if TYPE_CHECKING:
@@ -47,22 +47,22 @@ _serials = itertools.count(1)
 
 
 class Callee:
-    """A function, and the program that makes calls of it.
+    """A function, and the program that runs calls of it.
 
     Attributes
     ----------
     programs : Programs
         All programs of the function.
     g, body : callable
-        The function, and the function traced.
+        The function, and its traced form.
     form : tuple
         The form of its arguments.
     program : Structured
         The program for arguments of these kinds.
     outside : list
-        The arrays that the function reads outside.
+        The captured and global arrays that the function reads.
     is_current : bool
-        Whether what it reads outside is what the program was made for.
+        Whether the guards on captured and global variables hold.
     """
 
     def __init__(
@@ -78,52 +78,47 @@ class Callee:
         self.outside = outside or []
 
     def hold(self, level: Tape) -> None:
-        """Have a level hold the arrays that the function reads outside."""
+        """Keep the captured and global arrays alive, unchanged, for the pullback of a level."""
         self.outside = [level.kept(x) if type(x) is np.ndarray else x for x in self.outside]
 
-    def nests(self, leaves: Iterable) -> list:
-        """Return the arguments with these leaves."""
-        rest = iter(leaves)
-        return [nest_of(part, rest, []) for part in self.form]
-
     def run(self, leaves: Sequence) -> Run | None:
-        """Make a call by the program; None if it fails, because it was not made for it."""
+        """Run a call by the program; None if it fails."""
         try:
             return Run(self.program, self.body, self.form, (*leaves, *self.outside))
-        except Exception as error:  # or it is the function's own: it is raised where it is traced
+        except Exception as error:  # if it is the user's, tracing raises it again
             self.program.failure = f"it failed ({type(error).__name__}: {error})"
             return None
 
     def traced(self, leaves: Sequence) -> list:
-        """Return the outputs of the function, which is traced."""
+        """Trace the function and return its outputs."""
         own = self._own(leaves)
-        return self._outputs(self.body(*self.nests(own)), own)
+        rest = iter(own)
+        result = self.body(*[nest_of(part, rest, []) for part in self.form])
+        return self._outputs(result, own)
 
     def beneath(self, leaves: Sequence) -> list | None:
-        """Return the outputs of a call on the levels of these leaves; None if no program makes it.
+        """Return the outputs of a call at the levels of these leaves; None if no program can.
 
-        The function itself does not run: what it does besides would be done twice.
+        The function itself does not run, because its side effects would happen twice.
         """
         own = self._own(leaves)
         result = self.programs.beneath(self.g, self.body, tuple(own), self.form)
         return None if result is NotImplemented else self._outputs(result, own)
 
     def _own(self, leaves: Sequence) -> list:
-        """Return the numbers and arrays with copies of those that the function writes into."""
+        """Return the leaves with copies of those that the function writes into."""
         own = list(leaves)
         for i in self.program.written:
-            x = own[i]
-            is_array = type(x) is np.ndarray
-            own[i] = Tracer(np.array(x, order="K"), CONSTANT, -1) if is_array else x.copy("K")
+            own[i] = as_constant(own[i].copy("K"))
         return own
 
     def _outputs(self, result: Any, own: list) -> list:
-        """Return what a call has returned, and what it has left in the arrays written into."""
+        """Return the parts of a result, and the arrays that the call has written into."""
         outs = parts_like(self.program.returned, result) + [own[i] for i in self.program.written]
         return [of_level(y, CONSTANT) for y in outs]
 
     def tangent(self) -> types.FunctionType | None:
-        """Return the tangent function; None if there is none."""
+        """Return the tangent function of the program; None if it has none."""
         program = self.program
         if program.tangent is None:
             program.tangent = _tangent_function(program) or False
@@ -132,7 +127,7 @@ class Callee:
         return program.tangent or None
 
     def sweeps_tangent(self, leaves: Sequence) -> bool:
-        """Whether a program sweeps the tangent function."""
+        """Whether a program can run the reverse sweep of the tangent function."""
         program = self.program
         if program.sweeps_tangent is None:
             found = self.of_tangent(self.given_to_tangent(leaves, {}))
@@ -142,7 +137,7 @@ class Callee:
     def given_to_tangent(self, leaves: Sequence, dots: dict[int, Any]) -> list:
         """Return the arguments of the tangent function.
 
-        `dots` are tangents by the positions of their arguments; others are zero.
+        `dots` maps positions of arguments to their tangents; other tangents are zero.
         """
         given = [*leaves, *self.outside]
         at = self.program.positions
@@ -154,7 +149,7 @@ class Callee:
         return list(self.programs.call_tangent(self.tangent(), given))
 
     def of_tangent(self, given: Sequence) -> Callee | None:
-        """Return the tangent function, and the program that sweeps it with all its variables."""
+        """Return the tangent function with a program that differentiates it fully."""
         g = self.tangent()
         if g is None:
             return None
@@ -162,14 +157,14 @@ class Callee:
         form = tuple(map(Taken().form_of, given))
         active = (*self.program.variables, *range(n, len(given)))
         program = programs.program_with(g, form, tuple(map(bare, given)), active)
-        if program is None or program.written:  # it is given what others keep
+        if program is None or program.written:  # its arguments are not its own to write
             return None
         return Callee(programs, g, traced_body(g), form, program)
 
 
 def _tangent_function(program: Structured) -> types.FunctionType | None:
-    """Return the tangent function of a program; None if it has none."""
-    from autodiff.structured.writing.tangents import TangentWriter  # with all that writes programs
+    """Generate the tangent function of a program; None if it has none."""
+    from autodiff.structured.writing.tangents import TangentWriter  # loads the code generator
 
     if any(map(_has_own_frule, program.called)):
         return None
@@ -187,8 +182,8 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
 
 
 def _has_own_frule(f: Any) -> bool:
-    """Whether the user has a rule for forward mode alone, in place of what programs are made of."""
-    from autodiff.structured.form.known_functions import is_own_rule  # with all that reads them
+    """Whether a user-defined rule exists for forward mode alone, which programs would ignore."""
+    from autodiff.structured.form.known_functions import is_own_rule  # loads the reader
 
     forward, reverse = frule.entry(f), rrule.entry(f)
     known = () if reverse is None else reverse.rules
@@ -198,12 +193,12 @@ def _has_own_frule(f: Any) -> bool:
 
 
 def has_levels(leaves: Iterable) -> bool:
-    """Whether one of the numbers and arrays is traced."""
+    """Whether one of the leaves is traced."""
     return any(type(a) in TRACERS and a._tape is not CONSTANT for a in leaves)
 
 
 def call_at_levels(callee: Callee, leaves: tuple) -> Any:
-    """Make a call in forward mode, or on several levels; NotImplemented if programs cannot."""
+    """Run a call in forward mode or at several levels; NotImplemented if programs cannot."""
     level = innermost(leaves, {})
     program = callee.program
     if (
@@ -220,15 +215,15 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
     ):
         return NotImplemented
     if type(level) is Forward:
-        return _pushed(callee, leaves, level)
+        return _at_forward_level(callee, leaves, level)
     if type(level) in (Tape, InsideProgram):
-        return _recorded(callee, leaves, level)
+        return _at_reverse_level(callee, leaves, level)
     return NotImplemented
 
 
-def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
+def _at_forward_level(callee: Callee, leaves: tuple, level: Forward) -> Any:
     """Push the tangents of a forward level through a call."""
-    given = _given(callee, leaves, level)
+    given = _tangent_arguments(callee, leaves, level)
     if given is None:
         return NotImplemented
     try:
@@ -237,26 +232,26 @@ def _pushed(callee: Callee, leaves: tuple, level: Forward) -> Any:
     except Exception as error:
         if isinstance(error, ChainRulesError) or program_tape() is not None:
             raise
-        return NotImplemented  # it is the function's own: it is raised where the call is traced
+        return NotImplemented  # the user's: tracing raises it again
     outs = None if noted.found else _with_tangents(callee, found, leaves, level)
     return NotImplemented if outs is None else finished(callee.program, outs, leaves)
 
 
-def _given(callee: Callee, leaves: Sequence, level: Forward) -> list | None:
-    """Return what the tangent function is given beneath a forward level.
+def _tangent_arguments(callee: Callee, leaves: Sequence, level: Forward) -> list | None:
+    """Return the arguments of the tangent function without a forward level.
 
     None if a tangent is not known.
     """
-    dots = {i: a._index for i, a in enumerate(leaves) if _is_of(a, level)}
+    dots = {i: a._index for i, a in enumerate(leaves) if _is_at(a, level)}
     if any(isinstance(dot, NotImplementedTangent) for dot in dots.values()):
         return None
     return callee.given_to_tangent([of_level(a, level) for a in leaves], dots)
 
 
 def _with_tangents(callee: Callee, found: list, leaves: Sequence, level: Forward) -> list | None:
-    """Return the outputs on a forward level, of what the tangent function returns.
+    """Wrap the results of the tangent function as outputs at a forward level.
 
-    None if the call is to be traced: rules decide about what is not finite.
+    None if the call must be traced, because a result may be a view or a tangent is not finite.
     """
     program = callee.program
     n = program.first_changed
@@ -270,34 +265,33 @@ def _with_tangents(callee: Callee, found: list, leaves: Sequence, level: Forward
     return outs
 
 
-def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
-    """Record a call as one node of a reverse level; the call itself is made beneath."""
+def _at_reverse_level(callee: Callee, leaves: tuple, level: Tape) -> Any:
+    """Record a call as one node of a reverse level; the outer levels run the call itself."""
     program = callee.program
     values = [
         level.kept(a) if type(a) is np.ndarray else as_it_is(of_level(a, level)) for a in leaves
     ]
-    if not has_levels(values):  # a single level: the caller has decided against a program
-        return NotImplemented
-    if not callee.sweeps_tangent(values):
+    # With a single level, the caller has decided against a program.
+    if not has_levels(values) or not callee.sweeps_tangent(values):
         return NotImplemented
     callee.hold(level)
     below = _innermost_of(values)
-    run, outs = _run_beneath(callee, values, below) if type(below) is Forward else (None, None)
+    run, outs = _tangent_run(callee, values, below) if type(below) is Forward else (None, None)
     if outs is None:
         run, outs = None, callee.beneath(values)
     if outs is None:
         return NotImplemented
     new = [y for y, same in zip(outs, program.same, strict=False) if same is None]
-    if _may_share(new, leaves):  # a view: what is written into it changes the argument
+    if _may_share(new, leaves):  # writes into a view change the argument
         return NotImplemented
-    variables = [(leaves[i], i) for i in program.active if _is_of(leaves[i], level)]
+    variables = [(leaves[i], i) for i in program.active if _is_at(leaves[i], level)]
     places = [program.active.index(i) for _, i in variables]
     level.nested = True
 
     def cotangents(bars: list) -> list:
         found: Any = NotImplemented
         if run is not None and _innermost_of(values, bars) is below:
-            found = _pulled_forward(callee, values, bars, below, run)
+            found = _pulled_at_forward_level(callee, values, bars, below, run)
         if found is NotImplemented:
             found = pulled(callee, values, bars)
         return [found[k] for k in places]
@@ -306,12 +300,12 @@ def _recorded(callee: Callee, leaves: tuple, level: Tape) -> Any:
     return finished(program, outs, leaves)
 
 
-def _run_beneath(callee: Callee, values: list, level: Forward) -> tuple[Any, list | None]:
-    """Run the tangent function once, for the outputs on a forward level, and for its sweep.
+def _tangent_run(callee: Callee, values: list, level: Forward) -> tuple[Any, list | None]:
+    """Run the tangent function once, for the outputs at a forward level and for its sweep.
 
-    Return the run and the outputs; None, if there are further levels beneath, say.
+    Return the run and the outputs; None for both if that fails, because of further levels, say.
     """
-    given = _given(callee, values, level)
+    given = _tangent_arguments(callee, values, level)
     tangent = None if given is None else callee.of_tangent(given)
     if given is None or tangent is None:
         return None, None
@@ -323,7 +317,7 @@ def _run_beneath(callee: Callee, values: list, level: Forward) -> tuple[Any, lis
 
 
 def _run_of(callee: Callee, values: list, level: Any) -> Any:
-    """Return the run of a program on plain values, or as a step of a recording; else None."""
+    """Run a program on plain values, or as a step of a recording; None at other levels."""
     if level is None:
         return callee.run(list(map(bare, values)))
     return level.run_of(callee, values) if level.program else None
@@ -336,7 +330,7 @@ def _innermost_of(values: Sequence, bars: Sequence = ()) -> Any:
 def pulled(callee: Callee, values: list, bars: list) -> list:
     """Return the cotangents of the variables of a call, in the order of ``program.active``.
 
-    The values and the cotangents of the outputs may be traced. None stands for no cotangent.
+    The values and the cotangents of the outputs may be traced; None stands for no cotangent.
     """
     level = _innermost_of(values, bars)
     found: Any = NotImplemented
@@ -345,14 +339,14 @@ def pulled(callee: Callee, values: list, bars: list) -> list:
     if run is not None:
         found = run.cotangents(bars)
     elif type(level) is Forward:
-        found = _pulled_forward(callee, values, bars, level)
+        found = _pulled_at_forward_level(callee, values, bars, level)
     elif type(level) in (Tape, InsideProgram):
-        found = _pulled_reverse(callee, values, bars, level)
-    return _traced(callee, values, bars) if found is NotImplemented else found
+        found = _pulled_at_reverse_level(callee, values, bars, level)
+    return _traced_cotangents(callee, values, bars) if found is NotImplemented else found
 
 
-def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
-    """Return the cotangents of the variables of a call, which is traced."""
+def _traced_cotangents(callee: Callee, values: Sequence, bars: Sequence) -> list:
+    """Trace a call, and return the cotangents of its variables."""
     active = callee.program.active
     chosen = [k for k, bar in enumerate(bars) if bar is not None]
     if not chosen:
@@ -369,18 +363,18 @@ def _traced(callee: Callee, values: Sequence, bars: Sequence) -> list:
     return list(run.cotangents(tuple([bars[k] for k in chosen])))
 
 
-def _pulled_forward(
+def _pulled_at_forward_level(
     callee: Callee, values: list, bars: list, level: Forward, run: Any = None
 ) -> Any:
-    """Return the cotangents with their tangents: one sweep of the tangent function gives both.
+    """Return the cotangents and their tangents, by one sweep of the tangent function.
 
-    It is that of a `run` of it, if there has been one.
+    The sweep continues `run`, if the tangent function has run already.
     """
-    given = _given(callee, values, level)
-    bar_dots = [bar._index if _is_of(bar, level) else None for bar in bars]
+    given = _tangent_arguments(callee, values, level)
+    bar_dots = [bar._index if _is_at(bar, level) else None for bar in bars]
     if given is None or any(isinstance(x, NotImplementedTangent) for x in bar_dots):
         return NotImplemented
-    both = _swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars], run)
+    both = _tangent_swept(callee, given, bar_dots, [of_level(bar, level) for bar in bars], run)
     if both is None:
         return NotImplemented
     return [
@@ -389,16 +383,16 @@ def _pulled_forward(
     ]
 
 
-def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> Any:
-    """Return the cotangents as the outputs of one node of a reverse level."""
+def _pulled_at_reverse_level(callee: Callee, values: list, bars: list, level: Tape) -> Any:
+    """Record the pullback of a call as one node of a reverse level, and return its outputs."""
     program = callee.program
     plain = [of_level(a, level) for a in values]
     seeds = [of_level(bar, level) for bar in bars]
     if not callee.sweeps_tangent(plain):
         return NotImplemented
     found = pulled(callee, plain, seeds)
-    of_values = [k for k, i in enumerate(program.active) if _is_of(values[i], level)]
-    of_bars = [k for k, bar in enumerate(bars) if _is_of(bar, level)]
+    of_values = [k for k, i in enumerate(program.active) if _is_at(values[i], level)]
+    of_bars = [k for k, bar in enumerate(bars) if _is_at(bar, level)]
     variables = [(values[program.active[k]], k) for k in of_values]
     variables += [(bars[k], len(values) + k) for k in of_bars]
     level.nested = True
@@ -406,23 +400,23 @@ def _pulled_reverse(callee: Callee, values: list, bars: list, level: Tape) -> An
     def cotangents(ws: list) -> list:
         dots = {i: w for i, w in zip(program.active, ws, strict=True) if w is not None}
         given = callee.given_to_tangent(plain, dots)
-        both = _swept(callee, given, [None] * len(seeds), seeds)
+        both = _tangent_swept(callee, given, [None] * len(seeds), seeds)
         if both is None:
-            return _pulled_back(callee, plain, seeds, of_values, of_bars, ws)
+            return _traced_twice(callee, plain, seeds, of_values, of_bars, ws)
         result = [both[0][k] for k in of_values]
         if of_bars:
-            made = iter(callee.pushed(given)[program.first_changed :])
-            dots_out = [next(made) if is_one else None for is_one in program.is_active_output]
+            tangents = iter(callee.pushed(given)[program.first_changed :])
+            dots_out = [next(tangents) if is_one else None for is_one in program.is_active_output]
             result += [dots_out[k] for k in of_bars]
         return result
 
     return as_node(found, [x is not None for x in found], callee.g, variables, level, cotangents)
 
 
-def _pulled_back(
+def _traced_twice(
     callee: Callee, values: list, bars: list, of_values: list, of_bars: list, ws: list
 ) -> list:  # fmt: skip
-    """Return what a pullback's own arguments get: values, and cotangents; it is traced."""
+    """Trace a pullback, and return the cotangents of its arguments: values, then seeds."""
     active = callee.program.active
     chosen = [k for k, w in enumerate(ws) if w is not None]
 
@@ -432,7 +426,7 @@ def _pulled_back(
             leaves[active[k]] = next(rest)
         for k in of_bars:
             seeds[k] = next(rest)
-        found = _traced(callee, leaves, seeds)
+        found = _traced_cotangents(callee, leaves, seeds)
         return tuple([found[k] for k in chosen])
 
     given = [*[values[active[k]] for k in of_values], *[bars[k] for k in of_bars]]
@@ -440,12 +434,21 @@ def _pulled_back(
     return list(run.cotangents(tuple([ws[k] for k in chosen])))
 
 
-def _swept(
+def _tangent_swept(
     callee: Callee, given: list, of_values: list, of_tangents: list, run: Any = None
 ) -> tuple | None:
-    """Sweep the tangent function; return what the variables and their tangents get.
+    """Sweep the tangent function; return the cotangents of the variables and of their tangents.
 
-    It is given the cotangents of the outputs, and those of their tangents.
+    Parameters
+    ----------
+    callee : Callee
+        The function.
+    given : list
+        The arguments of its tangent function.
+    of_values, of_tangents : list
+        The cotangents of its outputs, and of their tangents.
+    run : optional
+        A run of the tangent function whose sweep is still to come.
     """
     program = callee.program
     seeds = of_values + [
@@ -467,20 +470,21 @@ def _swept(
     return [found[k] for k in chosen], [found[n + k] for k in chosen]
 
 
-def _is_of(a: Any, level: Tape) -> bool:
+def _is_at(a: Any, level: Tape) -> bool:
     return type(a) in TRACERS and a._tape is level
 
 
 def _zero(x: Any) -> Any:
+    """Return a zero tangent of a number or array."""
     x = bare(x)
     return np.zeros_like(x) if type(x) is np.ndarray else type(x)(0)
 
 
 def _may_share(outs: list, others: Iterable) -> bool:
-    """Whether an output may share memory with something else."""
-    made = [bare(x) for x in outs]
-    arrays = [x for x in (*made, *map(bare, others)) if type(x) is np.ndarray]
+    """Whether an output may alias another value."""
+    values = [bare(x) for x in outs]
+    arrays = [x for x in (*values, *map(bare, others)) if type(x) is np.ndarray]
     return any(
         type(x) is np.ndarray and any(y is not x and np.may_share_memory(x, y) for y in arrays)
-        for x in made
+        for x in values
     )

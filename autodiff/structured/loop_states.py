@@ -1,4 +1,4 @@
-"""The states of a loop at some of its turns, from which the sweep runs the turns between anew."""
+"""Checkpoints of a loop's state, from which the reverse sweep reruns the iterations between."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from autodiff.structured.runtime_calls import ChangedError, zeros_like
 
 
 class LoopStates:
-    """Keeps about √n states of a loop of n turns, whose number need not be known.
+    """About √n checkpoints of a loop of n iterations, where n need not be known in advance.
 
-    Every turn is kept at first. When there are more than twice as many states as turns between
-    them, every second one is dropped, and the distance doubles.
+    Every iteration is kept at first. When there are more than twice as many checkpoints as
+    iterations between two of them, every second one is dropped and the interval doubles.
 
     Parameters
     ----------
     arrays : tuple of ndarray
         Arrays that are bound once and written into.
     alone : tuple of bool
-        Which of them the loop reads or writes by their own names.
+        Which of them the loop accesses by their own names.
     copied : tuple of int
-        Positions of those values of a turn that are arrays which may be written into.
+        Positions, among the loop-carried values, of arrays that may be written into.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class LoopStates:
         self.first: tuple[tuple, tuple] = (), ()
 
     def turn(self, values: tuple) -> None:
-        """Note that a turn begins, with these values of the variables."""
+        """Begin an iteration with these values of the variables, and checkpoint it if it is due."""
         n = self.count
         self.count += 1
         if n % self.every:
@@ -54,46 +54,47 @@ class LoopStates:
             self.first = values, self._copies(values)
 
     def _copies(self, values: tuple) -> tuple:
-        made = list(values)
+        """Return the values with copies of the arrays that may be written into."""
+        copies = list(values)
         for i in self.copied:
             others = (*[values[j] for j in self.copied if j != i], *self.alone)
             if any(np.may_share_memory(values[i], x) for x in others):
                 raise ChangedError("two names for memory that a loop writes into")
-            made[i] = values[i].copy("K")
-        return tuple(made)
+            copies[i] = values[i].copy("K")
+        return tuple(copies)
 
     def undo(self) -> None:
-        """Take the last turn back: it did not take place."""
+        """Discard the last iteration, which did not take place."""
         self.count -= 1
         if self.states and self.states[-1][0] == self.count:
             self.states.pop()
 
     def segments(self) -> Iterator[tuple[int, int, tuple]]:
-        """Yield the first and the last turn between states, and the values; the last ones first.
+        """Yield the start and stop of each segment of iterations, and the values; in reverse.
 
-        Arrays get back what they held then. After all, everything holds what it held before the
-        loop.
+        Before each segment, restore the contents of the arrays at its start. At the end, restore
+        everything to its state before the loop.
         """
         last = self.count
         at_first = self.states[0][2] if self.states else self.arrays
-        started = [x.copy("K") for x in at_first]
+        first_contents = [x.copy("K") for x in at_first]
         while self.states:
             n, values, contents = self.states.pop()
-            _put_back(self.arrays, contents)
+            _restore(self.arrays, contents)
             yield n, last, values
             last = n
-        _put_back(self.arrays, started)
+        _restore(self.arrays, first_contents)
         for i in self.copied if self.count else ():
             self.first[0][i][...] = self.first[1][i]
 
 
-def _put_back(arrays: Sequence[np.ndarray], contents: Sequence[np.ndarray]) -> None:
+def _restore(arrays: Sequence[np.ndarray], contents: Sequence[np.ndarray]) -> None:
     for x, content in zip(arrays, contents, strict=True):
         x[...] = content
 
 
 def taken(shadows: tuple) -> list[np.ndarray]:
-    """Take what shadows hold, and leave zeros in them."""
+    """Return copies of the shadows, and set the shadows to zero."""
     held = []
     for shadow in shadows:
         held.append(shadow.copy("K"))
@@ -102,13 +103,13 @@ def taken(shadows: tuple) -> list[np.ndarray]:
 
 
 def added(shadows: Sequence[np.ndarray], parts: Sequence[np.ndarray]) -> None:
-    """Add to shadows what they stand for at the beginning of the turns that follow."""
+    """Add the cotangents from the following iterations to the shadows."""
     for shadow, part in zip(shadows, parts, strict=True):
         shadow += part
 
 
 def begun(first: int, shadows: tuple, arrays: tuple) -> tuple:
-    """Return the shadows at the beginning of turns: those before the loop, or new ones."""
+    """Return the shadows for the start of a segment: those before the loop, or new zeros."""
     return tuple(map(zeros_like, arrays)) if first else shadows
 
 

@@ -1,4 +1,4 @@
-"""Calls whose tangents are not written as source: their rules compute them."""
+"""Calls in tangent functions whose tangents are computed by rules, not by generated source."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from autodiff.trace.tracer import wrap
 
 
 class Pushforward(OwnRule):
-    """A function with its tangent: ``p(*args, *tangents)`` returns its results, then theirs.
+    """The pushforward of a function: ``p(*args, *tangents)`` returns results, then tangents.
 
     Parameters
     ----------
@@ -24,9 +24,9 @@ class Pushforward(OwnRule):
     places : tuple of int
         The positions of the arguments that have tangents.
     options : dict
-        What it is given by name.
+        Its keyword arguments.
     n : int, optional
-        How many results it returns, if it returns a tuple.
+        The number of results, if it returns a tuple.
     """
 
     __slots__ = ("__name__", "f", "n", "options", "places")
@@ -47,8 +47,8 @@ class Pushforward(OwnRule):
         for i, dot in zip(self.places, given[end:], strict=True):
             args[i] = wrap(args[i], level, dot)
         try:
-            is_one = isinstance(self.f, Pushforward)
-            y = self.f(*args) if is_one else calls.call(self.f, tuple(args), dict(self.options))
+            is_nested = isinstance(self.f, Pushforward)
+            y = self.f(*args) if is_nested else calls.call(self.f, tuple(args), dict(self.options))
         finally:
             level.close()
         parts = (y,) if self.n is None else tuple(y)
@@ -56,7 +56,7 @@ class Pushforward(OwnRule):
         return (*values, *[tangent_out(part, level) for part in parts])
 
     def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
-        """Return what it returns, and the pullback of the arguments that are wanted."""
+        """Return the results, and the pullback for the arguments at the positions `wanted`."""
 
         def of_wanted(*variables: Any) -> tuple:
             given = list(args)

@@ -1,7 +1,7 @@
-"""Calls of functions with loops in a recording: unrolled, or one step by a program.
+"""Calls of functions with loops in a recording: unrolled, or one step that runs a program.
 
-A recording writes down each operation of each turn. Where it becomes long, and machine code can run
-all loops of a function, the call is made anew as two steps: one runs the program, the other one its
+A recording holds each operation of each iteration. If it becomes long, and machine code can run all
+loops of a function, the call is recorded again as two steps: one runs the program, the other its
 reverse sweep.
 """
 
@@ -31,22 +31,21 @@ from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
 
 _TOO_LONG, _LONG_AS_SOURCE = 30_000, 8_000
-"""Steps up to which recordings keep all turns of a loop that tracing runs turn by turn, because no
-step can run its program, and of one whose program is not all machine code. They take seconds to
-compile."""
+"""The most steps of an unrolled loop: if no step can run its program; and if the program is not all
+machine code. Longer recordings take seconds to compile."""
 
 _LONG_AT_LEVELS = 2_000
-"""Steps from which loops at several levels of differentiation become steps. Programs make three or
-four calls there; what is shorter is faster as straight-line code, and soon compiled."""
+"""The fewest steps of a loop at several trace levels that becomes one step. Programs make three or
+four calls there; shorter recordings are faster as straight-line code, and quick to compile."""
 
 
 class Unrolled:
-    """The calls of a function with loops in a recording, which writes down each turn.
+    """The calls of a function with loops that a recording unrolls.
 
     Attributes
     ----------
     is_one_step : bool
-        Whether a call was made as one step instead.
+        Whether a call was recorded as one step instead.
     """
 
     __slots__ = ("finished", "is_one_step", "last", "start")
@@ -60,7 +59,7 @@ class Unrolled:
         self, steps: list, programs: Programs, g: types.FunctionType, form: tuple, leaves: tuple,
         body: Callable, args: tuple,
     ) -> Any:  # fmt: skip
-        """Make the call, and count the steps that it takes."""
+        """Run the call, and count the steps that it records."""
         if self.start is not None:  # a recursion
             return body(*args)
         self.start = len(steps)
@@ -72,9 +71,9 @@ class Unrolled:
             self.start = None
 
     def should_be_program(self, recording: Any, n: int, as_one_step: bool) -> bool:
-        """Whether most of `n` steps are of these calls, and a program can make them.
+        """Whether these calls recorded most of `n` steps, and a program should run them instead.
 
-        `as_one_step` asks whether each of them can be one step of the recording.
+        With `as_one_step`, as steps of the recording; otherwise in place of the recording.
         """
         own = self.finished + (0 if self.start is None else n - self.start)
         if 2 * own < n:
@@ -93,8 +92,8 @@ class Unrolled:
         return _can_be_step(program, g, leaves) and (can_run or _has_tangent(callee, leaves))
 
 
-class Forward:
-    """The step that runs a program: it gives what the program returns, and the run."""
+class ProgramStep:
+    """The step that runs a program: it returns the program's outputs, and the run."""
 
     def __init__(
         self, program: Structured, g: types.FunctionType, body: Callable, form: tuple,
@@ -105,7 +104,7 @@ class Forward:
         self.body = body
         self.form = form
         self.lists = {i: a for i, a in enumerate(leaves) if type(a) is GivenList}
-        self.returned: tuple | None = None  # the form of the lists that are returned
+        self.returned: tuple | None = None  # the form of the lists among the outputs
         self.__name__ = program.name
 
     def __call__(self, *values: Any) -> tuple:
@@ -129,17 +128,17 @@ class Forward:
 class Sweep:
     """The step that runs the reverse sweep of a program.
 
-    It is given all arrays that the run holds, so that nobody writes into them before. What it
-    returns is new memory, and numbers of Python's, whether source has run or machine code.
+    Its arguments include all arrays that the run holds, so that no earlier step may overwrite them.
+    It returns new memory and Python numbers, whether source or machine code has run.
     """
 
     def __init__(self, program: Structured) -> None:
         self.program = program
         self.__name__ = f"{program.name}_sweep"
-        self.positions: list[int] = []  # of the variables that have a cotangent
+        self.positions: list[int] = []  # the variables that have a cotangent
 
     def __call__(self, run: Run, bars: tuple, *held: Any) -> tuple:
-        """Return the cotangents of the variables that have some."""
+        """Return the cotangents of the variables that have one."""
         with quiet():
             swept = run.swept(list(bars))
         if swept is None:
@@ -148,22 +147,22 @@ class Sweep:
         self.positions = [i for i, x in enumerate(found) if x is not None]
         others = [x for x in (*bars, *held) if type(x) is np.ndarray]
         views = [x for x in others if not x.flags.owndata]
-        made: list[Any] = []
+        results: list[Any] = []
         for i in self.positions:
             x = found[i]
             if type(x) is np.ndarray:
-                near = views if x.flags.owndata else others  # two that own their memory share none
+                near = views if x.flags.owndata else others  # arrays that own memory never overlap
                 if any(x is y for y in others) or any(np.may_share_memory(x, y) for y in near):
                     x = x.copy()
                 others.append(x)
                 if not x.flags.owndata:
                     views.append(x)
-            made.append(x.item() if type(x) in (np.float64, np.complex128) else x)
-        return tuple(made)
+            results.append(x.item() if type(x) in (np.float64, np.complex128) else x)
+        return tuple(results)
 
 
 class RecordedRun:
-    """A run of a program, as a recording sees it."""
+    """A run of a program whose outputs are values of a recording."""
 
     def __init__(
         self, recording: Any, program: Structured, outs: list, run: Any, given: tuple, leaves: tuple
@@ -178,7 +177,7 @@ class RecordedRun:
         self.n_variables = len(variables_of(program, leaves))
 
     def with_lists(self, outs: list) -> list:
-        """Return the outputs with lists."""
+        """Rebuild the lists among the outputs; reuse the user's own lists."""
         run = self.run._value
         if run.lists is None:
             return outs
@@ -206,7 +205,7 @@ def as_one_step(
     recording: Any, programs: Programs, g: types.FunctionType, body: Callable, leaves: tuple,
     form: tuple,
 ) -> Any:  # fmt: skip
-    """Make a call by a program, as a step of a recording; NotImplemented if none can."""
+    """Record a call as one step that runs a program; NotImplemented if none can."""
     tape = _level_of(recording, leaves)
     program = programs.program_for(g, form, leaves)
     if program is None or not _can_be_step(program, g, leaves):
@@ -227,25 +226,25 @@ def as_one_step(
 
 
 def run_as_step(recording: Any, callee: Callee, values: list) -> RecordedRun | None:
-    """Run the program of a call as a step, whose sweep may be one, too; None if none can."""
+    """Record a call as one step whose sweep can be a step, too; None if no step can run it."""
     if not (recording.by_programs and _can_be_step(callee.program, callee.g, tuple(values))):
         return None
     return _as_step(recording, callee, tuple(values), tuple(values))
 
 
 def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> RecordedRun | None:
-    """Record the step that runs a program; None if it must not."""
+    """Record the step that runs a program; None if the program does not apply."""
     program = callee.program
     if not (callee.is_current and can_run(program, leaves, callee.outside)):
         return None
     recording.late.append(program.use_machine_code)
-    step = Forward(program, callee.g, callee.body, callee.form, leaves)
+    step = ProgramStep(program, callee.g, callee.body, callee.form, leaves)
     *outs, run = recording.call(step, given, {})
     return RecordedRun(recording, program, outs, run, given, leaves)
 
 
 def _has_tangent(callee: Callee, leaves: tuple) -> bool:
-    """Whether steps can run the tangent function of a program, and its sweep."""
+    """Whether steps can run the tangent function of a program and its sweep."""
     if any(type(a) is GivenList for a in leaves):
         return False
     given = callee.given_to_tangent(list(map(bare, leaves)), {})
@@ -254,7 +253,7 @@ def _has_tangent(callee: Callee, leaves: tuple) -> bool:
 
 
 def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> bool:
-    """Whether a step can run a program: a recording must see comparisons that decide alone."""
+    """Whether a step can run a program: it hides no decision, and is all machine code."""
     outside = program.outside(g)
     if program.hides_decisions or program.bound or outside is None:
         return False
@@ -262,14 +261,14 @@ def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> b
         return False
     try:
         return program.is_machine_code((*map(bare, leaves), *outside))
-    except Exception:  # the function's own: it is raised where the call is made
+    except Exception:  # the user's: the call itself raises it again
         return False
 
 
 def _level_of(recording: Any, leaves: tuple) -> Any:
-    """Return the tape of the derivative that is taken of a call in a recording.
+    """Return the tape of the trace level that a call in a recording is differentiated at.
 
-    It is the recording if none is taken, and None if several are.
+    Return the recording itself if there is no such level, and None if there are several.
     """
     own = (CONSTANT, recording)
     found: Any = None
@@ -281,7 +280,7 @@ def _level_of(recording: Any, leaves: tuple) -> Any:
         if (found is not None and a._tape is not found) or (
             type(inner) in TRACERS and inner._tape not in own
         ):
-            return None  # several, or one of another
+            return None
         found = a._tape
     if found is None:
         return recording

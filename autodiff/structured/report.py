@@ -1,4 +1,4 @@
-"""What became of the loops of functions: machine code, NumPy source, or traced."""
+"""Report how the loops of a function run: as machine code, as NumPy source, or traced."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ class LoopState(NamedTuple):
     Attributes
     ----------
     function : str
-        The function that it stands in.
+        The function that contains it.
     where : str
         File and line.
     state : str
-        ``"machine code"``, ``"NumPy source"`` (a program made from the source of the function),
-        ``"traced"`` (turn by turn, each operation for itself), or ``"straight line"`` (a recording
-        holds the operations of all turns).
+        ``"machine code"``, ``"NumPy source"`` (generated from the source of the function),
+        ``"traced"`` (each operation of each iteration), or ``"straight line"`` (a recording holds
+        the operations of all iterations).
     why : str
-        Why it is nothing faster; empty for machine code.
+        Why it does not run faster; empty for machine code.
     """
 
     function: str
@@ -37,31 +37,28 @@ class LoopState(NamedTuple):
 
 
 def loops_of(programs: Programs, is_recorded: bool = False) -> list[LoopState]:
-    """Return the loops of a function, in the order of the source.
+    """Return the loops of a function in source order.
 
     Parameters
     ----------
     programs : Programs
         The programs of the function.
     is_recorded : bool
-        Whether a recording holds all turns of its loops.
+        Whether a recording holds all iterations of its loops.
     """
 
     def state(line: int, what: str, why: str, function: str = programs.name) -> LoopState:
         return LoopState(function, f"{programs.file}:{line}", what, why)
 
-    if is_recorded:
-        why = "short enough to be recorded"
+    known = [program for program in programs.known.values() if program is not None]
+    if is_recorded or not known:
+        what, why = TRACED, "a call takes too little time for a program to save any"
+        if is_recorded:
+            what, why = STEPS, "short enough to be recorded"
         if programs.why is not None:
             why = f"not read from its source: {programs.why}"
-        return [state(line, STEPS, why) for line in programs.lines]
-    made = [program for program in programs.known.values() if program is not None]
-    if not made:
-        why = "a call takes too little time for a program to save any"
-        if programs.why is not None:
-            why = f"not read from its source: {programs.why}"
-        return [state(line, TRACED, why) for line in programs.lines]
-    program = made[-1]
+        return [state(line, what, why) for line in programs.lines]
+    program = known[-1]
     return [
         state(node.line, *_state_of(program, node, is_inside), node.function or programs.name)
         for node, is_inside in _loops(program.program.body, program)
@@ -71,7 +68,7 @@ def loops_of(programs: Programs, is_recorded: bool = False) -> list[LoopState]:
 def _loops(
     nodes: list, program: Structured, is_inside: bool = False
 ) -> Iterator[tuple[For | While, bool]]:
-    """Yield all loops, and whether each is, or is part of, machine code."""
+    """Yield all loops, each with whether it runs as machine code."""
     native = program.native
     for node in nodes:
         if isinstance(node, If):
@@ -84,6 +81,7 @@ def _loops(
 
 
 def _state_of(program: Structured, node: For | While, is_native: bool) -> tuple[str, str]:
+    """Return how a loop runs, and why not faster."""
     if program.failure is not None:
         return TRACED, f"at the last call of the program made of its source, {program.failure}"
     if is_native:

@@ -1,4 +1,4 @@
-"""One call by a structured program: its values, its reverse sweep, and what is traced instead."""
+"""One run of a structured program: its outputs, its reverse sweep, and the fallback to tracing."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
 
 
 class Run:
-    """One call by a program: its values, and what its reverse sweep needs.
+    """One run of a program: its outputs, and what its reverse sweep needs.
 
     Attributes
     ----------
     outs : list
-        What the function returns, what arrays hold that it has written into, and what lists hold
-        that it has changed: numbers and arrays, one after the other.
+        The results, then the arrays that the function has written into, then the contents of the
+        lists that it has changed: a flat list of numbers and arrays.
     is_active_output : list of bool
         Which of these depend on the variables.
     """
@@ -44,7 +44,7 @@ class Run:
             first = program.first_changed
             states = dict(zip(program.changed_lists, self.outs[first:], strict=True))
             self.copies = Copies(values, states)
-            outs = [*self.outs[:first], *[[xs for xs, _ in of_one] for of_one in states.values()]]
+            outs = self.outs[:first] + [[xs for xs, _ in pairs] for pairs in states.values()]
             self.lists = self._flattened(outs, self.copies.unchanged)
             check_apart(self.lists.flat, values)
             self.outs, self.is_active_output = self.lists.flat, self.lists.is_active
@@ -56,10 +56,8 @@ class Run:
         )
 
     def with_lists(self, outs: list) -> list:
-        """Return the outputs of the program again, whose numbers are traced now."""
-        if self.lists is None:
-            return outs
-        return self.lists.with_lists(outs, self.copies)
+        """Rebuild the lists among the outputs from `outs`, whose numbers may be traced by now."""
+        return outs if self.lists is None else self.lists.with_lists(outs, self.copies)
 
     def cotangents(self, bars: list[Any]) -> list:
         """Pull cotangents of all outputs back to all variables."""
@@ -70,14 +68,14 @@ class Run:
                 if found is not None:
                     self.program.failure = None
                     return self.of_variables(found, bars)
-            except Exception as error:  # tracing says what is wrong, if anything is
+            except Exception as error:  # if it is the user's, tracing raises it again
                 self.program.failure = f"its sweep failed ({type(error).__name__}: {error})"
         return self.traced(bars)
 
     def of_variables(self, found: tuple, bars: list[Any]) -> list:
-        """Return the cotangents of the variables, among those of all arguments.
+        """Select the cotangents of the variables from those of all arguments.
 
-        One that has no way to an output with a cotangent has none.
+        A variable without a differentiable path to an output with a cotangent gets None.
         """
         result: list = []
         ways = self.program.ways
@@ -90,16 +88,16 @@ class Run:
         return result
 
     def swept(self, bars: list[Any]) -> tuple | None:
-        """Run the reverse sweep of the program, if need be with strong products.
+        """Run the reverse sweep of the program, if necessary with strong products (0 * inf = 0).
 
-        None if there is something in the cotangents that is not finite.
+        None if a cotangent is not finite.
         """
         if self.lists is not None:
             bars = self.lists.seeds(bars)
         found: tuple | None
         try:
             found = self._swept(bars)
-        except ArithmeticError:  # of Python's floats, which divide by no zero
+        except ArithmeticError:  # Python floats raise when they are divided by zero
             found = None
         if found is not None and all(map(is_finite, found)):
             return found
@@ -107,36 +105,35 @@ class Run:
         return found if found is not None and all(map(is_finite, found)) else None
 
     def _swept(self, bars: list[Any]) -> tuple:
-        state, self.state = self.state, None  # a sweep uses up what the forward function left
+        state, self.state = self.state, None  # a sweep consumes the tape
         program = self.program
         if state is None:
             _, state = program.run(self.values)
         try:
             return program.sweep(state, bars)
         except (ValueError, ArithmeticError) as error:
-            # Arrays were broadcast against each other, or Python's floats divided by zero: that
-            # takes other code, which another run may have had written.
-            is_other = not program.is_current(state)
+            # Arrays were broadcast, or a Python float was divided by zero. Respecialize the code,
+            # unless another run has done so already.
+            is_new = not program.is_current(state)
             if isinstance(error, ArithmeticError):
-                is_other = program.with_numpy_floats() or is_other
-            elif not is_other:
-                is_other = program.with_broadcasting(self.values)
-                is_other = is_other or program.with_numpy_floats()  # `math` raises, too
-            if not is_other:
+                is_new = program.with_numpy_floats() or is_new
+            elif not is_new:
+                is_new = program.with_broadcasting(self.values)
+                is_new = is_new or program.with_numpy_floats()  # `math` may have raised
+            if not is_new:
                 raise
             _, state = program.run(self.values)
             return program.sweep(state, bars)
 
     def traced(self, bars: list[Any]) -> list:
-        """Trace the function, and pull the cotangents back by its tape."""
+        """Trace the function, and pull the cotangents back through its tape."""
         chosen = [k for k, bar in enumerate(bars) if bar is not None]
         if not chosen:
             return [None] * len(self._variables())
-        found = self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen]))
-        return list(found)
+        return list(self.linearised(chosen).cotangents(tuple([bars[k] for k in chosen])))
 
     def traced_again(self) -> Linearised:
-        """Trace the function; all outputs are the result."""
+        """Trace the function with all outputs as the result."""
         return self.linearised(list(range(len(self.outs))))
 
     def _variables(self) -> list:
@@ -148,7 +145,7 @@ class Run:
         return result
 
     def linearised(self, chosen: list[int]) -> Linearised:
-        """Trace the function; the outputs at these places are the result."""
+        """Trace the function with the outputs at these positions as the result."""
         program = self.program
 
         def again(*variables: Any) -> Any:
@@ -181,7 +178,7 @@ class Run:
 
 
 def parts_like(form: Any, x: Any) -> list:
-    """Return the parts of a nest in the places of a form that has no further parts."""
+    """Return the parts of a pytree that correspond to the leaves of a form."""
     if not is_nest(form):
         return [x]
     parts = x.values() if isinstance(form, Named) else x

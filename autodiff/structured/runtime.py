@@ -1,4 +1,4 @@
-"""Running a structured program: its entry, what generated code calls, and its pullback."""
+"""Structured programs at run time: compile the generated code, run it, and sweep back."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ import numpy as np
 
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
-from autodiff.structured import loop_states
 from autodiff.structured.broadcast_axes import Ones, ones_of
 from autodiff.structured.form.ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.forms import KNOWN
 from autodiff.structured.itself import Itself
+from autodiff.structured.loop_states import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.reading.lowering import Lowered, lower
 from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
 from autodiff.structured.runtime_calls import (
@@ -32,7 +32,7 @@ from autodiff.structured.runtime_calls import (
 )
 from autodiff.structured.settings import Settings, has_llvm
 from autodiff.structured.whole_lists import (
-    SCOPE as OF_LISTS,
+    SCOPE as LIST_SCOPE,
     GivenList,
     classes_of,
     kind_of_list,
@@ -59,37 +59,41 @@ _MOST_ASIDES = 3
 
 
 class Structured(WrittenAnew):
-    """A function in structured form, for arguments of some kinds.
+    """A function as a structured program, specialized to the kinds of its arguments.
 
     Attributes
     ----------
     active : tuple of int
-        The arguments that it is differentiated with respect to.
+        The positions of the arguments to differentiate with respect to.
     written : list of int
-        The arguments that it writes into.
+        The positions of the arguments that it writes into.
+    positions : list of int
+        The position of each parameter of the generated code among the arguments, followed by the
+        captured and global arrays.
     is_active_output : list of bool
-        Of each number or array that it returns, and of those that it writes into.
+        For each number or array that it returns, then for each that it writes into: whether it
+        depends on the variables.
     hides_decisions : bool
-        Whether a result, or an array that it writes into, may depend on comparisons alone.
+        Whether an output may depend on the variables through comparisons alone.
     ways : dict of int to list of int
-        If some arguments are compared: which of these depend on each of them in another way.
+        For each variable that is compared: the outputs that it has a differentiable path to.
     same : list
-        Of each number, array or list that it returns: which argument it is, or None.
+        For each returned number, array or list: the position of the argument that it is, or None.
     called : set
-        The functions that it calls, whose rules it was made of.
+        The functions that it calls, whose rules it is built on.
     source : str
         The generated code.
     native : Native or None
-        The loops as machine code, once they are.
+        The loops as machine code, once compiled.
     why : str, optional
-        Why there are none.
+        Why the loops are not machine code and will not be.
     failure : str, optional
-        What went wrong at the last call, which was traced.
+        Why the last call was traced instead.
     """
 
     failure: str | None = None
-    tangent: Any = None  # its tangent function; False if it has none
-    sweeps_tangent: bool | None = None  # whether a program sweeps that; None if it is not known
+    tangent: Any = None  # the tangent function; False if there is none
+    sweeps_tangent: bool | None = None  # whether a program can sweep it; None if unknown
 
     def __init__(
         self, f: types.FunctionType, form: tuple, args: tuple, active: tuple[int, ...],
@@ -114,22 +118,24 @@ class Structured(WrittenAnew):
             self.positions.append(i)
         if lists and has_checkpoints:
             raise UnsupportedError("a list of numbers, and loops that keep few states")
-        self._make(lower(f, form, kinds, known, lists), len(args), has_checkpoints)
+        self._build(lower(f, form, kinds, known, lists), has_checkpoints)
 
     @classmethod
     def of_recursion(cls, itself: Itself, active: tuple[int, ...]) -> Structured:
-        """Return the program of a function that calls itself, and that others call."""
-        made = cls.__new__(cls)
+        """Return the program of a recursive function that other programs call."""
+        program = cls.__new__(cls)
         lowered = itself.lowered
-        n = len(lowered.program.parameters)
-        made.name, made.n, made.active, made.positions = itself.__name__, n, active, list(range(n))
-        made._make(lowered, n, False)
+        program.name = itself.__name__
+        program.active = active
+        program.n = len(lowered.program.parameters)
+        program.positions = list(range(program.n))
+        program._build(lowered, False)
         if active and not is_active(lowered.program.returned):
             raise UnsupportedError("a function that calls itself, and hides what it depends on")
-        return made
+        return program
 
-    def _make(self, lowered: Lowered, n: int, has_checkpoints: bool) -> None:
-        """Make the program of what was read."""
+    def _build(self, lowered: Lowered, has_checkpoints: bool) -> None:
+        """Run the passes on a lowered function, and generate its code."""
         guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
         self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
         self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
@@ -137,8 +143,7 @@ class Structured(WrittenAnew):
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
-        self.n_arguments = n
-        self.positions += range(n, n + len(program.captured))
+        self.positions += range(self.n, self.n + len(program.captured))
         self.called = _functions_in(program.body, lowered.made_of_others)
         share_repeated(program)
         remove_unread(program)
@@ -147,43 +152,44 @@ class Structured(WrittenAnew):
         resolve_rules(blocks_of(program.body))
         mark_active(program, {self.positions.index(i) for i in self.active})
         if program.itself is not None and program.itself.lowered is not None:
-            while not self._active_in_itself() <= set(self.active):
-                self.active = tuple(sorted({*self.active, *self._active_in_itself()}))
+            while not (found := self._active_in_itself()) <= set(self.active):
+                self.active = tuple(sorted({*self.active, *found}))
                 mark_active(program, set(self.active))
         self.others = self._programs_called()
-        self.broadcasts: set[int] = set()  # numbers of operations in which arrays differed
+        self.broadcasts: set[int] = set()  # numbers of the operations that broadcast
         self.ones = Ones()
         self.compares_all = False
-        self.is_unknown = True  # which arrays are broadcast: no sweep has told
-        self.steep: set[int] = set()  # numbers of operations in which slopes were infinite
+        self.is_unknown = True  # no sweep has shown yet which arrays are broadcast
+        self.steep: set[int] = set()  # numbers of the operations that met infinite slopes
         self.notes_steep = self.is_never_finite = False
         self.has_checkpoints = has_checkpoints
         check_itself(program, has_checkpoints)
         self.has_plain_floats = not (has_checkpoints or program.catches)
-        self._write()
+        self._generate()
 
     def _active_in_itself(self) -> set[int]:
-        """Return the arguments of which a call of the function in itself gives derivatives."""
+        """Return the positions of the arguments that are active in recursive calls."""
         calls = [op for op in ops_of(self.program.body) if op.f is self.program.itself]
         return {i for op in calls for i, v in enumerate(op.args) if is_active(v)}
 
     def _programs_called(self) -> list[Structured]:
-        """Return the programs of functions that call themselves, and that this one calls."""
+        """Make the programs of the recursive functions that this one calls."""
         variables: dict[Itself, set[int]] = {}
         for op in ops_of(self.program.body):
             if type(op.f) is Itself and op.f is not self.program.itself:
                 own = variables.setdefault(op.f, set())
                 own |= {i for i, v in enumerate(op.args) if is_active(v)}
-        made = []
+        programs = []
         for itself, own in variables.items():
-            made.append(Structured.of_recursion(itself, tuple(sorted(own))))
-            self.called |= made[-1].called
-        return made
+            programs.append(Structured.of_recursion(itself, tuple(sorted(own))))
+            self.called |= programs[-1].called
+        return programs
 
-    def _write(self) -> None:
+    def _generate(self) -> None:
+        """Generate and compile the code."""
         for other in self.others:
             other.compares_all, other.notes_steep = self.compares_all, self.notes_steep
-            other._write()
+            other._generate()
         program = self.program
         emitter = self.emitter = Emitter(
             program, frozenset(self.broadcasts), frozenset(self.steep),
@@ -211,10 +217,10 @@ class Structured(WrittenAnew):
         found, lacks_one = ways_of(program, variables, emitter.outputs)
         self.ways = {self.positions[i]: numbers for i, numbers in found.items()}
         self.hides_decisions = lacks_one and not self.has_checkpoints
-        if program.itself is not None and self.hides_decisions:  # the turns of a search are calls
+        if program.itself is not None and self.hides_decisions:
             raise UnsupportedError("a function that calls itself, and may be a search")
         self.same = list(map(self._same_as_argument, emitter.outputs))
-        self.code = self._compiled(self.source, scope)
+        self.code = self._compile(self.source, scope)
         self.native: Any = None
         self.native_code: Any = None
         self.why: str | None = None
@@ -225,40 +231,41 @@ class Structured(WrittenAnew):
         if self.program.itself is not None or self.others:
             self.why = "it calls itself"
         self.asides = 0
-        self.spent = 0.0  # before new code becomes machine code, it may have to be written anew
+        self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
 
-    def _compiled(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
+    def _compile(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
+        """Compile generated source; return the forward and backward functions."""
         name = f"<structured {self.name}>"
         linecache.cache[name] = (len(source), None, source.splitlines(True), name)
         namespace = {
             **SCOPE,
-            **OF_LISTS,
-            **loop_states.SCOPE,
+            **LIST_SCOPE,
+            **CHECKPOINT_SCOPE,
             **scope,
             "broadcast": self.broadcasts.add,
         }
         if self.notes_steep:
-            namespace.update(note_steep=self._note_steep, noted=self._noted)
+            namespace.update(note_steep=self._note_steep, noted=self._recorded_product)
         exec(compile(source, name, "exec"), namespace)
         forward = namespace["forward"]
         itself = self.program.itself
         if itself is not None:
             itself.code = forward, namespace["backward"]
             namespace["is_outermost"] = itself.is_outermost
-        if self.program.has_errstates:  # an exception may leave one
+        if self.program.has_errstates:  # an exception may leave one entered
             forward = np.errstate()(forward)
         return forward, namespace["backward"]
 
     def _make_native(self) -> None:
-        """Write the loops as machine code, as far as they can be."""
+        """Compile the loops to machine code, as far as possible."""
         if not has_llvm():
             self.why = "there is no llvmlite"
             return
         from autodiff.structured.native.regions import Native
 
-        self.why = "it could not be compiled"  # once is enough
+        self.why = "it could not be compiled"  # not tried again if this raises
         try:
-            with within(None):  # what calls with samples raise is handled here
+            with within(None):  # errors of calls with sample values are handled here
                 emitter = Emitter(
                     self.program, frozenset(self.broadcasts), frozenset(self.steep),
                     for_machine=True,
@@ -268,13 +275,13 @@ class Structured(WrittenAnew):
         except UnsupportedError as error:
             self.why = str(error)
             return
-        self.native_code = native.functions(*self._compiled(native.source, native.scope))
+        self.native_code = native.functions(*self._compile(native.source, native.scope))
         self.native, self.why = native, None
 
-    def step_aside(self, error: Exception) -> None:
-        """Note that machine code could not do what was asked; after some times it is given up.
+    def bail_out(self, error: Exception) -> None:
+        """Handle a bailout of machine code, which is given up after several of them.
 
-        If other arrays have turned out to be broadcast, it is made anew.
+        If other arrays turn out to be broadcast, drop the machine code so that it is recompiled.
         """
         if isinstance(error, UnequalError) and (
             self.ones.learn(error.ones) or self.ones.forget(error.ones, self.native.names.variables)
@@ -286,14 +293,12 @@ class Structured(WrittenAnew):
             self.native, self.native_code, self.why = None, None, str(error)
 
     def _same_as_argument(self, returned: Value) -> int | None:
-        """Say which argument is returned; a view of one is not handled.
+        """Return the position of the argument that is returned, or None.
 
-        The code checks that others are none.
+        Views of arguments are not supported; the generated code checks that results are none.
         """
         kind = returned.kind
-        if kind.is_known and kind.value is None:
-            return None
-        if kind.is_list:
+        if kind.is_list or (kind.is_known and kind.value is None):
             return None
         if not kind.is_array:
             if not kind.is_scalar:
@@ -305,12 +310,12 @@ class Structured(WrittenAnew):
                 raise UnsupportedError("a result that holds integers")
             return None
         at = self.positions[self.program.parameters.index(slot)]
-        if returned.op.code == "view" or at >= self.n_arguments:
+        if returned.op.code == "view" or at >= self.n:
             raise UnsupportedError("a result that is a view of an argument")
         return at
 
     def _find_broadcasts(self, args: tuple) -> None:
-        """Find which arrays are broadcast before machine code is made, which takes long."""
+        """Find which arrays are broadcast before the slow compilation to machine code."""
         if self.is_unknown:
             spent, self.is_unknown = self.spent, False
             names = [slot.name for slot in self.program.parameters]
@@ -320,11 +325,11 @@ class Structured(WrittenAnew):
 
     @functools.cached_property
     def variables(self) -> list[int]:
-        """Which parameters have tangents: those that depend on the variables."""
+        """The parameters that have tangents, because they hold variables."""
         return [k for k, slot in enumerate(self.program.parameters) if holds_active(slot)]
 
     def outside(self, g: types.FunctionType) -> list | None:
-        """Return arrays and lists from outside; None if what was looked up is not what it was."""
+        """Return the captured and global arrays and lists; None if a guard fails."""
         for look_up, name, x in self.guards:
             if look_up(name, UNKNOWN) is not x:
                 return None
@@ -342,11 +347,11 @@ class Structured(WrittenAnew):
         return found
 
     def reads_outside(self, lists: list[int]) -> bool:
-        """Whether the function reads one of these lists, by their ids, from outside as well."""
+        """Whether one of these lists, given by id, is also captured or global."""
         return not {id(x) for x in self.outside_lists}.isdisjoint(lists)
 
     def may_bind(self, objects: list, leaves: tuple) -> bool:
-        """Whether no object of which attributes are bound is read in another way as well."""
+        """Whether the objects whose attributes the program assigns have no aliases."""
         if not self.bound:
             return True
         outside = [reference() for reference in self.outside_objects]
@@ -354,13 +359,13 @@ class Structured(WrittenAnew):
         return all(found.count(id(x)) == 1 for x in objects)
 
     def run(self, args: tuple) -> tuple[list, tuple]:
-        """Return what the function returns, what it has changed, and the state for the sweep."""
+        """Run the forward function; return its outputs, and the state for the sweep."""
         is_due = self.spent >= Settings.native and not (is_repeatable() or self.notes_steep)
         if is_due:
             self._find_broadcasts(args)
         values = self._values(args)
         start = time.perf_counter()
-        with uncollected:  # the tape may hold many objects, which are no garbage
+        with uncollected:  # the tape may hold many objects, none of them garbage
             found, backward = self._run_machine_code(values) if is_due else (None, None)
             if found is None:
                 found, backward = self._run_forward(values)
@@ -369,18 +374,18 @@ class Structured(WrittenAnew):
         return list(outs), (backward, frame, tape, outs)
 
     def _values(self, args: tuple) -> list:
-        """Return what the generated code is given."""
+        """Return the arguments of the generated code."""
         found = [args[i] for i in self.positions]
         return [x.plain if type(x) is GivenList else x for x in found]
 
     def _run_machine_code(self, values: list[Any]) -> tuple[Any, Callable | None]:
-        """Return what the forward function with machine code returns, and its sweep, or None.
+        """Run the forward function with machine code; return its result and sweep, or None twice.
 
-        If arrays turn out to be broadcast, the machine code is made anew.
+        Recompile it if arrays turn out to be broadcast.
         """
-        # It asks the processor for all that NumPy may warn of but underflow.
+        # It checks the processor's flags for every error that NumPy may warn of except underflow.
         while np.geterr()["under"] == "ignore":
-            if self.native is None and self.why is None:
+            if self._may_make_native():
                 self._make_native()
             if self.native_code is None:
                 break
@@ -388,16 +393,16 @@ class Structured(WrittenAnew):
             try:
                 return forward(*values), backward
             except SteppedAsideError as error:
-                self.step_aside(error)
+                self.bail_out(error)
             if self.native is not None:
                 break
         return None, None
 
     def _run_forward(self, values: list[Any]) -> tuple[tuple, Callable]:
-        """Return what the forward function returns, and its sweep; if need be, write them anew.
+        """Run the forward function; return its result and its sweep. Respecialize if necessary.
 
-        Python's floats do not warn as NumPy's do, and raise an error in a division by zero: if a
-        result is not finite, or the user has asked for errors, NumPy's own are taken.
+        Python floats do not warn as NumPy floats do, and raise an error for a division by zero. So
+        use NumPy floats if a result is not finite, or if the user has asked NumPy for errors.
         """
         if self.has_plain_floats and raises_errors():
             self.with_numpy_floats()
@@ -411,65 +416,66 @@ class Structured(WrittenAnew):
                     raise
             else:
                 if len(self.broadcasts) > known:
-                    self._write()
+                    self._generate()
                 elif not self.has_plain_floats or all(map(is_finite, found[0])):
                     return found, backward
                 else:
                     self.with_numpy_floats()
 
+    def _may_make_native(self) -> bool:
+        """Whether the loops are not machine code yet, but may become it."""
+        return self.native is None and self.why is None
+
     def is_machine_code(self, args: tuple) -> bool:
         """Whether all loops are machine code, or can be."""
-        if self.native is None and self.why is None:
+        if self._may_make_native():
             self._find_broadcasts(args)
             self._make_native()
         return self.native is not None and not self.native.why
 
     def use_machine_code(self) -> None:
-        """Have calls made by machine code from now on, which is compiled at once.
+        """Compile the loops at once, and use machine code from now on.
 
-        A first call and its sweep, by the source, have told what there is to know by then: which
-        slopes are infinite, say.
+        The first call and its sweep have run as source, and have shown which slopes are infinite,
+        for example.
         """
         self.spent = max(self.spent, Settings.native)
-        if self.native is None and self.why is None:
+        if self._may_make_native():
             self._make_native()
         if self.native is not None:
             self.native.compiled()
 
     def is_current(self, state: tuple) -> bool:
-        """Whether the code that has left a state has not been written anew since."""
+        """Whether a state stems from the current code, and not from code replaced since."""
         native = () if self.native_code is None else self.native_code
         return any(state[0] is f for f in (*self.code, *native))
 
     def sweep(self, state: tuple, bars: list[Any]) -> tuple:
-        """Return the cotangents of all arguments, None where there is none."""
+        """Run the reverse sweep; return the cotangents of all arguments, None if inactive."""
         backward, *left = state
         # Python computes with its own floats several times faster than with NumPy's.
         bars = [float(bar) if type(bar) is np.float64 else bar for bar in bars]
         start = time.perf_counter()
         try:
             with uncollected:
-                found = iter(backward(*left, bars))
+                found = backward(*left, bars)
             if left[1]:  # the tape
                 raise ChangedError("the sweep does not read what was pushed")
         except (SteppedAsideError, ValueError) as error:
             if self.is_current(state) and (self.broadcasts or not isinstance(error, ValueError)):
-                self.step_aside(error)
+                self.bail_out(error)
             raise
         self.spent += time.perf_counter() - start
         self.is_unknown = False
-        result: list[Any] = []
-        at = 0
-        for position in self.positions:
-            result += [None] * (position - at)
-            result.append(next(found))
-            at = position + 1
+        result: list[Any] = [None] * (self.n + len(self.program.captured))
+        for position, bar in zip(self.positions, found, strict=True):
+            result[position] = bar
         return tuple(result)
 
 
 def _functions_in(nodes: list, others: set[Any]) -> set[Any]:
-    """Return the functions that are called, under all names that rules may have for them."""
-    found: set[Any] = {np.square}  # whose rule is taken for that of a power or product
+    """Return the functions that are called, under every identity that rules may use for them."""
+    found: set[Any] = {np.square}  # powers and products may use its rule
     called = {op.f for op in ops_of(nodes) if op.code == "call"}
     for f in called | others:
         own = function_of(f)

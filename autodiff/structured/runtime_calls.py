@@ -1,4 +1,4 @@
-"""What structured programs and those who run them call, beside functions of NumPy and rules."""
+"""The runtime library of structured programs: the helpers that generated code calls."""
 
 from __future__ import annotations
 
@@ -13,20 +13,22 @@ import numpy as np
 
 from chainrules_core import AbstractZero, Tangent, ZeroTangent, unbroadcast, unthunk
 
+_Axes = tuple[int, ...] | None
+
 add_at = np.add.at
 
 
 class SteppedAsideError(Exception):
-    """Machine code does not know what NumPy does here: its source is run."""
+    """Machine code meets a case that only NumPy can handle: bail out, and run the source."""
 
 
 class UnequalError(SteppedAsideError, ValueError):
-    """Arrays in machine code have other shapes than expected.
+    """Arrays in machine code have unexpected shapes.
 
     Attributes
     ----------
     ones : dict
-        Of the arrays that it was given, by name: the axes that have one element.
+        For each array among the arguments, by name: the axes of length 1.
     """
 
     def __init__(self, ones: dict[str, set[int]]) -> None:
@@ -35,18 +37,18 @@ class UnequalError(SteppedAsideError, ValueError):
 
 
 TINY = 1e-150
-"""Products above this may be divided by."""
+"""Products larger than this are safe to divide by."""
 
 
 class ErrorsNoted:
-    """Notes floating-point errors, of which NumPy would warn, for the length of a ``with`` block.
+    """A context manager that records floating-point errors of which NumPy would warn.
 
     Attributes
     ----------
     is_on : bool
-        Whether it does.
+        Whether it records any.
     found : bool
-        Whether there was one.
+        Whether an error has occurred.
     """
 
     __slots__ = ("_state", "found", "is_on")
@@ -55,7 +57,7 @@ class ErrorsNoted:
         self.is_on = is_on
 
     def __call__(self, kind: str, flag: int) -> None:
-        """Note an error."""
+        """Record an error."""
         self.found = True
 
     def __enter__(self) -> ErrorsNoted:
@@ -71,23 +73,23 @@ class ErrorsNoted:
 
 
 def raises_errors() -> bool:
-    """Whether a floating-point error does more than warn, or be noted."""
+    """Whether floating-point errors do more than warn or be recorded by `ErrorsNoted`."""
     modes = set(np.geterr().values()) - {"ignore", "warn"}
     return bool(modes) and not (modes == {"call"} and type(np.geterrcall()) is ErrorsNoted)
 
 
 class ChangedError(Exception):
-    """A value is of another kind than the program was made for."""
+    """A value does not match the kinds that the program is specialized to."""
 
 
 def is_finite(x: Any) -> bool:
-    """Whether a number, array or nest of such has neither Inf nor NaN in it; nothing has none."""
+    """Whether a number, array, or pytree of them has no Inf or NaN; true for None."""
     if x is None:
         return True
     if type(x) in (list, tuple):
         return all(map(is_finite, x))
     if type(x) is np.ndarray:
-        # The sum of the squares is finite if all elements are, unless these are very large.
+        # A fast test: a finite sum of squares implies finite elements.
         if x.dtype.kind == "f" and x.flags.c_contiguous and math.isfinite(np.vdot(x, x)):
             return True
         return bool(np.isfinite(x).all())
@@ -95,22 +97,20 @@ def is_finite(x: Any) -> bool:
 
 
 def copied(x: np.ndarray) -> np.ndarray:
-    """Return a copy of an array, which can be written into only if the array can."""
-    made = x.copy("K")
-    made.flags.writeable = x.flags.writeable
-    return made
+    """Return a copy of an array with the same writeable flag."""
+    copy = x.copy("K")
+    copy.flags.writeable = x.flags.writeable
+    return copy
 
 
 def total(x: Any) -> Any:
-    """Return the sum of all elements; a float of Python's, with which it computes faster."""
+    """Return the sum of all elements, as a Python float if it is a float64."""
     found = x.sum() if type(x) is np.ndarray else x
     return float(found) if type(found) is np.float64 else found
 
 
-def extremum_back(
-    g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
-) -> np.ndarray:  # fmt: skip
-    """Share a cotangent among the elements that are the largest or smallest, along some axes."""
+def extremum_back(g: Any, y: Any, x: np.ndarray, axes: _Axes = None) -> np.ndarray:
+    """Divide the cotangent of an extremum along axes equally among the elements that attain it."""
     hit = x == y
     n = np.count_nonzero(hit) if axes is None else hit.sum(axes, keepdims=True)
     if not (n if axes is None else n.all()):
@@ -119,24 +119,24 @@ def extremum_back(
 
 
 def cumsum_back(g: np.ndarray, axis: int = 0) -> np.ndarray:
-    """Return the cotangent of an array by that of its running sums along an axis."""
+    """Return the cotangent of an array from that of its cumulative sum along an axis."""
     if g.ndim == 1:
         return np.cumsum(g[::-1])[::-1]
     return np.flip(np.cumsum(np.flip(g, axis), axis), axis)
 
 
 def cumprod_back(g: np.ndarray, y: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a vector by that of its running products."""
+    """Return the cotangent of a vector from that of its cumulative product."""
     if np.abs(y).min(initial=1.0) > TINY:
         return np.cumsum((g * y)[::-1])[::-1] / x
-    made, behind, before = np.empty_like(x), 0.0, np.concatenate(([1.0], y[:-1]))
+    sums, behind, before = np.empty_like(x), 0.0, np.concatenate(([1.0], y[:-1]))
     for i in range(len(x) - 1, -1, -1):
-        made[i] = behind = g[i] + (behind * x[i + 1] if i + 1 < len(x) else 0.0)
-    return made * before
+        sums[i] = behind = g[i] + (behind * x[i + 1] if i + 1 < len(x) else 0.0)
+    return sums * before
 
 
 def prod_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a vector by that of the product of its elements."""
+    """Return the cotangent of a vector from that of the product of its elements."""
     if TINY < abs(y) < 1 / TINY:
         return (g * y) / x
     before, behind = (np.concatenate(([1.0], np.cumprod(v)[:-1])) for v in (x, x[::-1]))
@@ -144,7 +144,7 @@ def prod_back(g: Any, y: Any, x: np.ndarray) -> np.ndarray:
 
 
 def convolve_back(g: np.ndarray, other: np.ndarray, own: np.ndarray, mode: str) -> np.ndarray:
-    """Return the cotangent of a vector by that of its convolution with another."""
+    """Return the cotangent of a vector from that of its convolution with another."""
     n = len(own) + len(other) - 1
     if len(g) < n:
         shorter = min(len(own), len(other))
@@ -156,17 +156,17 @@ def convolve_back(g: np.ndarray, other: np.ndarray, own: np.ndarray, mode: str) 
 
 
 def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
-    """Return the cotangent of a matrix by that of its Cholesky factor."""
-    from autodiff.structured.blas_sums import divided_twice  # it imports SciPy's linear algebra
+    """Return the cotangent of a matrix from that of its Cholesky factor."""
+    from autodiff.structured.blas_sums import divided_twice  # loads SciPy's linear algebra
 
     x = divided_twice(_half_triangle(y.T @ g), y)
     return _half_triangle(x + x.T)
 
 
 def eigh_back(w_bar: Any, v_bar: Any, found: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return the cotangent of a symmetric matrix by those of its eigenvalues and eigenvectors.
+    """Return the cotangent of a symmetric matrix from those of its eigenvalues and eigenvectors.
 
-    Either may be None. Where eigenvalues coincide, it is for the rule to say what that means.
+    Either may be None. Raise if eigenvalues coincide: then the rule decides.
     """
     w, v = found
     if v_bar is None:
@@ -183,12 +183,12 @@ def eigh_back(w_bar: Any, v_bar: Any, found: tuple[np.ndarray, np.ndarray]) -> n
 
 
 def nearest(n: int) -> float:
-    """Return up to which part of the largest of them n eigenvalues count as equal."""
+    """Return the tolerance for equal eigenvalues, relative to the largest of n."""
     return 4 * n * float(np.finfo(float).eps)
 
 
 def _half_triangle(x: np.ndarray) -> np.ndarray:
-    """Return the lower triangle with the diagonal halved."""
+    """Return the lower triangle of a matrix with its diagonal halved."""
     return x * _halves(len(x))
 
 
@@ -211,13 +211,16 @@ def interp_back_to_nodes(g: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> np.n
 
 
 def interp_back_to_places(g: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> Any:
-    """Return the cotangent of the places of an interpolation."""
-    made = g * _slope(_between(x, xp)[0], x, xp, fp)
-    return made if type(x) is np.ndarray else float(made)
+    """Return the cotangent of the points where an interpolation is evaluated."""
+    result = g * _slope(_between(x, xp)[0], x, xp, fp)
+    return result if type(x) is np.ndarray else float(result)
 
 
 def _between(x: Any, xp: np.ndarray) -> tuple[Any, Any, Any]:
-    """Return how many nodes are not behind places, the node before, and how far it is to there."""
+    """Locate points: the number of nodes at or before each, its interval, and where it lies in it.
+
+    Intervals are numbered by their left nodes; positions in them run from 0 to 1.
+    """
     n = len(xp)
     if n < 2:
         raise ChangedError("an interpolation of one value")
@@ -237,26 +240,24 @@ def _between(x: Any, xp: np.ndarray) -> tuple[Any, Any, Any]:
 
 
 def _to_ends(g: Any, j: Any, t: Any, n: int) -> np.ndarray:
-    """Hand what belongs to each place to the nodes on both sides of it."""
+    """Distribute the cotangent of each point to the nodes on both sides of it."""
     if type(j) is int:
-        made = np.zeros(n)
-        made[j], made[j + 1] = g * (1.0 - t), g * t
-        return made
+        result = np.zeros(n)
+        result[j], result[j + 1] = g * (1.0 - t), g * t
+        return result
     return np.bincount(j, g * (1.0 - t), n) + np.bincount(j + 1, g * t, n)
 
 
 def _slope(right: Any, x: Any, xp: np.ndarray, fp: np.ndarray) -> Any:
-    """Return the slope of an interpolation: at a node the mean of both sides, outside 0."""
+    """Return the slope of an interpolation: the mean of both sides at a node, and 0 outside."""
     slopes = np.zeros(len(xp) + 1)
     slopes[1:-1] = (fp[1:] - fp[:-1]) / (xp[1:] - xp[:-1])
     left = right - (xp[right - 1] == x) * (right > 0)
     return 0.5 * (slopes[left] + slopes[right])
 
 
-def norm_back(
-    g: Any, y: Any, x: np.ndarray, axes: tuple[int, ...] | None = None
-) -> np.ndarray:  # fmt: skip
-    """Return the cotangent of vectors by that of their norms; 0 where it has no derivative."""
+def norm_back(g: Any, y: Any, x: np.ndarray, axes: _Axes = None) -> np.ndarray:
+    """Return the cotangent of vectors from that of their norms; 0 where the norm is 0."""
     if axes is None:
         return (g / y if y != 0 else 0.0) * x
     return (np.where(y != 0, g, 0.0) / np.where(y != 0, y, 1.0)) * x
@@ -270,25 +271,25 @@ def inner(d: Any, g: Any) -> Any:
 
 
 def spread(g: Any, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """Return an array that is filled with a cotangent."""
+    """Return a cotangent broadcast into a new array."""
     x = np.empty(shape, dtype)
     x[...] = g
     return x
 
 
 def diagonal_of(x: np.ndarray) -> np.ndarray:
-    """Return a view of the diagonal of a matrix, to be written into."""
+    """Return a writable view of the diagonal of a matrix."""
     n = min(x.shape)
     return np.einsum("ii->i", x[:n, :n])
 
 
 def zeros_like(x: np.ndarray) -> np.ndarray:
-    """Return zeros in the layout of an array, in a fraction of the time that NumPy's takes."""
+    """Return zeros in the layout of an array, in a fraction of the time of `numpy.zeros_like`."""
     return np.zeros(x.shape, x.dtype) if x.flags.c_contiguous else np.zeros_like(x)
 
 
 def shadow_with(x: np.ndarray, g: Any) -> np.ndarray:
-    """Return a new shadow of an array with its first cotangent, if there is one."""
+    """Return a new shadow of an array, initialized with its first cotangent if there is one."""
     if type(g) is not np.ndarray or g.shape != x.shape or g.dtype != x.dtype:
         shadow = zeros_like(x)
         if g is not None:
@@ -300,7 +301,7 @@ def shadow_with(x: np.ndarray, g: Any) -> np.ndarray:
 
 
 def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
-    """Return zeros like an array, whose axes lie in memory in this order, the slowest first."""
+    """Return zeros like an array, with this order of the axes in memory, the slowest first."""
     if not x.flags.c_contiguous:
         return np.zeros_like(x)
     return np.zeros([x.shape[k] for k in axes], x.dtype).transpose(_places_of(axes))
@@ -308,20 +309,20 @@ def zeros_along(x: np.ndarray, axes: tuple[int, ...]) -> np.ndarray:
 
 @functools.lru_cache(maxsize=64)
 def _places_of(axes: tuple[int, ...]) -> tuple[int, ...]:
-    """Return where each axis stands in an order of axes."""
+    """Return the inverse of a permutation of axes."""
     return tuple([axes.index(k) for k in range(len(axes))])
 
 
 def fitted(x: Any, shape: tuple[int, ...]) -> Any:
-    """Sum a cotangent back to the shape that was broadcast."""
+    """Sum a cotangent over the axes that were broadcast."""
     return x if x.shape == shape else unbroadcast(x, shape)
 
 
 def last_written(shadow: np.ndarray, index: Any) -> np.ndarray:
-    """Return the cotangent of what was written at arrays of places: 0 where it did not stay.
+    """Return the cotangent of values scattered to arrays of indices: 0 where they were overwritten.
 
-    NumPy itself says what came last where places come again. In which order it writes follows the
-    memory of places along several axes: then the call is traced.
+    An indexed write of numbers shows which one NumPy writes last where an index is repeated. With
+    several index arrays or axes, the order depends on memory layout: then the call is traced.
     """
     x = shadow[index]
     parts = index if type(index) is tuple else (index,)
@@ -341,7 +342,7 @@ def last_written(shadow: np.ndarray, index: Any) -> np.ndarray:
 
 
 def gather(shadow: np.ndarray, x: Any) -> None:
-    """Add what a rule has returned to a shadow."""
+    """Add a cotangent from a rule to a shadow."""
     x = unthunk(x)
     if not isinstance(x, AbstractZero):
         if np.shape(x) != shadow.shape:
@@ -350,7 +351,7 @@ def gather(shadow: np.ndarray, x: Any) -> None:
 
 
 def settled(x: Any, shape: tuple[int, ...]) -> Any:
-    """Return what a rule has returned as an array of this shape."""
+    """Return a cotangent from a rule as an array of this shape."""
     x = unthunk(x)
     if isinstance(x, AbstractZero):
         return np.zeros(shape)
@@ -358,7 +359,7 @@ def settled(x: Any, shape: tuple[int, ...]) -> Any:
 
 
 def whole(x: Any, primal: np.ndarray) -> np.ndarray:
-    """Return the cotangent of an argument, which is 0.0 if nothing has come."""
+    """Return the cotangent of an argument as an array; it may be the number 0.0."""
     if type(x) is not np.ndarray:
         return np.full_like(primal, x)
     if x.shape != primal.shape:
@@ -367,7 +368,7 @@ def whole(x: Any, primal: np.ndarray) -> np.ndarray:
 
 
 def number(x: Any) -> Any:
-    """Return what a rule has returned for a number."""
+    """Return a cotangent from a rule for a number."""
     x = unthunk(x)
     if isinstance(x, AbstractZero):
         return 0.0
@@ -375,7 +376,7 @@ def number(x: Any) -> Any:
 
 
 def slope(of: Callable[[], Any]) -> Any:
-    """Return a partial derivative; NaN where Python divides by zero: it may be infinite."""
+    """Return a partial derivative; NaN if Python divides by zero, since it may be infinite."""
     try:
         return of()
     except ZeroDivisionError:
@@ -383,30 +384,30 @@ def slope(of: Callable[[], Any]) -> Any:
 
 
 def real_part(x: Any) -> Any:
-    """Return the real part of what a rule has returned for a real number or array."""
+    """Return the real part of a cotangent from a rule, for a real number or array."""
     x = unthunk(x)
     return x if isinstance(x, AbstractZero) else x.real
 
 
 def part(x: Any, i: int) -> Any:
-    """Return what a rule has returned for one part of an argument that is a list."""
+    """Return one part of a cotangent from a rule, for an argument that is a list."""
     x = unthunk(x)
     return x if isinstance(x, AbstractZero) else x[i]
 
 
 def several(cls: type, *bars: Any) -> Tangent:
-    """Return the cotangent of a tuple; None stands for a part that has none."""
+    """Return the cotangent of a tuple; None stands for a part without one."""
     return Tangent[cls](*[ZeroTangent() if bar is None else bar for bar in bars])
 
 
 def sum_back(shadows: list, g: Any, axis: int) -> None:
-    """Add the cotangent of a sum of all items of a list to each of them."""
+    """Add the cotangent of the sum of a list to the shadow of each item."""
     for i, shadow in enumerate(shadows):
         shadows[i] += g if type(shadow) is not np.ndarray else unbroadcast(g, shadow.shape)
 
 
 def stack_back(shadows: list, g: np.ndarray, axis: int) -> None:
-    """Take the cotangent of an array apart along an axis: one part for each item of a list."""
+    """Split the cotangent of stacked items along an axis, and add each part to its shadow."""
     parts = np.moveaxis(g, axis, 0) if axis else g
     if parts.ndim == 1:
         parts = parts.tolist()
@@ -418,7 +419,7 @@ def stack_back(shadows: list, g: np.ndarray, axis: int) -> None:
 
 
 def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
-    """Cut the cotangent of arrays that were joined along an axis: a piece for each of them."""
+    """Split the cotangent of concatenated arrays, and add each piece to its shadow."""
     at = 0
     g = np.moveaxis(g, axis, 0)
     for shadow in shadows:
@@ -428,12 +429,12 @@ def concatenate_back(shadows: list, g: np.ndarray, axis: int) -> None:
 
 
 def put_back(xs: list, at: int, x: Any) -> None:
-    """Put an item back that ``del xs[at]`` has taken out."""
+    """Undo ``del xs[at]``."""
     xs.insert(at if at >= 0 else len(xs) + 1 + at, x)
 
 
 def taken_out(xs: list, at: int) -> Any:
-    """Take an item out that ``xs.insert(at, x)`` has put in."""
+    """Undo ``xs.insert(at, x)``; return the item."""
     n = len(xs) - 1
     return xs.pop(min(at, n) if at >= 0 else max(at + n, 0))
 

@@ -1,4 +1,4 @@
-"""When functions are read from their source, and when their loops become machine code."""
+"""Thresholds for making programs and for compiling loops to machine code."""
 
 from __future__ import annotations
 
@@ -9,21 +9,21 @@ _LLVMLITE = (0, 45)
 
 
 class Settings:
-    """How calls are made.
+    """Thresholds, which tests may change.
 
     Attributes
     ----------
     enabled : bool
         Whether programs are made and used.
     worth : float
-        Seconds of tracing after which the source of a function is read.
+        Seconds of tracing before the source of a function is read.
     turns : int
-        Turns of its loops from which on it is read at the first call, if they go over the largest
-        argument.
+        Estimated loop iterations from which the source is read at the first call. The estimate is
+        the size of the largest argument to the power of the loop depth.
     least : float
-        Seconds that one traced call takes at the least: a program saves nothing in shorter ones.
+        The shortest traced call, in seconds, that a program is made for.
     native : float
-        Seconds that a program has to take before its loops become machine code.
+        Seconds that a program has to run before its loops become machine code.
     """
 
     enabled = True
@@ -35,7 +35,7 @@ class Settings:
 
 @functools.cache
 def has_llvm() -> bool:
-    """Whether loops can become machine code: llvmlite is there, and not too old."""
+    """Whether loops can become machine code: llvmlite is installed and recent enough."""
     if importlib.util.find_spec("llvmlite") is None:
         return False
     from importlib.metadata import version  # which takes 50 ms to import

@@ -1,9 +1,8 @@
-"""Lists of numbers that a program is given as a whole, and lists that it returns or changes.
+"""Lists of numbers as single arguments of a program, and lists that a program returns or changes.
 
-A program computes with copies of lists, which hold plain numbers. In them, one list that stands in
-two places is one list in the copy as well, and has one shadow; so what is written through one name
-is seen through the other. After a call, what a list holds is put into the user's own list, and a
-list that was given is returned as itself.
+A program computes with copies of lists that hold untraced numbers. The copies preserve aliasing: a
+list that appears in two places is one list in the copy, with one shadow. After a call, the contents
+are written back to the user's own lists, and a list that was passed in keeps its identity.
 """
 
 from __future__ import annotations
@@ -22,31 +21,31 @@ from autodiff.structured.runtime_calls import ChangedError
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import TRACERS, Tracer, bare, is_tracer
 
-_DEEPEST = 5  # lists in lists
+_DEEPEST = 5  # levels of lists in lists
 _SEQUENCES = {list, tuple}
 _NUMBERS = frozenset(SCALARS)
 
 
 class GivenList:
-    """A list or tuple of numbers, or of lists or tuples of such, that is an argument.
+    """An argument that is a list or tuple of numbers, or nested lists or tuples of them.
 
     Attributes
     ----------
     own : list
-        The lists and tuples in it, each once: itself, those in it, those in these.
+        The list itself and all lists and tuples in it, each once, level by level.
     levels : list of int
-        How deep each of these lies.
+        The depth of each of these.
     plain : list
-        The same nest of lists, with plain numbers in it.
+        A copy with untraced numbers, as nested lists.
     variables : list
-        The numbers in it that are differentiated, as they are traced.
+        The active numbers, traced.
     tapes : list
-        The tapes that traced numbers in it are on.
+        The tapes of the traced numbers.
     is_nested : bool
-        Whether a number is traced on several levels.
+        Whether a number is traced at several levels.
     key : tuple
-        What a program is made for: lists or tuples, from the outermost to the innermost; of which
-        classes the numbers are; and whether some are differentiated.
+        The specialization key: the container classes, from the outermost to the innermost; the
+        classes of the numbers; and whether any is active.
     """
 
     __slots__ = (
@@ -66,30 +65,30 @@ class GivenList:
         self.tapes = list(
             {id(x._tape): x._tape for x in numbers if x._tape is not CONSTANT}.values()
         )
-        of_one = {id(x) for x in numbers if _is_variable(x)}
-        made: dict[int, list] = {}
+        active = {id(x) for x in numbers if _is_variable(x)}
+        copies: dict[int, list] = {}
         self._rows = [list(xs) for xs in levels[-1]]
-        # The numbers that are differentiated: of which row, and where in it.
+        # The active numbers: the row of each, and its position in the row.
         self._places = [
             (i, j)
-            for i, xs in enumerate(self._rows) if of_one
-            for j, x in enumerate(xs) if id(x) in of_one
+            for i, xs in enumerate(self._rows) if active
+            for j, x in enumerate(xs) if id(x) in active
         ]  # fmt: skip
         self.variables = [self._rows[i][j] for i, j in self._places]
         if numbers:
             for xs in self._rows:
                 xs[:] = list(map(bare, xs))
         for xs, row in zip(levels[-1], self._rows, strict=True):
-            made[id(xs)] = row
+            copies[id(xs)] = row
         for level in reversed(levels[:-1]):
             for xs in level:
-                made[id(xs)] = [made[id(x)] for x in xs]
-        self.plain = made[id(own[0])]
+                copies[id(xs)] = [copies[id(x)] for x in xs]
+        self.plain = copies[id(own[0])]
         self.classes = tuple([type(level[0]) for level in levels])
-        self.key = (self.classes, frozenset(classes), bool(of_one))
+        self.key = (self.classes, frozenset(classes), bool(active))
 
     def memory(self) -> Memory:
-        """Return what a program knows of the list: of which kind its items are."""
+        """Return the `Memory` of the list for a program: the kinds of its items."""
         classes, inner = self.key[1], None
         kind = Kind(classes) if classes else None
         for cls in reversed(self.classes):
@@ -102,70 +101,71 @@ class GivenList:
         return inner
 
     def cotangents(self, shadow: list) -> list:
-        """Return the cotangents of the numbers that are differentiated."""
+        """Return the cotangents of the active numbers from a shadow of the list."""
         found = {id(xs): s for xs, s in _pairs(self.plain, shadow)}
         return [found[id(self._rows[i])][j] for i, j in self._places]
 
     def values(self) -> list:
-        """Return the numbers that are differentiated."""
+        """Return the active numbers, untraced."""
         return [self._rows[i][j] for i, j in self._places]
 
     def forget(self) -> None:
-        """Drop what is traced: a call that is recorded does not keep it alive."""
+        """Drop the traced values, so that the recorded call does not keep them alive."""
         self.own, self.variables, self.tapes = [], [], []
 
     def with_variables(self, variables: Iterator) -> Any:
-        """Return the nest of lists and tuples, with the next numbers as the variables."""
+        """Return a copy, with the active numbers replaced by the next variables."""
         rows = {id(row): list(row) for row in self._rows}
         for i, j in self._places:
             rows[id(self._rows[i])][j] = next(variables)
-        return self._nest_of(rows)
+        return self._rebuilt(rows)
 
     def with_numbers(self, numbers: Iterator) -> Any:
-        """Return the nest of lists and tuples, with other numbers in the order of `numbers`."""
-        return self._nest_of({id(row): [next(numbers) for _ in row] for row in self._rows})
+        """Return a copy with all numbers replaced, in the order of `numbers`."""
+        return self._rebuilt({id(row): [next(numbers) for _ in row] for row in self._rows})
 
-    def _nest_of(self, rows: dict[int, list]) -> Any:
-        made: dict[int, Any] = {}
+    def _rebuilt(self, rows: dict[int, list]) -> Any:
+        """Return a copy with other rows, given by the ids of the innermost lists in `plain`."""
+        copies: dict[int, Any] = {}
 
         def one(xs: list, depth: int) -> Any:
-            if id(xs) not in made:
+            if id(xs) not in copies:
                 inner = rows.get(id(xs))
                 parts = [one(x, depth + 1) for x in xs] if inner is None else inner
-                made[id(xs)] = parts if self.classes[depth] is list else tuple(parts)
-            return made[id(xs)]
+                copies[id(xs)] = parts if self.classes[depth] is list else tuple(parts)
+            return copies[id(xs)]
 
         return one(self.plain, 0)
 
     @property
     def comes_once(self) -> bool:
-        """Whether no list in it stands in two places."""
+        """Whether no list in it appears twice."""
         return sum(map(len, self.own)) - sum(map(len, self._rows)) == len(self.own) - 1
 
     def numbers(self) -> list:
-        """Return all numbers in it, as they are traced."""
+        """Return all numbers in it, traced where they are."""
         return [x for xs in self.own[len(self.own) - len(self._rows) :] for x in xs]
 
     def like(self, x: Any) -> GivenList | None:
-        """Return another list of this form, of which the same numbers are differentiated."""
-        made = whole_list(x)
-        if made is not None:
-            made._places = self._places
-        return made
+        """Return another list of the same structure, with the same numbers active."""
+        other = whole_list(x)
+        if other is not None:
+            other._places = self._places
+        return other
 
 
 def kind_of_list(cls: type) -> Kind:
-    """Return the kind of a list, or of a tuple of any length."""
+    """Return the kind of a list, or of a tuple of unknown length."""
     return LIST if cls is list else FIXED
 
 
 def classes_of(kind: Kind, memory: Any) -> tuple[type, ...]:
-    """Return lists or tuples, from the outermost to the innermost, of a list in a program.
+    """Return the container classes of a list in a program, from the outermost to the innermost.
 
     Raises
     ------
     UnsupportedError
-        If there is something else in them than numbers and arrays.
+        If the innermost items are not numbers or arrays.
     """
     classes: list[type] = []
     while kind is not None and kind.is_list:
@@ -180,9 +180,9 @@ def classes_of(kind: Kind, memory: Any) -> tuple[type, ...]:
 
 
 def whole_list(x: Any) -> GivenList | None:
-    """Return a list or tuple as a program takes it as a whole; None if it takes no such.
+    """Return a list or tuple as a single argument of a program; None if that is not supported.
 
-    All items are numbers, or all are lists of such, or all are tuples of such.
+    At each level, the items must be all numbers, all lists or all tuples.
     """
     levels, level = [], [x]
     while True:
@@ -198,7 +198,7 @@ def whole_list(x: Any) -> GivenList | None:
             return None
         level = list({id(x): x for x in items}.values())
     own = [id(xs) for level in levels for xs in level]
-    if len(set(own)) < len(own):  # an empty list that stands at two levels
+    if len(set(own)) < len(own):  # an empty list that appears at two levels
         return None
     numbers = kinds - TRACERS
     if not numbers <= _NUMBERS:
@@ -211,7 +211,7 @@ def whole_list(x: Any) -> GivenList | None:
 
 
 def numbers_within(x: Any, most: int) -> int:
-    """Return how many items there are in nested lists and tuples; at least one more than `most`."""
+    """Count the items in nested lists and tuples; stop once the count exceeds `most`."""
     n = len(x)
     for part in x:
         if n > most:
@@ -222,16 +222,17 @@ def numbers_within(x: Any, most: int) -> int:
 
 
 def _is_variable(x: Any) -> bool:
+    """Whether a tracer is active."""
     return x._tape is not CONSTANT and not x._tape.program
 
 
 def lists_in(x: Any) -> list:
-    """Return a list and those in it, each once; one before those in it."""
+    """Return a list and all lists in it, each once, outer ones first."""
     return [xs for xs, _ in _pairs(x, x)]
 
 
 def _pairs(x: Any, shadow: Any) -> Iterator[tuple[Any, Any]]:
-    """Yield each list in a nest once, and its shadow: one before those in it."""
+    """Yield each list in nested lists once, with its shadow; outer ones first."""
     seen = {id(x)}
     pairs = [(x, shadow)]
     for xs, s in pairs:
@@ -244,25 +245,26 @@ def _pairs(x: Any, shadow: Any) -> Iterator[tuple[Any, Any]]:
 
 
 class Copies:
-    """The copies of lists that a program was given, as it has computed with them.
+    """The copies of list arguments that a program has computed with.
 
     Parameters
     ----------
     values : tuple
         The arguments of the program.
     states : dict
-        For the positions of those that it may have changed: the copies, with what was in them.
+        From the positions of arguments that it may have changed to their copies, each with its
+        original contents.
 
     Attributes
     ----------
     unchanged : list
         All copies that it has not changed.
     own : dict
-        By the ids of all copies: the user's lists and tuples.
+        From the ids of all copies to the user's lists and tuples.
     before : dict
-        By the ids of those that may be changed: what was in them.
+        From the ids of copies that may have changed to their original contents.
     levels : dict
-        By the ids of all copies: how deep they lay.
+        From the ids of all copies to their depths.
     """
 
     def __init__(self, values: tuple, states: dict[int, list]) -> None:
@@ -284,27 +286,27 @@ class Copies:
 
 
 class ListOutputs:
-    """What a function returns or changes, with the numbers of lists one after the other.
+    """The outputs of a program that has lists among them, flattened to numbers and arrays.
 
     Parameters
     ----------
     outs : list
-        Numbers, arrays and lists; of a list that is changed, all lists that were in it.
+        Numbers, arrays and lists. For a list that was changed: all lists that were in it.
     n_returned : int
         How many of them the function returns.
     is_active : list of bool
         Which of them depend on the variables.
     classes : dict
-        Of those that are lists: lists or tuples, from the outermost to the innermost.
+        From the positions of lists to their container classes, from the outermost to the innermost.
     unchanged : iterable of list
-        Lists that are what they were: arguments.
+        Lists among the arguments that were not changed: their numbers are no outputs.
 
     Attributes
     ----------
     flat : list
         Numbers and arrays.
     is_active : list of bool
-        Which of them depend on the variables.
+        Which of `flat` depend on the variables.
     """
 
     def __init__(
@@ -314,7 +316,7 @@ class ListOutputs:
         self.outs = outs
         self.n_returned = n_returned
         self.classes = classes
-        self.rows: dict[int, list] = {}  # of each list, by the number of the output
+        self.rows: dict[int, list] = {}  # the new lists in each output, by its position
         self.flat: list = []
         self.is_active: list[bool] = []
         seen = set(map(id, unchanged))
@@ -330,7 +332,7 @@ class ListOutputs:
                 self.is_active.append(is_active[k] and is_differentiable(x))
 
     def form(self, given: Iterable[int]) -> tuple:
-        """Return how long lists are, and which stand in several places, or were given, by ids."""
+        """Return the lengths and the aliasing of the lists; `given` are ids of known lists."""
         seen = {key: k for k, key in enumerate(given)}
 
         def one(xs: Any) -> Any:
@@ -342,8 +344,8 @@ class ListOutputs:
 
         return tuple([one(self.outs[k]) for k in self.classes])
 
-    def _taken(self, flat: Iterable) -> tuple[list, dict[int, list]]:
-        """Return what stands for numbers and arrays; of lists, what stands for their items."""
+    def _unflattened(self, flat: Iterable) -> tuple[list, dict[int, list]]:
+        """Return values for the outputs, and values for the items of each list, by its id."""
         parts = iter(flat)
         found: dict[int, list] = {}
         outs = []
@@ -357,8 +359,8 @@ class ListOutputs:
         return outs, found
 
     def seeds(self, bars: list) -> list:
-        """Return cotangents in the nest of the outputs; None for lists that come once more."""
-        outs, found = self._taken(bars)
+        """Return cotangents nested like the outputs; None for repeated occurrences of a list."""
+        outs, found = self._unflattened(bars)
 
         def one(xs: Any) -> list | None:
             parts = found.pop(id(xs), None)
@@ -369,26 +371,26 @@ class ListOutputs:
         return [one(out) if k in self.classes else out for k, out in enumerate(outs)]
 
     def with_lists(self, flat: list, copies: Copies) -> list:
-        """Return the outputs with lists: those of the user's, or new ones.
+        """Return the outputs with lists: the user's own, or new ones.
 
-        If something else is in a copy now, what the user's list holds is exchanged.
+        If the contents of a copy have changed, replace the contents of the user's list.
         """
-        outs, found = self._taken(flat)
-        made = dict(copies.own)
+        outs, found = self._unflattened(flat)
+        lists = dict(copies.own)
 
         def one(xs: Any, classes: tuple) -> Any:
             parts = found.pop(id(xs), None)
             if parts is None:
-                return made[id(xs)]
+                return lists[id(xs)]
             cls, *inner = classes
             if cls is list:
-                made.setdefault(id(xs), [])
+                lists.setdefault(id(xs), [])
             new = [one(x, tuple(inner)) if type(x) in _SEQUENCES else as_constant(x) for x in parts]
             if cls is tuple:
-                made.setdefault(id(xs), tuple(new))
+                lists.setdefault(id(xs), tuple(new))
             elif not _is_as_before(xs, copies.before.get(id(xs))):
-                made[id(xs)][:] = new
-            return made[id(xs)]
+                lists[id(xs)][:] = new
+            return lists[id(xs)]
 
         for k, classes in self.classes.items():
             if k < self.n_returned:
@@ -400,19 +402,19 @@ class ListOutputs:
 
 
 def check_apart(outs: list, given: Iterable) -> None:
-    """Raise if an array in a list shares memory with another one, or with an argument.
+    """Check that the arrays in lists alias neither each other nor an argument.
 
     Raises
     ------
     ChangedError
-        Then tracing decides: the user may write into one of them.
+        If one does. The call is then traced, because the user may write into one of them.
     """
     arrays = [x for x in outs if type(x) is np.ndarray]
     if not arrays:
         return
     bounds = [(*byte_bounds(x), True) for x in arrays if x.size]
     bounds += [(*byte_bounds(x), False) for x in given if type(x) is np.ndarray and x.size]
-    last = {True: 0, False: 0}  # where those end that have come so far
+    last = {True: 0, False: 0}  # the end of the outputs, and of the arguments, so far
     for start, end, is_out in sorted(bounds):
         if start < last[True] or (is_out and start < last[False]):
             raise ChangedError("a list holds a view of another array")
@@ -420,7 +422,7 @@ def check_apart(outs: list, given: Iterable) -> None:
 
 
 def _is_as_before(xs: list, before: tuple | None) -> bool:
-    """Whether the floats or lists in a list are those that were in it before."""
+    """Whether a list still holds the same objects, all of which are floats, integers or lists."""
     return (
         before is not None
         and len(xs) == len(before)
@@ -430,19 +432,19 @@ def _is_as_before(xs: list, before: tuple | None) -> bool:
 
 
 def as_constant(x: Any) -> Any:
-    """Return an output that does not depend on the variables, as the user's code is given it."""
+    """Return an inactive output as the user's code gets it: an array as a constant tracer."""
     return Tracer(x, CONSTANT, -1) if type(x) is np.ndarray else x
 
 
-# -- what generated code calls ---------------------------------------------------------------------
+# -- called by generated code ----------------------------------------------------------------------
 
 
 def copied_lists(x: Any) -> Any:
-    """Return a copy of nested lists; one that stands in two places is one in the copy as well.
+    """Return a deep copy of nested lists that preserves the aliasing of lists.
 
-    So are arrays in it, and floats: nothing else is one of those.
+    Arrays are copied, too, and so are floats: each gets an identity of its own.
     """
-    made: dict[int, Any] = {}
+    copies: dict[int, Any] = {}
 
     def one(x: Any) -> Any:
         if type(x) is float:
@@ -451,33 +453,33 @@ def copied_lists(x: Any) -> Any:
             return x.copy("K")
         if type(x) is not list:
             return x
-        if id(x) not in made:
-            made[id(x)] = list(map(one, x))
-        return made[id(x)]
+        if id(x) not in copies:
+            copies[id(x)] = list(map(one, x))
+        return copies[id(x)]
 
     return one(x)
 
 
 def states_in(x: list) -> list[tuple[list, tuple]]:
-    """Return a list and those in it, each with its items."""
+    """Return a list and all lists in it, each with its items."""
     return [(xs, tuple(xs)) for xs in lists_in(x)]
 
 
 def zeros_in(x: list) -> list:
-    """Return a shadow for nested lists of numbers: one list has one shadow."""
-    made: dict[int, list] = {}
+    """Return a shadow of nested lists of numbers; a list that appears twice has one shadow."""
+    shadows: dict[int, list] = {}
 
     def one(x: list) -> list:
-        if id(x) not in made:
+        if id(x) not in shadows:
             is_outer = x and type(x[0]) is list
-            made[id(x)] = list(map(one, x)) if is_outer else [0.0] * len(x)
-        return made[id(x)]
+            shadows[id(x)] = list(map(one, x)) if is_outer else [0.0] * len(x)
+        return shadows[id(x)]
 
     return one(x)
 
 
 def add_in(shadow: list, seed: list) -> None:
-    """Add cotangents to the shadow of a list; None stands for none."""
+    """Add cotangents to the shadow of a list; None stands for no cotangent."""
     for i, part in enumerate(seed):
         if type(part) is list:
             add_in(shadow[i], part)

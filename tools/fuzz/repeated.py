@@ -20,7 +20,7 @@ from autodiff.autocompile import call_records
 from chainrules_core import ChainRulesError
 
 # What a record says of a program that gave another value than the function.
-DROPPED = "its values hang on the order of operations"
+DROPPED = "its values depend on the order of operations"
 
 
 def leaves(nest: Any) -> list:

@@ -1,1 +1,1 @@
-"""The structured form: blocks of operations, loops and branches, and what is known of values."""
+"""The intermediate representation: blocks of operations, loops, branches, and kinds of values."""

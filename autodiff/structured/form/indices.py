@@ -1,4 +1,4 @@
-"""Indices of arrays as templates: values in them are named by their position."""
+"""Array indices as templates, which refer to values by position."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def parts_of_index(template: Any) -> list:
 
 
 def has_arrays(template: Any) -> bool:
-    """Whether an index has arrays in it: then it makes a copy."""
+    """Whether an index has arrays in it, so that the result is a copy."""
     return any(part[0] == "array" for part in parts_of_index(template))
 
 
@@ -28,21 +28,21 @@ def arrays_in(template: Any, values: list) -> list:
 
 
 def has_places(template: Any, values: list) -> bool:
-    """Whether an index has arrays of integers in it."""
+    """Whether an index has integer arrays in it."""
     return any(a.kind.letter != "b" for a in arrays_in(template, values))
 
 
 def is_element(kind: Kind, template: Any) -> bool:
-    """Whether what an index gives is a view of one element: ``x[..., 0]`` of a vector."""
+    """Whether an index gives an array of rank 0: a view of one element, as ``x[..., 0]``."""
     return kind.is_array and not kind.ndim and not has_arrays(template)
 
 
 def without_ellipsis(template: Any) -> Any:
-    """Return the index of an element without the ellipsis: it names the same."""
-    made = tuple([part for part in parts_of_index(template) if part[0] != "known"])
-    if not made:
+    """Return the index of an element without its ellipsis, which selects the same element."""
+    parts = tuple([part for part in parts_of_index(template) if part[0] != "known"])
+    if not parts:
         raise UnsupportedError("an array without axes")
-    return made
+    return parts
 
 
 def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
@@ -57,13 +57,13 @@ def kind_of_index(base: Kind, kinds: list[Kind], template: Any) -> Kind:
             value = values[part[1]]
             return value if part[0] == "array" else type(value)(0)
 
-        is_one = template and isinstance(template[0], str)
-        return one(template) if is_one else tuple(map(one, template))
+        is_single = template and isinstance(template[0], str)
+        return one(template) if is_single else tuple(map(one, template))
 
     return kind_of_result(lambda x, *values: x[index(values)], [base, *kinds])
 
 
 def region_of(op: Op) -> Kind:
-    """Return the kind of what a write replaces: a number has no axes."""
+    """Return the kind of the region that a write overwrites."""
     base, _, *at = op.args
     return kind_of_index(base.kind, [a.kind for a in at], op.data)

@@ -1,9 +1,9 @@
-"""The structured representation of a function: blocks of operations, loops and branches.
+"""The intermediate representation of a function: blocks of operations, loops and branches.
 
-A `Block` is a list of operations that run one after the other. `For`, `While` and `If` hold lists
-of such nodes. Within a block every value is a `Value`, made by exactly one operation (static single
-assignment); what is read in other blocks goes through a `Slot`, which is a variable of the user's.
-A block reads the slots it needs by operations `read`, and binds them anew at its end (`writes`).
+A `Block` is a basic block: a list of operations that run one after the other. `For`, `While` and
+`If` hold lists of nodes. Within a block, values are in SSA form: each `Value` is made by exactly
+one operation. Between blocks, values go through a `Slot`, which is a mutable variable: a block
+reads slots by ``read`` operations, and binds them at its end (`writes`).
 """
 
 from __future__ import annotations
@@ -22,39 +22,39 @@ from autodiff.structured.form.kinds import (
 )
 
 WRITES = frozenset({"store", "add", "sub"})
-"""Operations that change what an array holds."""
+"""Operations that write into an array."""
 
 LIST_WRITES = frozenset({"append", "set", "insert", "drop"})
-"""Operations that change what a list or dict holds."""
+"""Operations that write into a list or dict."""
 
 
 WITHOUT_VALUES = frozenset({"break", "raise", "enter", "leave"})
-"""Operations that neither read nor make a value."""
+"""Operations that neither read nor produce a value."""
 
 
 class Memory:
-    """What the arrays of a function may share: each array belongs to one, views to that of theirs.
+    """An alias class: arrays, growing lists and dicts that may share elements.
 
-    Two arrays of different `Memory` never share elements. So it is with lists that may grow, and
-    with dicts.
+    Objects of different alias classes never share elements. A view belongs to the class of its
+    base. Classes are merged by union-find (`share`), and `root` is the representative.
 
     Attributes
     ----------
     items : Kind, optional
         Of a list: the kind of its items, once it has some.
     of_items : Memory, optional
-        Of a list of arrays, lists or dicts: theirs.
+        Of a list of arrays, lists or dicts: their alias class.
     keys : Kind, optional
-        Of a dict that grows: the kind of its keys, once it has some; `items` is that of the others.
+        Of a growing dict: the kind of its keys, once it has some; `items` is that of its values.
     fields : dict
-        Of a dict: for each key what a list of the items under this key would have.
+        Of a dict with fixed keys: the `Memory` of the values under each key, as if in a list.
     copies : set
-        Where the `Items` or `Named` with a name are displayed that a list or dict in it was made
-        of; None for those from elsewhere.
+        The source positions of the displays of named `Items` or `Named` that were copied into a
+        list or dict in this class; None for those from elsewhere.
     is_changed : bool
-        Whether a list or dict in it is changed. If there is a copy, too, no program is made.
+        Whether a list or dict in this class is changed. With copies, no program can be made.
     has_none : bool
-        Whether a list in it is one of None at first: an item that is read must be something else.
+        Whether a list in this class starts as a list of None, so that reads must check items.
     """
 
     __slots__ = (
@@ -68,8 +68,8 @@ class Memory:
         self.is_indexed = False
         self.leaves_block = False
         self.is_active = False
-        self.readers: set[tuple[Op, Value]] = set()  # whose sweep reads what the array holds
-        self.is_restored = False  # the sweep puts back what was overwritten
+        self.readers: set[tuple[Op, Value]] = set()  # operations whose sweep reads the array
+        self.is_restored = False  # the sweep restores what was overwritten
         self.items: Kind | None = None
         self.keys: Kind | None = None
         self.of_items: Memory | None = None
@@ -79,14 +79,14 @@ class Memory:
         self.has_none = False
 
     def root(self) -> Memory:
-        """Return the one that stands for all that were found to be shared."""
+        """Return the representative of the alias class."""
         root = self
         while root.into is not None:
             root = root.into
         return root
 
     def share(self, other: Memory) -> None:
-        """Note that arrays of both may share elements."""
+        """Merge two alias classes, whose arrays may share elements."""
         a, b = self.root(), other.root()
         if a is b:
             return
@@ -105,7 +105,7 @@ class Memory:
             b.fields.setdefault(key, Memory()).share(field)
 
     def contents(self) -> Any:
-        """Return the kinds of its items, of what it has under known keys, and of its keys."""
+        """Return the kinds of its items, of its fields by key, and of its keys."""
         return (
             self.items,
             {key: field.root().items for key, field in self.fields.items()},
@@ -113,12 +113,12 @@ class Memory:
         )
 
     def within(self) -> list[Memory]:
-        """Return the memory of the arrays, lists and dicts in it."""
+        """Return the alias classes of the arrays, lists and dicts in it."""
         found = [self, *[field.root() for field in self.fields.values()]]
         return [x.of_items.root() for x in found if x.of_items is not None]
 
     def takes(self, kind: Kind, memory: Memory | None) -> None:
-        """Note that the list has items of this kind; arrays and lists have a memory, too."""
+        """Record that the list has items of this kind and, for arrays and lists, this memory."""
         self.items = kind.general() if self.items is None else join(self.items, kind.general())
         if memory is None:
             return
@@ -129,7 +129,7 @@ class Memory:
 
 
 def lists_of(memory: Memory | None) -> Iterator[Memory]:
-    """Yield what stands for a list, and for what is in it."""
+    """Yield the memory of a list, of the lists or arrays in it, and so on."""
     while memory is not None:
         yield memory
         memory = memory.root().of_items
@@ -147,15 +147,15 @@ class Slot:
 
     def __init__(self, name: str) -> None:
         self.name = name
-        self.kind: Kind | None = None  # of all that it holds
+        self.kind: Kind | None = None  # of every value bound to it
         self.memory: Memory | None = None
         self.is_active = False
-        self.is_stable = False  # bound once, before any loop or branch: always at hand
+        self.is_stable = False  # bound once, before any loop or branch: available everywhere
         self.writes = 0
         self.reads = 0
 
     def holds(self, kind: Kind) -> None:
-        """Note that it holds a value of this kind, too."""
+        """Record that it also holds a value of this kind."""
         if self.kind is None:
             self.kind = kind.general()
         elif self.kind != kind:
@@ -169,7 +169,7 @@ class Slot:
 
 
 class Value:
-    """What an operation makes."""
+    """The result of an operation."""
 
     __slots__ = ("block", "is_active", "kind", "memory", "name", "op", "uses")
 
@@ -177,7 +177,7 @@ class Value:
         self.name = name
         self.kind = kind
         self.op = op
-        self.block: Block | None = None  # where it is made; a constant is at hand everywhere
+        self.block: Block | None = None  # None for a constant, which is available everywhere
         self.memory: Memory | None = Memory() if kind.has_memory else None
         self.is_active = False
         self.uses = 0
@@ -187,7 +187,7 @@ class Value:
         """Whether it may be complex, or hold complex numbers."""
         if not self.kind.has_items:
             return self.kind.is_complex
-        items, fields, _ = self.memory.root().contents()  # type: ignore[union-attr] # a list has one
+        items, fields, _ = self.memory.root().contents()  # type: ignore[union-attr] # lists have it
         return any(kind is not None and kind.is_complex for kind in (items, *fields.values()))
 
     def __repr__(self) -> str:
@@ -195,30 +195,30 @@ class Value:
 
 
 class Op:
-    """An operation.
+    """An instruction.
 
     Attributes
     ----------
     code : str
-        ``const``, ``read``, ``call``, ``view`` (an index that gives a view), ``load`` (one that
-        gives a number or a copy), ``form`` (a shape or size), ``tuple``, ``part`` (of a tuple),
-        ``store``, ``add`` and ``sub`` (in place). Of lists that may grow: ``list`` (a new one),
-        ``append``, ``set``, ``insert``, ``drop`` (takes an item out), ``load`` (a number in it),
-        ``item`` (an array or list in it), ``length`` (or another question about lists and
-        objects), ``join`` (an array or number made of all items). Of dicts: ``dict`` (a new
-        one), ``set``, ``load`` and ``item``. Of the course of things:
-        ``break``, ``raise``, ``enter`` and ``leave`` (`numpy.errstate`).
+        The opcode: ``const``, ``read`` (a slot), ``call``, ``view`` (an index that gives a view),
+        ``load`` (an index that gives a number or a copy), ``form`` (a shape or size), ``tuple``,
+        ``part`` (of a tuple), ``store``, ``add`` and ``sub`` (in place). For growing lists:
+        ``list`` (a new one), ``append``, ``set``, ``insert``, ``drop`` (remove an item), ``load``
+        (a number in it), ``item`` (an array or list in it), ``length`` (or another property of
+        lists and objects), ``join`` (all items as an array or number). For dicts: ``dict`` (a new
+        one), ``set``, ``load`` and ``item``. For control flow: ``break``, ``raise``, ``enter`` and
+        ``leave`` (`numpy.errstate`).
     args : list of Value
-        What it reads: for indexing the array, then the parts of the index; for a write the array,
-        the value, then the index.
+        The operands. For indexing: the array, then the parts of the index. For a write: the array,
+        the value, then the parts of the index.
     out : Value or None
-        What it makes.
+        The result.
     f : callable or None
-        What is called.
+        The callee.
     options : dict
-        Further arguments by name.
+        The keyword arguments of a call.
     data : Any
-        The template of an index, a name, a position.
+        The template of an index, a name, or a position.
     """
 
     __slots__ = ("args", "code", "data", "f", "options", "out", "rule")
@@ -242,7 +242,7 @@ class Op:
 
 
 class Block:
-    """Operations, and the slots that are bound at the end."""
+    """A basic block: operations, and the slots that are bound at its end."""
 
     __slots__ = ("ops", "writes")
 
@@ -252,9 +252,9 @@ class Block:
 
 
 class For:
-    """A loop over a range; `bounds` are made by the block before.
+    """A loop over a range; the block before it computes `bounds`.
 
-    `function` and `line` say where it stands, `readable` which variables are bound before it.
+    `function` and `line` are its source position; `readable` has the variables bound before it.
     """
 
     __slots__ = ("body", "bounds", "broken", "function", "line", "readable", "slot")
@@ -269,7 +269,7 @@ class For:
 
 
 class While:
-    """A loop: `before` makes the test."""
+    """A while loop; the nodes in `before` compute the test."""
 
     __slots__ = ("before", "body", "broken", "function", "line", "readable", "test")
 
@@ -283,7 +283,7 @@ class While:
 
 
 class If:
-    """A branch; `test` is made by the block before."""
+    """A branch; the block before it computes `test`."""
 
     __slots__ = ("otherwise", "test", "then")
 
@@ -294,32 +294,32 @@ class If:
 
 
 class Program:
-    """A function in structured form.
+    """The intermediate representation of one function.
 
     Attributes
     ----------
     parameters : list of Slot
-        The arguments that are numbers and arrays, then the arrays from outside.
+        The arguments that are numbers and arrays, then the captured and global arrays.
     captured : list of tuple
-        Where these are looked up, and their kinds.
+        For each captured or global array: the scope, the name, and the kind.
     body : list
         Blocks, loops and branches.
     returned : Value, tuple or None
-        What the function returns; nested tuples of values.
+        The result; nested tuples of values.
     slots : list of Slot
         All variables.
     catches : bool
-        Whether the function handles exceptions: then each operation must warn and raise as it does
+        Whether the function handles exceptions. Then each operation must warn and raise exactly as
         in the function.
     has_errstates : bool
-        Whether there is ``with np.errstate(...)`` in it.
+        Whether the function uses ``with np.errstate(...)``.
     itself : Itself, optional
-        What is called where the function calls itself.
+        The callee of recursive calls.
     may_be_views : set of Memory
-        Of returned arrays that may or may not be views of others.
+        The alias classes of returned arrays that may be views of others.
     bound : list of tuple
-        The attributes that are bound of objects that are arguments: of which object, and the name.
-        What they are bound to in the end is returned behind the result.
+        The attributes of argument objects that the function assigns: the number of the object, and
+        the name. Their final values are returned after the result.
     """
 
     __slots__ = (
@@ -340,19 +340,19 @@ class Program:
         self.bound: list[tuple[int, str]] = []
 
 
-class OnePerPart:
-    """What has a variable for each part, and which nobody changes.
+class ScalarReplaced:
+    """An immutable container that is scalar-replaced: each part is a variable of its own.
 
     Attributes
     ----------
     has_name : bool
-        Whether a variable of the user's holds it: then a list or dict in memory is only a copy.
+        Whether a user variable holds it. Then a list or dict in memory is only a copy of it.
     is_given : bool
-        Whether it is from outside of the function, or an argument.
+        Whether it is an argument, captured, or global.
     origin : object
-        What two names for one have in common; None if it has no name, or may be several.
+        An identity that aliases share; None without a name, or if several objects are possible.
     places : frozenset
-        Where it is displayed, or the several that it may be.
+        The source positions of its display, or of every display that it may come from.
     """
 
     has_name = is_given = False
@@ -361,16 +361,16 @@ class OnePerPart:
 
     @property
     def own_places(self) -> set[tuple[int, int] | None]:
-        """Where it is displayed, if it has a name: None if that is not known."""
+        """The source positions of its display if it has a name; None stands for an unknown one."""
         return set(self.places or {None}) if self.has_name else set()
 
 
-class Items(OnePerPart, tuple):
-    """What a list displays: its items are known one by one."""
+class Items(ScalarReplaced, tuple):
+    """A list whose items are known one by one."""
 
 
-class Record(OnePerPart, tuple):
-    """A named tuple; each of the user's classes has a class of its own here.
+class Record(ScalarReplaced, tuple):
+    """A named tuple; each user-defined class has a subclass of its own.
 
     Attributes
     ----------
@@ -382,7 +382,7 @@ class Record(OnePerPart, tuple):
 
 
 class Instance(Record):
-    """An object of the user's whose attributes nobody changes once it is made: their values.
+    """A user-defined object that is immutable once it is constructed, as its attribute values.
 
     Attributes
     ----------
@@ -394,38 +394,38 @@ class Instance(Record):
 
 
 class Columns(tuple):
-    """A list of tuples that may grow: a list for each of their parts."""
+    """A growing list of tuples, stored by column: one list for each part of the tuples."""
 
 
 @dataclass
-class Maybe(OnePerPart):
-    """A value that may be None: whether it is there, and the value, or another one of its kind."""
+class Maybe(ScalarReplaced):
+    """A value that may be None: a flag, and the value or a placeholder of the same kind."""
 
     has: Any
     value: Any
 
     @property
     def kind(self) -> Kind:
-        """Raise an error: it is no value of the program."""
+        """Raise an error, because it is not a single value."""
         raise UnsupportedError("a value that may be None")
 
 
-class Named(OnePerPart, dict):
-    """A dict whose keys are known texts."""
+class Named(ScalarReplaced, dict):
+    """A dict whose keys are known strings."""
 
     @property
     def kind(self) -> Kind:
-        """Raise an error: it has none, since it is no value of the program."""
+        """Raise an error, because it is not a single value."""
         raise ListInMemoryError("a dict as a value", self.places)
 
 
 def known(value: Value) -> Any:
-    """Return what a value is, or `UNKNOWN`."""
+    """Return the constant that a value is known to be, or `UNKNOWN`."""
     return value.kind.value if value.kind.is_known else UNKNOWN
 
 
 def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
-    """Yield values; in the place of a tuple that an operation makes of values, these."""
+    """Yield values, with tuples made by ``tuple`` operations expanded into their parts."""
     for v in values:
         if v.op.code == "tuple":
             yield from without_tuples(v.op.args)
@@ -434,14 +434,14 @@ def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
 
 
 def parts_of(x: tuple | Named | Maybe) -> list:
-    """Return the parts of a tuple, list or dict that are known one by one."""
+    """Return the parts of a container whose parts are known one by one."""
     if isinstance(x, Maybe):
         return [x.has, x.value]
     return list(x.values() if isinstance(x, Named) else x)
 
 
 def formed(x: tuple | Named | Maybe, parts: list) -> Any:
-    """Return a tuple, list or dict like this one, of other parts."""
+    """Rebuild a container like `x` from other parts."""
     if isinstance(x, Maybe):
         has, value = parts
         return Maybe(has, value)
@@ -449,44 +449,43 @@ def formed(x: tuple | Named | Maybe, parts: list) -> Any:
 
 
 def flat(x: Any) -> list[Any]:
-    """Return the parts of nested tuples, lists and dicts, one after the other."""
+    """Return the leaves of nested tuples, lists and dicts."""
     return [y for part in parts_of(x) for y in flat(part)] if is_nest(x) else [x]
 
 
 def is_nest(x: Any) -> bool:
-    """Whether it is a tuple, list or dict that is known part by part."""
+    """Whether `x` is a tuple, list or dict whose parts are known one by one."""
     return isinstance(x, (tuple, Named))
 
 
-def blocks_of(body: list) -> Iterator[Block]:
-    """Yield all blocks of a list of nodes, in the order of the source."""
+def bodies_of(node: Any) -> tuple[list, ...]:
+    """Return the lists of nodes inside a node."""
+    if isinstance(node, For):
+        return (node.body,)
+    if isinstance(node, While):
+        return node.before, node.body
+    return (node.then, node.otherwise) if isinstance(node, If) else ()
+
+
+def nodes_of(body: list) -> Iterator[Any]:
+    """Yield all nodes of a list of nodes in preorder."""
     for node in body:
-        if isinstance(node, Block):
-            yield node
-        elif isinstance(node, For):
-            yield from blocks_of(node.body)
-        elif isinstance(node, While):
-            yield from blocks_of(node.before)
-            yield from blocks_of(node.body)
-        elif isinstance(node, If):
-            yield from blocks_of(node.then)
-            yield from blocks_of(node.otherwise)
+        yield node
+        for inner in bodies_of(node):
+            yield from nodes_of(inner)
+
+
+def blocks_of(body: list) -> Iterator[Block]:
+    """Yield all blocks of a list of nodes in source order."""
+    return (node for node in nodes_of(body) if isinstance(node, Block))
 
 
 def ops_of(body: list) -> Iterator[Op]:
-    """Yield all operations of a list of nodes, in the order of the source."""
+    """Yield all operations of a list of nodes in source order."""
     for block in blocks_of(body):
         yield from block.ops
 
 
 def tests_of(body: list) -> Iterator[Value]:
     """Yield the tests of all branches and loops of a list of nodes."""
-    for node in body:
-        if isinstance(node, If):
-            yield node.test
-            yield from tests_of([*node.then, *node.otherwise])
-        elif isinstance(node, While):
-            yield node.test
-            yield from tests_of([*node.before, *node.body])
-        elif isinstance(node, For):
-            yield from tests_of(node.body)
+    return (node.test for node in nodes_of(body) if isinstance(node, (If, While)))

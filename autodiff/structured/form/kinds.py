@@ -1,9 +1,8 @@
-"""Kinds of values: what is known of a value while a function is read from its source.
+"""Kinds: the abstract values of the reader.
 
-A kind says of which class a value is, of which dtype and how many axes if it is an array, and which
-value it is if that is known (a function, a module, a literal). Kinds of results are found by
-calling the very function on sample values; the code that is generated checks them where they could
-depend on values.
+A kind has the class of a value, the dtype and rank of an array, and the value itself if it is a
+known constant (a function, a module, a literal). The kind of a result is inferred by calling the
+function itself on sample values. Where it could depend on values, the generated code checks it.
 """
 
 from __future__ import annotations
@@ -20,24 +19,24 @@ import numpy as np
 
 
 class UnsupportedError(Exception):
-    """A function uses something that is not read from its source; it is traced instead."""
+    """A function uses something that the reader does not support; it is traced instead."""
 
 
 class NoItemsError(UnsupportedError):
-    """An item is read of a list that has had none so far: a later turn of a loop may add some."""
+    """An item of a list is read that is empty so far: a later loop iteration may add items."""
 
 
 class BindsAttributeError(UnsupportedError):
-    """A function binds an attribute of an object that it is given."""
+    """A function assigns an attribute of an argument."""
 
 
 class UnboundError(UnsupportedError):
-    """A variable is read that may not be bound: a loop binds it, if it has a turn.
+    """A variable is read that may be unbound, because only a loop binds it.
 
     Attributes
     ----------
     loop : tuple or None
-        The place of the loop in the source.
+        The source position of the loop.
     """
 
     def __init__(self, name: str, loop: tuple[int, int] | None) -> None:
@@ -46,14 +45,15 @@ class UnboundError(UnsupportedError):
 
 
 class ManyKindsError(UnsupportedError):
-    """A variable is of one kind and then of another.
+    """A variable has different kinds at different times.
 
     Attributes
     ----------
     loop : tuple or None
-        The place of the innermost loop around it whose first turn is not read by itself so far.
+        The source position of the innermost enclosing loop that is not peeled yet: its first
+        iteration may be read separately.
     other : tuple or None
-        If it may be None: the variable, its other kind, and the memory of that.
+        If the variable may be None: the variable, its other kind, and the memory of that.
     """
 
     def __init__(self) -> None:
@@ -63,12 +63,12 @@ class ManyKindsError(UnsupportedError):
 
 
 class ListInMemoryError(UnsupportedError):
-    """A list or dict with a name is put into another, and is changed or seen outside.
+    """A named list or dict is put into another, and is changed or escapes.
 
     Attributes
     ----------
     places : set of tuple
-        Where such are displayed: they may be read as lists and dicts in memory.
+        The source positions of the displays that may be read as lists and dicts in memory instead.
     """
 
     def __init__(self, message: str, places: Iterable[tuple[int, int]]) -> None:
@@ -77,7 +77,7 @@ class ListInMemoryError(UnsupportedError):
 
 
 class MadeInLoopError(UnsupportedError):
-    """An object is made in a branch or loop: all of its class may be read as their attributes.
+    """An object is constructed in a branch or loop: split all objects of its class instead.
 
     Attributes
     ----------
@@ -91,7 +91,7 @@ class MadeInLoopError(UnsupportedError):
 
 
 class InMemoryError(UnsupportedError):
-    """An object changes, or a list holds it: all of its class may be read as objects in memory.
+    """An object changes, or a list holds it: read all objects of its class in memory instead.
 
     Attributes
     ----------
@@ -105,16 +105,16 @@ class InMemoryError(UnsupportedError):
 
 
 class MayBeMissingError(UnsupportedError):
-    """An attribute is None at first, or not there, and is bound later: it may be read as missing.
+    """An attribute is None or unbound at first, and bound later: read it as optional instead.
 
     Attributes
     ----------
     key : tuple
         The class and the name.
     value : Any
-        What stands in the place of a value that is missing.
+        A placeholder for the missing value.
     is_none : bool
-        Whether the attribute is None, and not without a value at all.
+        Whether the attribute is None rather than unbound.
     """
 
     def __init__(self, key: tuple[type, str], value: Any, is_none: bool) -> None:
@@ -130,11 +130,11 @@ class _Unknown:
 
 
 UNKNOWN: Any = _Unknown()
-"""In the place of a value that is not known while the function is read."""
+"""Stands for a value that is not a known constant."""
 
 
 def is_member(x: Any) -> bool:
-    """Whether it is a member of an enumeration, which is equal to itself alone."""
+    """Whether `x` is a member of an enumeration, compared by identity."""
     eq = getattr(type(x), "__eq__", None)
     return isinstance(x, enum.Enum) and not isinstance(eq, types.FunctionType)
 
@@ -147,15 +147,15 @@ SCALARS: tuple[type, ...] = (
 
 
 class _Bounded(collections.deque):
-    """The class of a deque with ``maxlen`` in a kind."""
+    """Stands in kinds for deques with ``maxlen``."""
 
 
 class _Table(dict):
-    """The class of a dict that grows in a kind."""
+    """Stands in kinds for growing dicts."""
 
 
 class _Fixed(tuple):
-    """The class of a tuple of any length in a kind."""
+    """Stands in kinds for tuples of unknown length."""
 
 
 _LIST = frozenset([list])
@@ -171,25 +171,25 @@ _MOST_SAMPLES = 16
 
 
 class Kind(NamedTuple):
-    """What is known of a value.
+    """What the reader knows of a value.
 
     Attributes
     ----------
     classes : frozenset of type
-        The classes that it may be of: several for scalars alone.
+        The classes that it may have; several only for scalars.
     dtype : np.dtype or None
-        Of an array.
+        The dtype of an array.
     ndim : int
-        Of an array.
+        The rank of an array.
     parts : tuple of Kind
-        Of a tuple.
+        The kinds of the parts of a tuple.
     value : Any
-        Which value it is, or `UNKNOWN`.
+        The value, or `UNKNOWN`.
     ones : frozenset of int
-        Of an array: axes that are expected to have one element.
+        The axes of an array that are expected to have length 1.
     owner : weakref.ref, optional
-        Of an object in memory, which is a dict of its attributes: its class. Of a `defaultdict`:
-        what makes its items.
+        For an object in memory, which is a dict of its attributes: its class. For a `defaultdict`:
+        its factory.
     """
 
     classes: frozenset[type]
@@ -207,7 +207,7 @@ class Kind(NamedTuple):
 
     @property
     def is_list(self) -> bool:
-        """Whether it is a list that may grow, a deque or `FIXED`: `Memory` says of what."""
+        """Whether it is a growing list, a deque or `FIXED`; `Memory` knows its items."""
         return self.classes <= _LISTS
 
     @property
@@ -217,27 +217,27 @@ class Kind(NamedTuple):
 
     @property
     def is_fixed(self) -> bool:
-        """Whether it is a tuple of any length: a list that nobody changes once it is made."""
+        """Whether it is a tuple of unknown length: an immutable list."""
         return self.classes == _TUPLE
 
     @property
     def is_dict(self) -> bool:
-        """Whether it is a dict that others hold, or an object: `Memory` says of what."""
+        """Whether it is a dict with fixed keys, or an object; `Memory` knows its items."""
         return self.classes == _DICT
 
     @property
     def is_object(self) -> bool:
-        """Whether it is an object of the user's, as a dict of its attributes."""
+        """Whether it is a user-defined object, as a dict of its attributes."""
         return self.owner is not None and self.is_dict
 
     @property
     def is_table(self) -> bool:
-        """Whether it is a dict that grows: `Memory` says of what."""
+        """Whether it is a growing dict; `Memory` knows its items."""
         return self.classes == _TABLE
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text."""
+        """Whether it is a string."""
         return self.classes == _TEXT
 
     @property
@@ -247,17 +247,17 @@ class Kind(NamedTuple):
 
     @property
     def has_items(self) -> bool:
-        """Whether it is a list or dict that may grow, or a dict that others hold."""
+        """Whether it is a list or dict in memory."""
         return self.is_list or self.is_dict or self.is_table
 
     @property
     def has_memory(self) -> bool:
-        """Whether it can be written into: it is an array, or a list or dict in memory."""
+        """Whether it is mutable: an array, or a list or dict in memory."""
         return self.dtype is not None or self.has_items
 
     @property
     def letter(self) -> str:
-        """The kind of dtype of an array, "f" for floats, "c" for complex ones; empty for others."""
+        """The kind code of an array's dtype, such as "f" or "c"; empty for other values."""
         return "" if self.dtype is None else self.dtype.kind
 
     @property
@@ -267,7 +267,7 @@ class Kind(NamedTuple):
 
     @property
     def is_integral(self) -> bool:
-        """Whether it is an integer or truth value: nothing that is differentiated."""
+        """Whether it is an integer or boolean, which has no derivative."""
         return self.dtype is None and self.classes.issubset(_INTEGRAL)
 
     @property
@@ -279,53 +279,53 @@ class Kind(NamedTuple):
 
     @property
     def is_complex(self) -> bool:
-        """Whether it may be a complex number, or is an array of such."""
+        """Whether it may be complex, or is a complex array."""
         if self.dtype is not None:
             return self.dtype.kind == "c"
         return not self.classes.isdisjoint(_COMPLEX) or any(p.is_complex for p in self.parts)
 
     @property
     def has_floats(self) -> bool:
-        """Whether it is a float or complex, or an array of such, or a tuple with such in it."""
+        """Whether it is a float or complex number or array, or a tuple that has one."""
         return self.is_inexact or any(p.has_floats for p in self.parts)
 
     @property
     def is_known(self) -> bool:
-        """Whether the value is known."""
+        """Whether the value is a known constant."""
         return self.value is not UNKNOWN
 
     def general(self) -> Kind:
-        """Return the kind of other values like this one."""
+        """Return the kind without known constants and axes of length 1."""
         parts = tuple([p.general() for p in self.parts])
         return self._replace(value=UNKNOWN, parts=parts, ones=frozenset())
 
 
 LIST = Kind(_LIST)
-"""Of a list that may grow."""
+"""A growing list."""
 
 DEQUE, BOUNDED = Kind(frozenset([collections.deque])), Kind(frozenset([_Bounded]))
-"""Of deques: those without ``maxlen``, and those with one."""
+"""Deques without and with ``maxlen``."""
 
 TABLE = Kind(_TABLE)
-"""Of a dict that grows."""
+"""A growing dict."""
 
 FIXED = Kind(_TUPLE)
-"""Of a tuple of any length."""
+"""A tuple of unknown length."""
 
 DICT = Kind(_DICT)
-"""Of a dict that others hold: an item of a list, say."""
+"""A dict with fixed keys in memory: an item of a list, for example."""
 
 ANYTHING = Kind(frozenset([object]))
-"""Of a variable that holds values of different kinds in different places."""
+"""The top element: a variable that holds values of incompatible kinds."""
 
 
 def kind_of(x: Any, known: bool = False) -> Kind:
-    """Return the kind of a value; with `known` of this one value.
+    """Return the kind of a value; with `known`, as a known constant.
 
     Raises
     ------
     UnsupportedError
-        If values of its class are not handled.
+        If its class is not supported.
     """
     value = x if known else UNKNOWN
     cls = type(x)
@@ -343,12 +343,12 @@ def kind_of(x: Any, known: bool = False) -> Kind:
 
 
 def kind_like(x: np.ndarray) -> Kind:
-    """Return the kind of arrays that have one element along the same axes."""
+    """Return the kind of an array, including its axes of length 1."""
     return kind_of(x)._replace(ones=frozenset([k for k, n in enumerate(x.shape) if n == 1]))
 
 
 def join(a: Kind, b: Kind) -> Kind:
-    """Return the kind of a value that is one or the other."""
+    """Return the join of two kinds: the kind of a value that has one or the other."""
     if a == b:
         return a
     if a.is_scalar and b.is_scalar:
@@ -366,17 +366,17 @@ def join(a: Kind, b: Kind) -> Kind:
 
 
 def samples(kind: Kind, n: int = 2) -> list[Any]:
-    """Return values of a kind: one for each class that it may be of.
+    """Return sample values of a kind, one for each class that it may have.
 
-    Arrays have `n` elements along each axis, and integers are `n`.
+    Arrays have length `n` along each axis, and numbers are `n`.
     """
     if kind.is_known:
         return [kind.value]
     if kind.is_array:
-        made = np.ones([1 if k in kind.ones else n for k in range(kind.ndim)], kind.dtype)
+        x = np.ones([1 if k in kind.ones else n for k in range(kind.ndim)], kind.dtype)
         if kind.ndim > 1:
-            made += np.eye(*made.shape[-2:]).astype(made.dtype)  # a matrix that has an inverse
-        return [made]
+            x += np.eye(*x.shape[-2:]).astype(x.dtype)  # an invertible matrix
+        return [x]
     if kind.parts:
         return [tuple(p) for p in itertools.product(*[samples(p, n) for p in kind.parts])]
     if kind.classes == {tuple}:
@@ -384,35 +384,35 @@ def samples(kind: Kind, n: int = 2) -> list[Any]:
     if kind.has_items:
         raise UnsupportedError("a list or dict as an argument")
     if kind.is_text:
-        return ["111"]  # a number, a format and a text of several letters
+        return ["111"]  # works as a number, as a format, and as a string of several letters
     return [cls(n) for cls in sorted(kind.classes, key=lambda c: c.__name__)]
 
 
-def _kind_made(x: Any) -> Kind:
-    """Return the kind of what a function gives: it may be a named tuple."""
+def _kind_of_output(x: Any) -> Kind:
+    """Return the kind of a result, which may be a named tuple."""
     cls = type(x)
     if issubclass(cls, tuple) and hasattr(cls, "_fields"):
         return kind_of(tuple(x))._replace(classes=frozenset([cls]))
     return kind_of(x)
 
 
-def _of_one_element(x: Any) -> Any:
-    """Return a sample with axes of one element."""
+def _with_unit_axes(x: Any) -> Any:
+    """Reduce every axis of a sample to length 1."""
     return x[(slice(1),) * x.ndim] if isinstance(x, np.ndarray) else x
 
 
 def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | None = None) -> Kind:
-    """Return the kind of ``f(*args, **options)``, by calls with sample values.
+    """Infer the kind of ``f(*args, **options)`` by calls with sample values.
 
     Raises
     ------
     UnsupportedError
-        If that fails, or the result is of a kind that is not handled.
+        If the calls fail, or the kind of the result is not supported.
     """
     options = options or {}
     try:
         kind = _kind_of_some_size(f, kinds, options)
-        if kind.ones:  # an axis may have one element only because the samples are small
+        if kind.ones:  # an axis may have length 1 only because the samples are small
             kind = kind._replace(ones=kind.ones & _kind_of_calls(f, kinds, options, 3).ones)
         return kind
     except UnsupportedError:
@@ -423,11 +423,11 @@ def kind_of_result(f: Callable, kinds: list[Kind], options: dict[str, Kind] | No
 
 
 _LARGER = 8
-"""The length of samples for a function that fails for two elements: an index may be a constant."""
+"""The length of samples for a function that fails for length 2: it may use a constant index."""
 
 
 def _kind_of_some_size(f: Callable, kinds: list[Kind], options: dict[str, Kind]) -> Kind:
-    """Return the kind of what a function gives for samples that it takes."""
+    """Infer the kind of a result with the first sample size that the function accepts."""
     try:
         return _kind_of_calls(f, kinds, options, 2)
     except UnsupportedError:
@@ -438,7 +438,7 @@ def _kind_of_some_size(f: Callable, kinds: list[Kind], options: dict[str, Kind])
 
 
 def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], size: int) -> Kind:
-    """Return the kind of what a function gives for samples of this size."""
+    """Infer the kind of a result from samples of this size."""
     rows = itertools.product(*[samples(kind, size) for kind in (*kinds, *options.values())])
     result: Kind | None = None
     n = len(kinds)
@@ -452,18 +452,18 @@ def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], siz
                 raise UnsupportedError("numbers of too many classes")
             try:
                 try:
-                    made = called(row)
-                except ValueError:  # np.squeeze takes axes of one element alone
-                    made = called(tuple(map(_of_one_element, row)))
-            except Exception as error:  # samples may be outside of the domain
+                    output = called(row)
+                except ValueError:  # np.squeeze needs axes of length 1
+                    output = called(tuple(map(_with_unit_axes, row)))
+            except Exception as error:  # samples may be outside the domain
                 raise UnsupportedError(f"{f} fails for samples: {error}") from error
-            kind = _kind_made(made)
-            if kind.is_known and type(made) is slice:
+            kind = _kind_of_output(output)
+            if kind.is_known and type(output) is slice:
                 raise UnsupportedError("a slice that depends on values")
             if kind.is_text:
                 kind = kind.general()
             if kind.is_array:
-                kind = kind_like(made)
+                kind = kind_like(output)
             result = kind if result is None else join(result, kind)
     if result is None:
         raise UnsupportedError("no samples")

@@ -1,4 +1,4 @@
-"""Which functions structured programs call, and what is known of their results."""
+"""The functions that structured programs may call, and facts about their results."""
 
 from __future__ import annotations
 
@@ -20,32 +20,32 @@ from chainrules_core.registry.entries import key_of
 
 
 def turns_of(*bounds: int) -> int:
-    """Return the number of turns of a loop over a range."""
+    """Return the trip count of a loop over a range."""
     return len(range(*bounds))
 
 
 def start_of_slice(length: int, *bounds: int | None) -> int:
-    """Return the first position of a slice of so many items."""
+    """Return the first position of a slice of a sequence of this length."""
     return slice(*bounds).indices(length)[0]
 
 
 def length_of_slice(length: int, *bounds: int | None) -> int:
-    """Return the number of items in a slice of so many items."""
+    """Return the length of a slice of a sequence of this length."""
     return len(range(*slice(*bounds).indices(length)))
 
 
 def most_items(xs: collections.deque) -> int | None:
-    """Return how many items a deque may have."""
+    """Return the maximum length of a deque."""
     return xs.maxlen
 
 
 def part_of_text(text: str, *bounds: int | None) -> str:
-    """Return a slice of a text."""
+    """Return a slice of a string."""
     return text[slice(*bounds)]
 
 
 def letter_of_text(text: str, i: int) -> str:
-    """Return a letter of a text."""
+    """Return a letter of a string."""
     return text[i]
 
 
@@ -56,44 +56,31 @@ _TEXT_METHODS = frozenset(
 _INT_METHODS = frozenset({int.bit_length, int.bit_count})
 
 PURE: frozenset[Any] = frozenset(
-    {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.arange, int, bool, float}
-    | {
-        np.float64,
-        np.float32,
-        np.int64,
-        np.int32,
-        np.bool_,
-        complex,
-        len,
-        min,
-        max,
-        np.ndarray,
-        np.identity,
-        turns_of,
-    }
-    | {start_of_slice, length_of_slice}
+    {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange}
+    | {np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, int, bool, float, complex}
+    | {len, min, max, turns_of, start_of_slice, length_of_slice}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS
     | _INT_METHODS
 )
 
 CALLED = "called"
-"""In the place of the index of a view: it is made by a function."""
+"""In place of the index of a view that a function makes."""
 
-# What changes the shape alone: whether the shape is an argument, and not that of one axis.
+# Functions that change the shape alone, with whether the shape is an argument.
 RESHAPES: dict[Any, bool] = {np.ndarray.reshape: True, np.reshape: True, np.ndarray.ravel: False,
                              np.ravel: False, np.ndarray.flatten: False}  # fmt: skip
 
-# What always returns a view of its first argument, whose shadow has the same view.
+# Functions that always return a view of their first argument; its shadow gets the same view.
 VIEWS = frozenset(
     {np.flip, np.fliplr, np.flipud, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims}
     | {np.rot90, np.squeeze}
 )
 
 DIAGONALS = frozenset({np.diag, np.diagonal, np.ndarray.diagonal})
-"""What gives a view of the diagonal of a matrix, which cannot be written into."""
+"""Functions that return a read-only view of the diagonal of a matrix."""
 
-# What returns arrays of its own, of functions of which the facts say nothing.
+# Functions that return new arrays, without an entry in `autodiff.functions`.
 _NEW = frozenset(
     {np.ndarray, np.linalg.norm, np.linalg.eigvalsh, np.linalg.pinv, np.gradient, np.interp}
     | {np.convolve, np.correlate, np.searchsorted, np.cov, np.median, np.percentile, np.quantile}
@@ -104,16 +91,16 @@ _NEW = frozenset(
 )
 
 _NEW_OF_SCIPY = frozenset({"cho_factor", "eigh", "lu_factor", "svd"})
-"""Those of ``scipy.linalg``, which is not imported for it."""
+"""Functions of ``scipy.linalg`` that return new arrays, by name to avoid the import."""
 
-# Methods of arrays that do what the function of the same name does.
+# Array methods that are equivalent to the NumPy function of the same name.
 _METHODS = frozenset(
     {"sum", "mean", "dot", "copy", "max", "min", "prod", "std", "var", "cumsum", "cumprod"}
     | {"argmax", "argmin", "any", "all", "round", "clip", "trace", "diagonal", "repeat"}
 )
 
 
-# … and these are read as that function.
+# Array methods that are read as a call of that function.
 _FUNCTIONS = frozenset(
     {"argsort", "compress", "nonzero", "searchsorted", "squeeze", "swapaxes", "take"}
 )
@@ -123,21 +110,21 @@ _CONJUGATES = frozenset({float.conjugate, complex.conjugate, np.generic.conjugat
 
 
 def method_of_array(kind: Kind, name: str) -> Any:
-    """Return a method of arrays of this kind; None if there is none."""
+    """Return the method `name` of arrays of this kind; None if there is none."""
     if kind.letter == "c" and name in ("conj", "conjugate"):
-        return np.conjugate  # it always makes a new array; the method returns a real one itself
+        return np.conjugate  # always a new array, while the method returns real arrays themselves
     return getattr(np if name in _FUNCTIONS else np.ndarray, name, None)
 
 
 def method_of_number(classes: frozenset[type], name: str) -> Any:
-    """Return a method of numbers or texts that a program may call; None for others."""
+    """Return the method `name` of numbers or strings if a program may call it; else None."""
     found = {getattr(cls, name, None) for cls in classes}
     is_known = found <= _CONJUGATES | _INT_METHODS | _TEXT_METHODS
     return found.pop() if len(found) == 1 and is_known else None
 
 
 def makes_new(op: Op) -> bool:
-    """Whether a call returns an array, or several, that share memory with no other."""
+    """Whether a call returns new arrays, which alias nothing."""
     f: Any = op.f
     module = getattr(f, "__module__", None) or ""
     if isinstance(f, np.ufunc) or is_of_ufunc(f) or f in _NEW or module == "_operator":
@@ -149,7 +136,7 @@ def makes_new(op: Op) -> bool:
 
 
 def is_pure(f: Any) -> bool:
-    """Whether a function does nothing but return a value."""
+    """Whether a function has no side effects."""
     if isinstance(f, (np.ufunc, OwnRule)) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
     if is_of_ufunc(f):
@@ -166,19 +153,19 @@ def is_of_ufunc(f: Any) -> bool:
 
 
 def ruled_entry(f: Any) -> Any:
-    """Return the rules of a function; of a method of arrays those of NumPy's function."""
+    """Return the rules of a function; for an array method, those of the NumPy function."""
     return rrule.entry(key_of(function_of(f))[0])
 
 
 def function_of(f: Any) -> Any:
-    """Return the function of NumPy that does what a method of arrays or numbers does."""
+    """Return the NumPy function that is equivalent to a method of arrays or numbers, or `f`."""
     if getattr(f, "__objclass__", None) is np.ndarray and f.__name__ in _METHODS:
         return getattr(np, f.__name__)
     return np.conjugate if f in _CONJUGATES else f
 
 
 def is_own_rule(rule: Any) -> bool:
-    """Whether a rule is one of `chainrules`, and not the user's."""
+    """Whether a rule belongs to `chainrules`, and not to the user."""
     partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
     written = (*getattr(rule, "adjoints", ()), *[p.function for p in partials])
     function = getattr(rule, "function", None) or next(filter(None, written), None)
@@ -187,11 +174,11 @@ def is_own_rule(rule: Any) -> bool:
 
 
 def is_of_special(f: Any) -> bool:
-    """Whether a function is one of `scipy.special`."""
+    """Whether a function belongs to `scipy.special`."""
     own = getattr(sys.modules.get("scipy.special"), getattr(f, "__name__", ""), None)
     return own is not None and own is f
 
 
 def is_joiner(x: Any) -> bool:
-    """Whether it joins arrays that it is given as an index."""
+    """Whether `x` is `numpy.r_` or `numpy.c_`, which join the arrays in their index."""
     return x is np.r_ or x is np.c_

@@ -112,7 +112,7 @@ def test_a_function_that_takes_another_way_each_time_is_left_alone():
 
     for n in range(1, 400):
         assert gradient(f, 1.0, n, argnums=0) == n
-    assert "another way" in record_of(f).why
+    assert "another path" in record_of(f).why
 
 
 RATE = 2.0
