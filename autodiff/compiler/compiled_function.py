@@ -24,7 +24,7 @@ from autodiff.compiler.compile_errors import (
 from autodiff.compiler.kernels import array_kernels
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
-from autodiff.compiler.passes.batching import gathered
+from autodiff.compiler.passes.batching import batched
 from autodiff.compiler.passes.einsum_pairs import with_pairs
 from autodiff.compiler.passes.shared_factors import with_shared_factors
 from autodiff.compiler.passes.simplify import has_nan, optimised
@@ -500,7 +500,7 @@ class _VariantBuilder:
             program.steps.clear()  # the steps of a long program take much memory
         program = self._untiled = without_copies(shorter)
         if not program.exact:
-            self._untiled = without_copies(with_shared_factors(gathered(program)))
+            self._untiled = without_copies(with_shared_factors(batched(program)))
             self._check_budget()
             tiled = in_tiles(self._untiled, self.may_use_machine_code)
             program = in_blocks(tiled, self.may_use_machine_code)

@@ -1,9 +1,9 @@
-"""Work on many small arrays as work on one large one.
+"""Batching: one operation on a large array in place of many on small ones.
 
-A loop of the user's that multiplies a matrix with a vector in each turn leaves a row of small
-steps. Three forms of them are put together here: products of one matrix with the rows of another,
-sums of outer products (the gradient of such a matrix), and stacks of arrays that were all computed
-in the same way (the rows of a Jacobian). Sums are then taken in another order.
+An unrolled loop that multiplies a matrix with a vector in each iteration leaves many small steps.
+This pass batches three patterns: products of one matrix with the rows of another, sums of outer
+products (the gradient of such a matrix), and stacks of arrays that are all computed in the same way
+(the rows of a Jacobian). It changes the order of sums.
 """
 
 from __future__ import annotations
@@ -33,45 +33,61 @@ from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _FEWEST = 8
-# Two outer products of rules are summed by one product of matrices from so many elements on.
+# If a sum of outer products that rules have made has so many elements, two of them are batched.
 _LARGE = 4096
 
 
-def gathered(program: Program) -> Program:
-    """Return a program in which such steps are batched."""
+def batched(program: Program) -> Program:
+    """Return a program with small steps batched."""
     metas = [program.metas[s.out] for s in program.steps if s.out >= 0]
     arrays = [meta.size for meta in metas if meta.shape]
     if len(arrays) < _FEWEST and max(arrays, default=0) < _LARGE:
         return program
-    gathering = _Gathering(program)
-    gathering.run()
-    if not gathering.changed:
+    batching = _Batching(program)
+    batching.run()
+    if not batching.changed:
         return program
-    steps = gathering.steps
+    steps = batching.steps
     return without_unused(Program(steps, program.metas, program.inputs, program.outputs))
 
 
-class _Gathering:
+class _Batching:
+    """A walk over the steps of a program.
+
+    Attributes
+    ----------
+    batches : dict
+        The numbers of similar values → what `_batch` has returned for them.
+    stacks : dict
+        The numbers of vectors → a matrix with these rows. Also the numbers of a matrix and of
+        rows → the product of the matrix with each row.
+    guards : dict
+        The number of a stacked array → the stack, in which to look for NaN.
+    row_products : dict
+        The number of a product → the numbers of the matrix and of the rows, and which row it is.
+    sums : dict
+        The number of the last step of a sum → the terms.
+    """
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.metas = program.metas
         self.steps: list[Step] = []
         self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
         self.uses = reads_of(program.steps, program.outputs)
-        self.stands: dict[int, Ref] = {}
         self.guards: dict[int, Ref] = {}
         self.batches: dict[tuple, Any] = {}
         self.stacks: dict[tuple, Ref] = {}
         self.changed = False
-        self.by_rows = self._row_products()
-        self._note_sums()
+        self.row_products = self._find_row_products()
+        self.sums = self._find_sums()
 
     def run(self) -> None:
-        """Walk over the steps and write new ones."""
+        """Walk over the steps and make new ones."""
         for step in self.program.steps:
             if step.f is np.stack:
                 self._stack(step)
-            elif step.out in self.by_rows:
+            elif step.out in self.row_products:
                 self._product(step)
             elif step.out in self.sums:
                 self._sum(step)
@@ -80,10 +96,10 @@ class _Gathering:
             else:
                 self.steps.append(step)
         if self.guards:
-            self._gather_guards()
+            self._batch_guards()
 
     def _guard(self, step: Step) -> None:
-        """Look for NaN in the factors of a large product first: they are read in less time."""
+        """Look for NaN in the factors of a large product first, since they are smaller."""
         y = step.args[0]
         made = self.origin.get(y.i)
         if made is not None and made.f is np.positive:
@@ -93,29 +109,31 @@ class _Gathering:
             are_known = len(metas) == 2 and all(m.shape and m.dtype == FLOAT64 for m in metas)
             size = self.metas[y.i].size
             if are_known and size >= _LARGE and 4 * sum(m.size for m in metas) <= size:
-                asked = self.write(nan_of_product, (*made.args[-2:], y), meta_of(0.0))
-                step = Step(guard, (asked, has_nan, False), None, -1)
+                checked = self.write(nan_of_product, (*made.args[-2:], y), meta_of(0.0))
+                step = _nan_guard(checked)
                 self.changed = True
         self.steps.append(step)
 
-    def write(self, f: Any, args: tuple, meta: Meta, out: int | None = None) -> Ref:
-        """Write a step."""
+    def write(
+        self, f: Any, args: tuple, meta: Meta, out: int | None = None, kwargs: dict | None = None
+    ) -> Ref:
+        """Append a step."""
         if out is None:
             self.metas.append(meta)
             out = len(self.metas) - 1
-        step = Step(f, args, None, out)
+        step = Step(f, args, kwargs, out)
         self.steps.append(step)
         self.origin[out] = step
         return Ref(out)
 
     def array(self, shape: tuple, dtype: np.dtype = FLOAT64) -> Meta:
-        """Describe an array."""
+        """Return the abstract value of an array."""
         return Meta(np.ndarray, dtype, shape)
 
     # -- one matrix and the rows of another ------------------------------------------------------
 
-    def _row_products(self) -> dict[int, tuple]:
-        """Find products of one matrix with many rows of another: number → (both, row)."""
+    def _find_row_products(self) -> dict[int, tuple]:
+        """Find products of one matrix with many rows of another."""
         groups: dict[tuple, list] = {}
         for step in self.program.steps:
             if step.f not in MATRIX_PRODUCTS or step.kwargs or len(step.args) != 2:
@@ -139,22 +157,22 @@ class _Gathering:
         return len(meta.shape or ())
 
     def _product(self, step: Step) -> None:
-        matrix, rows, row = self.by_rows[step.out]
+        matrix, rows, row = self.row_products[step.out]
         whole = self.stacks.get((matrix, rows))
         if whole is None:
             n, k = self.metas[matrix].shape
-            turned = self.write(np.transpose, (Ref(matrix),), self.array((k, n)))
+            transpose = self.write(np.transpose, (Ref(matrix),), self.array((k, n)))
             shape = (self.metas[rows].shape[0], n)
-            whole = self.write(np.matmul, (Ref(rows), turned), self.array(shape))
+            whole = self.write(np.matmul, (Ref(rows), transpose), self.array(shape))
             self.stacks[matrix, rows] = whole
             self.changed = True
         self.write(operator.getitem, (whole, row), self.metas[step.out], step.out)
 
     # -- sums of outer products ------------------------------------------------------------------
 
-    def _note_sums(self) -> None:
-        """Find the last steps of long sums: number → leaves."""
-        self.sums: dict[int, list[Ref]] = {}
+    def _find_sums(self) -> dict[int, list[Ref]]:
+        """Find sums that gain from batching."""
+        sums: dict[int, list[Ref]] = {}
         inner: set[int] = set()
         for step in reversed(self.program.steps):
             if step.f is not np.add or step.out in inner or not self.metas[step.out].shape:
@@ -175,15 +193,16 @@ class _Gathering:
                     waiting.extend(reversed(origin.args))
                 else:
                     leaves.append(x)
-            inner.update(middle)  # a part of a sum gains nothing where the whole does not
+            inner.update(middle)  # a partial sum gains nothing where the whole sum does not
             if len(leaves) >= 2 and self._gains(leaves, self.metas[step.out]):
-                self.sums[step.out] = leaves
+                sums[step.out] = leaves
+        return sums
 
     def _gains(self, leaves: list, meta: Meta) -> bool:
         if meta.dtype != FLOAT64:
             return False
         outer = [x for x in leaves if self._outer(x) is not None]
-        by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not by the user
+        by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
         if meta.size >= _LARGE and len(by_rules) >= 2:
             return True
         shapes = [self.metas[x.i].shape if type(x) is Ref else None for x in leaves]
@@ -191,7 +210,7 @@ class _Gathering:
         return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
 
     def _outer(self, x: Any) -> tuple[Ref, Ref] | None:
-        """Return the two vectors of which a matrix is the outer product."""
+        """Return the two vectors whose outer product a matrix is; None for other matrices."""
         origin = self.origin.get(x.i) if type(x) is Ref else None
         if origin is None or self.uses.get(x.i) != 1 or len(origin.args) < 2:
             return None
@@ -211,7 +230,7 @@ class _Gathering:
         return pair if all(self.metas[v.i].dtype == FLOAT64 for v in pair) else None
 
     def _column(self, x: Ref, axis: int) -> Ref | None:
-        """Return the vector that a matrix of one column (or row) was made from."""
+        """Return the vector that a matrix with one column (or row) was made from."""
         if axis == 0 and self._ndim(x) == 1:
             return x
         origin = self.origin.get(x.i)
@@ -242,15 +261,12 @@ class _Gathering:
         if pairs:
             left, right = (self.stacked([p[k] for p in pairs]) for k in (0, 1))
             n, k = self.metas[left.i].shape
-            turned = self.write(np.transpose, (left,), self.array((k, n)))
-            terms.append(self.write(np.matmul, (turned, right), self.array(meta.shape)))
+            transpose = self.write(np.transpose, (left,), self.array((k, n)))
+            terms.append(self.write(np.matmul, (transpose, right), self.array(meta.shape)))
         if vectors:
             whole = self.stacked(vectors)
-            total = Step(np.sum, (whole,), {"axis": 0}, 0)
-            self.metas.append(self.array(meta.shape))
-            total.out = len(self.metas) - 1
-            self.steps.append(total)
-            terms.append(Ref(total.out))
+            total = self.write(np.sum, (whole,), self.array(meta.shape), kwargs={"axis": 0})
+            terms.append(total)
         result = terms[0]
         for term in terms[1:-1]:
             result = self.write(np.add, (result, term), self.array(meta.shape))
@@ -260,7 +276,7 @@ class _Gathering:
             self.write(np.positive, (result,), meta, step.out)
 
     def stacked(self, vectors: list[Ref]) -> Ref:
-        """Return a matrix with these rows: an existing one, if they are its rows in order."""
+        """Return a matrix with these rows; a slice of an existing matrix, if they are its rows."""
         key = tuple([v.i for v in vectors])
         known = self.stacks.get(key) or self.stacks.get(tuple(reversed(key)))
         n = len(self.metas[vectors[0].i].shape or ()) and self.metas[vectors[0].i].shape[0]
@@ -269,7 +285,7 @@ class _Gathering:
             if key in self.stacks:
                 return known
             return self.write(operator.getitem, (known, slice(None, None, -1)), meta)
-        run = _run_of([_row_of(v, self.origin, self.metas) for v in vectors])
+        run = _slice_of([_row_of(v, self.origin, self.metas) for v in vectors])
         if run is not None:
             whole = self.write(operator.getitem, run, meta)
         else:
@@ -277,7 +293,7 @@ class _Gathering:
         self.stacks[key] = whole
         return whole
 
-    # -- stacks of arrays computed alike ---------------------------------------------------------
+    # -- stacks of arrays that are computed in the same way --------------------------------------
 
     def _stack(self, step: Step) -> None:
         items: Any = step.args[0] if len(step.args) == 1 and not step.kwargs else None
@@ -299,9 +315,9 @@ class _Gathering:
         self.write(np.positive, (made,), self.metas[step.out], step.out)
 
     def _batch(self, items: list, depth: int) -> Any:
-        """Return a value with the items along a new first axis; a tuple ``(item,)`` if all are one.
+        """Return a value with the items along a new first axis; ``(item,)`` if all are the same.
 
-        None where they were not computed alike.
+        Return None if they are not computed in the same way.
         """
         first = items[0]
         if all(_is_same(x, first) for x in items):
@@ -325,7 +341,7 @@ class _Gathering:
         return made
 
     def _batched(self, origins: list[Any], items: list, depth: int) -> Any:
-        like = origins[0]
+        first = origins[0]
         k = len(items)
         meta = self.metas[items[0].i]
         if any(self.metas[x.i].shape != meta.shape for x in items) or meta.type is not np.ndarray:
@@ -333,7 +349,7 @@ class _Gathering:
         if meta.dtype != FLOAT64:
             return None
         shape = (k, *(meta.shape or ()))
-        f = like.f
+        f = first.f
         columns = list(zip(*[o.args for o in origins], strict=True))
         if f in (add_item, sub_item, set_item, scatter, operator.getitem):
             return self._batched_items(f, columns, shape, depth)
@@ -341,15 +357,15 @@ class _Gathering:
         if any(a is None for a in args):
             return None
         if any(type(a) is Diagonal for a in args):
-            return None if like.kwargs else self._batched_diagonal(f, args, shape)
-        if is_elementwise(f) and not like.kwargs:
+            return None if first.kwargs else self._batched_diagonal(f, args, shape)
+        if is_elementwise(f) and not first.kwargs:
             return self._batched_elementwise(f, args, shape, meta)
-        if f in MATRIX_PRODUCTS and not like.kwargs:
+        if f in MATRIX_PRODUCTS and not first.kwargs:
             return self._batched_product(args, shape)
         return None
 
     def _batched_diagonal(self, f: Any, args: list, shape: tuple) -> Any:
-        """Return the result of a step on an identity matrix, the cotangents of a Jacobian."""
+        """Return the result of a step on diagonal matrices: the cotangents of a Jacobian."""
         vector = self.array(shape[1:])
         if f is np.negative and args[0].vector is not None:
             return Diagonal(self.write(f, (args[0].vector,), vector))
@@ -400,8 +416,8 @@ class _Gathering:
             type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == 2 and len(shape) == 2
         ):
             n, m = self.metas[a[0].i].shape if type(a[0]) is Ref else a[0].shape
-            turned = self.write(np.transpose, (a[0],), self.array((m, n)))
-            return self.write(np.matmul, (b, turned), self.array(shape))
+            transpose = self.write(np.transpose, (a[0],), self.array((m, n)))
+            return self.write(np.matmul, (b, transpose), self.array(shape))
         return None
 
     def _batched_items(self, f: Any, columns: list, shape: tuple, depth: int) -> Any:
@@ -412,48 +428,49 @@ class _Gathering:
         if any(type(p) is Ref for p in parts) or may_repeat(index):
             return None
         inside = (slice(None), *parts)
-        first = self._whole(self._batch(list(columns[0]), depth + 1), shape[0])
+        first = self._dense(self._batch(list(columns[0]), depth + 1), shape[0])
         if first is None or type(first) is tuple:
             return None
         if f is operator.getitem:
             return self.write(f, (first, inside), self.array(shape))
         if f is scatter:
             return self.write(f, (first, inside, shape, FLOAT64), self.array(shape))
-        value = self._whole(self._batch(list(columns[2]), depth + 1), shape[0])
+        value = self._dense(self._batch(list(columns[2]), depth + 1), shape[0])
         if value is None:
             return None
         value = value[0] if type(value) is tuple else value
         return self.write(f, (first, inside, value), self.array(shape))
 
-    def _whole(self, x: Any, n: int) -> Any:
-        """Return a diagonal matrix of `n` rows with all its elements; anything else unchanged."""
+    def _dense(self, x: Any, n: int) -> Any:
+        """Return a `Diagonal` of `n` rows as a dense matrix; anything else unchanged."""
         if type(x) is not Diagonal:
             return x
         return (
             np.eye(n) if x.vector is None else self.write(np.diag, (x.vector,), self.array((n, n)))
         )
 
-    def _gather_guards(self) -> None:
-        """One check of the whole array for NaN in place of one for each of its rows."""
+    def _batch_guards(self) -> None:
+        """Check a stack for NaN once, in place of each of its rows."""
         kept: list[Step] = []
-        done: set[int] = set()
-        last: dict[int, int] = {}
+        checked: set[int] = set()
         for step in self.steps:
             if step.f is guard and step.args[1] is has_nan and step.args[0].i in self.guards:
-                whole = self.guards[step.args[0].i]
-                if whole.i not in done:
-                    done.add(whole.i)
-                    last[whole.i] = len(kept)
-                continue
-            kept.append(step)
-        for i in done:
-            at = next(n for n, s in enumerate(kept) if s.out == i)
-            kept.insert(at + 1, Step(guard, (Ref(i), has_nan, False), None, -1))
-        self.steps = kept
+                checked.add(self.guards[step.args[0].i].i)
+            else:
+                kept.append(step)
+        self.steps = [_nan_guard(Ref(i)) for i in self.program.inputs if i in checked]
+        for step in kept:
+            self.steps.append(step)
+            if step.out in checked:
+                self.steps.append(_nan_guard(Ref(step.out)))
+
+
+def _nan_guard(x: Ref) -> Step:
+    return Step(guard, (x, has_nan, False), None, -1)
 
 
 class Diagonal:
-    """A diagonal matrix; the identity matrix if it has no vector."""
+    """A diagonal matrix, stored as its diagonal; None for the identity matrix."""
 
     __slots__ = ("vector",)
 
@@ -478,7 +495,7 @@ def _is_alike(a: Any, b: Any) -> bool:
 
 
 def _row_of(x: Any, origin: dict[int, Step], metas: list[Meta]) -> tuple[Ref, int] | None:
-    """Return the matrix that an argument is a row of, and which; None for others."""
+    """Return the matrix and the number of the row that an argument is; None if it is no row."""
     step = origin.get(x.i) if type(x) is Ref else None
     if step is None or step.f is not operator.getitem:
         return None
@@ -487,8 +504,8 @@ def _row_of(x: Any, origin: dict[int, Step], metas: list[Meta]) -> tuple[Ref, in
     return (matrix, index % shape[0]) if len(shape or ()) == 2 and type(index) is int else None
 
 
-def _run_of(places: list[tuple[Ref, int] | None]) -> tuple[Ref, slice] | None:
-    """Return the matrix of rows that follow each other in it, up or down, and their slice."""
+def _slice_of(places: list[tuple[Ref, int] | None]) -> tuple[Ref, slice] | None:
+    """Return a matrix and a slice that selects these rows in order; None if there is none."""
     rows = [place for place in places if place is not None]
     if len(rows) < len(places) or len({matrix.i for matrix, _ in rows}) != 1:
         return None

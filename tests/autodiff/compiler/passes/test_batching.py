@@ -140,3 +140,11 @@ def test_a_jacobian_with_nan_in_one_row_is_found() -> None:
             if place is not None:
                 x[place] = 0.0
             np.testing.assert_allclose(compiled(x), autodiff.jacobian(f, x), rtol=1e-12)
+
+
+def test_the_jacobian_of_a_linear_function_is_its_argument() -> None:
+    a = np.cos(np.arange(144.0)).reshape(12, 12)
+    compiled = autodiff.compile(lambda a, x: autodiff.jacobian(lambda z: a @ z, x))
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(a, np.ones(12)), a)
+    assert compiled.eager_because is None
