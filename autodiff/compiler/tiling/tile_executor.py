@@ -306,9 +306,7 @@ class Tiles:
                 except Exception as error:
                     if tile is self._plain or tile is self._rest:
                         raise
-                    if (
-                        type(error) is not ValueError
-                    ):  # a ValueError says: numbers too large for the loop
+                    if type(error) is not ValueError:  # that means numbers too large for a loop
                         self._quick, self._whole, self._by_machine = None, self._plain, False
                     values = self._plain(*args)
                 for k, _ in results:
