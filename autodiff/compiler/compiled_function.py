@@ -23,11 +23,11 @@ from autodiff.compiler.compile_errors import (
 )
 from autodiff.compiler.kernels import array_kernels
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
-from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
+from autodiff.compiler.passes.alias_analysis import OUTSIDE, AliasAnalysis, remove_copies
 from autodiff.compiler.passes.batching import batched
-from autodiff.compiler.passes.einsum_pairs import with_pairs
-from autodiff.compiler.passes.shared_factors import with_shared_factors
-from autodiff.compiler.passes.simplify import has_nan, optimised
+from autodiff.compiler.passes.einsum_pairs import split_einsums
+from autodiff.compiler.passes.shared_factors import share_factorisations
+from autodiff.compiler.passes.simplify import has_nan, simplify
 from autodiff.compiler.python_backend.emitter import Emitter, restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
 from autodiff.compiler.recording.captured_guards import Dependency, dependencies
@@ -41,9 +41,9 @@ from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, settle, take, watch
-from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
+from autodiff.compiler.tiling.loop_fusion import Chain, fuse_chains
 from autodiff.compiler.tiling.tile_executor import Tiles
-from autodiff.compiler.tiling.tiling import in_tiles
+from autodiff.compiler.tiling.tiling import tile_program
 from autodiff.dispatch.arguments import innermost
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
@@ -494,16 +494,16 @@ class _VariantBuilder:
         `last` says that the recorded steps are not needed again.
         """
         was_shared = _Sharing(program)
-        shorter = optimised(program if program.exact else with_pairs(program))
+        shorter = simplify(program if program.exact else split_einsums(program))
         self._check_budget()
         if last:
             program.steps.clear()  # the steps of a long program take much memory
-        program = self._untiled = without_copies(shorter)
+        program = self._untiled = remove_copies(shorter)
         if not program.exact:
-            self._untiled = without_copies(with_shared_factors(batched(program)))
+            self._untiled = remove_copies(share_factorisations(batched(program)))
             self._check_budget()
-            tiled = in_tiles(self._untiled, self.may_use_machine_code)
-            program = in_blocks(tiled, self.may_use_machine_code)
+            tiled = tile_program(self._untiled, self.may_use_machine_code)
+            program = fuse_chains(tiled, self.may_use_machine_code)
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         self._check_budget()
@@ -576,7 +576,7 @@ class _Sharing:
     def __init__(self, program: Program) -> None:
         self.outputs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
         has_arrays = any(program.metas[i].shape for i in self.outputs.values())
-        self.owners = Memory(program).owners if has_arrays else None
+        self.owners = AliasAnalysis(program).owners if has_arrays else None
 
     def new(self, before: _Sharing) -> set[int]:
         """Return the outputs to copy, so that only those alias that did so before the passes.

@@ -41,7 +41,7 @@ def keep_freed_memory() -> None:
         np.empty(_FREED, np.uint8)
 
 
-class Products:
+class BlockProducts:
     """The products of a cotangent with a partial derivative, one block of elements at a time.
 
     Attributes

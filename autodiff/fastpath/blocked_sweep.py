@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.fastpath.blocked_products import LARGE, Products, parts, row_of
+from autodiff.fastpath.blocked_products import LARGE, BlockProducts, parts, row_of
 from autodiff.fastpath.elementwise_nodes import Elementwise
 from autodiff.trace.tape import Cotangents
 from chainrules_core import AbstractZero
@@ -44,7 +44,7 @@ class _Edge(NamedTuple):
 
     Attributes
     ----------
-    products : Products
+    products : BlockProducts
         The products with the partial derivative.
     parent : int
         The place of the parent.
@@ -54,7 +54,7 @@ class _Edge(NamedTuple):
         Whether the parent is a number, for which the products are summed.
     """
 
-    products: Products
+    products: BlockProducts
     parent: int
     times: int
     is_number: bool
@@ -130,7 +130,7 @@ class _Chain:
         for partial, parent, times in pairs:
             if isinstance(partial.constant, AbstractZero):
                 continue
-            products = Products(node, partial)
+            products = BlockProducts(node, partial)
             target = self.bars.nodes[parent]
             is_number = self.bars.is_number(parent)
             if is_number:

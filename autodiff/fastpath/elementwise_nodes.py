@@ -11,7 +11,7 @@ import numpy as np
 from autodiff.fastpath.blocked_products import (
     BLOCK,
     LARGE,
-    Products,
+    BlockProducts,
     parts,
     row_of,
     strong_product_of,
@@ -192,7 +192,7 @@ def _pulled_in_blocks(
     owned: bool,
 ) -> Any:
     """Compute the result of `pulled` block by block, if possible."""
-    products, row = Products(node, partial), row_of(y_bar)
+    products, row = BlockProducts(node, partial), row_of(y_bar)
     if y_bar.dtype.kind != "f" or row is None:
         return _IMPOSSIBLE
     if not products.are_possible(y_bar.shape, y_bar.dtype) or not products.rows:

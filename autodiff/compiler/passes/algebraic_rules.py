@@ -24,7 +24,7 @@ _TWICE_AN_EXPONENT = range(1, 33)
 """Powers of arrays with these exponents become products of the array and its root."""
 
 
-class Algebra:
+class AlgebraicRules:
     """The identities, as a mixin of a pass that knows the step behind each value."""
 
     metas: list[Meta]
@@ -399,30 +399,30 @@ class Algebra:
 _KEEP_THE_VALUE = frozenset({"axis", "axes", "dtype", "keepdims", "copy", "order", "part", "subok"})
 _COPIES = (np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive)
 _RULES: dict[Any, Callable] = {
-    **dict.fromkeys(_COPIES, Algebra._copy),
-    **dict.fromkeys((np.real, np.conj), Algebra._real_part),
-    **dict.fromkeys((float, np.float64), Algebra._float),
-    **dict.fromkeys((np.any, np.all), Algebra._truth),
-    **dict.fromkeys(MATRIX_PRODUCTS, Algebra._product),
-    part: Algebra._part,
-    np.sum: Algebra._sum,
-    np.exp: Algebra._sigmoid,
-    np.linalg.solve: Algebra._solution,
-    set_item: Algebra._write,
-    np.tensordot: Algebra._tensordot,
-    np.swapaxes: Algebra._swapaxes,
-    np.broadcast_to: Algebra._broadcast_to,
-    np.reshape: Algebra._reshape,
-    np.ndarray.astype: Algebra._astype,
-    np.negative: Algebra._negation,
+    **dict.fromkeys(_COPIES, AlgebraicRules._copy),
+    **dict.fromkeys((np.real, np.conj), AlgebraicRules._real_part),
+    **dict.fromkeys((float, np.float64), AlgebraicRules._float),
+    **dict.fromkeys((np.any, np.all), AlgebraicRules._truth),
+    **dict.fromkeys(MATRIX_PRODUCTS, AlgebraicRules._product),
+    part: AlgebraicRules._part,
+    np.sum: AlgebraicRules._sum,
+    np.exp: AlgebraicRules._sigmoid,
+    np.linalg.solve: AlgebraicRules._solution,
+    set_item: AlgebraicRules._write,
+    np.tensordot: AlgebraicRules._tensordot,
+    np.swapaxes: AlgebraicRules._swapaxes,
+    np.broadcast_to: AlgebraicRules._broadcast_to,
+    np.reshape: AlgebraicRules._reshape,
+    np.ndarray.astype: AlgebraicRules._astype,
+    np.negative: AlgebraicRules._negation,
 }
 """Function → its rule, which returns a value that replaces the call, or None."""
 _OPERATIONS: dict[Any, Callable] = {
-    np.multiply: Algebra._times,
-    np.add: Algebra._plus,
-    np.subtract: Algebra._minus,
-    np.true_divide: Algebra._over,
-    np.power: Algebra._power,
+    np.multiply: AlgebraicRules._times,
+    np.add: AlgebraicRules._plus,
+    np.subtract: AlgebraicRules._minus,
+    np.true_divide: AlgebraicRules._over,
+    np.power: AlgebraicRules._power,
 }
 
 

@@ -39,7 +39,7 @@ _APART = frozenset({Chain, Kernel, Sweep, Tiles})
 _NONE: frozenset[int] = frozenset()
 
 
-class Memory:
+class AliasAnalysis:
     """Owners and liveness of the memory of all values.
 
     Attributes
@@ -130,11 +130,11 @@ def _keeps_type(step: Step, program: Program) -> bool:
     return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
 
 
-def without_copies(program: Program) -> Program:
+def remove_copies(program: Program) -> Program:
     """Remove copies of arrays that are dead afterwards."""
     if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
         return program
-    memory = Memory(program)
+    memory = AliasAnalysis(program)
     originals: dict[int, Ref] = {}
     kept = []
     for at, step in enumerate(program.steps):

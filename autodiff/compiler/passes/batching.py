@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.simplify import has_nan, nan_of_product, without_unused
+from autodiff.compiler.passes.simplify import has_nan, nan_of_product, remove_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
     Meta,
@@ -48,7 +48,7 @@ def batched(program: Program) -> Program:
     if not batching.changed:
         return program
     steps = batching.steps
-    return without_unused(Program(steps, program.metas, program.inputs, program.outputs))
+    return remove_unused(Program(steps, program.metas, program.inputs, program.outputs))
 
 
 class _Batching:

@@ -14,7 +14,7 @@ from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, me
 from chainrules_core.operations.contraction import extents_of, path_of
 
 
-def with_pairs(program: Program) -> Program:
+def split_einsums(program: Program) -> Program:
     """Return a program whose einsums have two operands, if an order was found that is cheaper."""
     steps: list[Step] = []
     for step in program.steps:

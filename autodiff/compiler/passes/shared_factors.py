@@ -83,7 +83,7 @@ _FROM_FACTORS: dict[Any, Any] = {
 }  # fmt: skip
 
 
-def with_shared_factors(program: Program) -> Program:
+def share_factorisations(program: Program) -> Program:
     """Return a program that factorises each matrix once, if it is inverted or used twice.
 
     The factors are those of the matrix or of its transpose, whichever is used first.

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.passes.algebraic_rules import Algebra, is_same
+from autodiff.compiler.passes.algebraic_rules import AlgebraicRules, is_same
 from autodiff.compiler.passes.scalar_replacement import ElementTables
 from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
 from autodiff.compiler.recording.domain_guards import (
@@ -65,7 +65,7 @@ def _reads_single(x: Any) -> bool:
     return isinstance(x, (tuple, list)) and any(map(_reads_single, x))
 
 
-class Simplifier(Algebra):
+class Simplifier(AlgebraicRules):
     """A pass that walks over the steps once and makes new ones."""
 
     def __init__(self, program: Program) -> None:
@@ -349,7 +349,7 @@ def nan_of_product(a: np.ndarray, b: np.ndarray, y: np.ndarray) -> float:
 COUNT: Any = getattr(getattr(np, "_core", None), "multiarray", np).count_nonzero
 
 
-def without_unused(program: Program) -> Program:
+def remove_unused(program: Program) -> Program:
     """Return a program without steps whose results are unused."""
     used = bytearray(len(program.metas))
     for x in program.outputs:
@@ -378,6 +378,6 @@ def without_unused(program: Program) -> Program:
     return Program(kept, program.metas, program.inputs, program.outputs, program.exact)
 
 
-def optimised(program: Program) -> Program:
+def simplify(program: Program) -> Program:
     """Simplify a program."""
-    return without_unused(Simplifier(without_unused(program)).run())
+    return remove_unused(Simplifier(remove_unused(program)).run())

@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.kernels.array_kernels import Kernel
-from autodiff.compiler.passes.alias_analysis import CHANGES, Memory
+from autodiff.compiler.passes.alias_analysis import CHANGES, AliasAnalysis
 from autodiff.compiler.passes.scalar_replacement import flat_place, pack
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend import array_calls, scalar_exprs
@@ -78,7 +78,7 @@ class Emitter:
         self.lines: list[str] = []
         self.late: list[str] = []
         self.generators: list[str] = []
-        self.memory = Memory(program)
+        self.memory = AliasAnalysis(program)
         self.buffers = array_calls.Buffers(self)
         self.is_float = bytearray(len(program.metas))
         self.variables: dict[int, str] = {}

@@ -37,7 +37,7 @@ BLOCK = 8192
 _FEW_CALLS = 4
 
 
-def in_blocks(program: Program, by_machine: bool) -> Program:
+def fuse_chains(program: Program, by_machine: bool) -> Program:
     """Return a program with each chain of elementwise steps on large arrays as one step.
 
     `by_machine` says whether a chain may become a loop of machine code.

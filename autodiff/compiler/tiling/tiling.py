@@ -14,7 +14,7 @@ import numpy as np
 from autodiff.compiler.kernels.op_lowerings import VIEWS
 from autodiff.compiler.kernels.reductions import REDUCED
 from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
-from autodiff.compiler.passes.simplify import without_unused
+from autodiff.compiler.passes.simplify import remove_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
     TUPLE,
@@ -41,7 +41,7 @@ _CHEAP: frozenset[Any] = COMPARISONS | {
 _DEEPEST = 2
 
 
-def in_tiles(program: Program, by_machine: bool) -> Program:
+def tile_program(program: Program, by_machine: bool) -> Program:
     """Return a program with each group of steps on large arrays as one step.
 
     `by_machine` says whether the code for a tile may become machine code.
@@ -56,7 +56,7 @@ def in_tiles(program: Program, by_machine: bool) -> Program:
     if not tiling.has_groups:
         return program
     outputs = tiling.program.outputs
-    return without_unused(Program(steps, tiling.metas, program.inputs, outputs))
+    return remove_unused(Program(steps, tiling.metas, program.inputs, outputs))
 
 
 class _Group(NamedTuple):
