@@ -136,6 +136,7 @@ class Compiled:
         self._maxsize = maxsize
         self._backend = backend
         self._also = also  # functions whose outer variables are guarded as well
+        # By the number of positional arguments and the names of the others.
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
         self._backoffs: dict[Any, Backoff] = {}
@@ -155,21 +156,21 @@ class Compiled:
         """Call the function."""
         if not is_mild():  # a program does not run each of the function's operations
             return self._as_written(args, kwargs)
-        form: Any = (len(args), *kwargs) if kwargs else len(args)
-        variants = self._variants.get(form)
+        key: Any = (len(args), *kwargs) if kwargs else len(args)
+        variants = self._variants.get(key)
         if variants is not None:
-            given = (*args, *kwargs.values()) if kwargs else args
-            states = _states(given) if self._has_generators else ()
+            values = (*args, *kwargs.values()) if kwargs else args
+            states = _states(values) if self._has_generators else ()
             try:
-                y = variants[0].run(*given)
+                y = variants[0].run(*values)
                 if y is not MISMATCH:
                     return y
                 for i in range(1, len(variants)):
                     variant = variants[i]
-                    y = variant.run(*given)
+                    y = variant.run(*values)
                     if y is not MISMATCH:
                         # A new list: another thread may be walking over the old one.
-                        self._variants[form] = [variant, *variants[:i], *variants[i + 1 :]]
+                        self._variants[key] = [variant, *variants[:i], *variants[i + 1 :]]
                         return y
             except Exception as error:  # if it is the user's own, the next line raises it again
                 restored(*states)
@@ -177,20 +178,20 @@ class Compiled:
                 if not isinstance(error, ARITHMETIC):  # floats raise where NumPy gives Inf or NaN
                     self.eager_because = f"a program fails: {type(error).__name__}: {error}"
                 return value
-        return self._record(form, args, kwargs)
+        return self._record(key, args, kwargs)
 
     def _as_written(self, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Call the original function; traced, if the call is part of another derivative."""
         f = self._f if innermost(args, kwargs) is None else intercept(self._f)
         return f(*args, **kwargs)
 
-    def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _record(self, key: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run and record a call that no variant fits."""
         if innermost(args, kwargs) is not None:
             return intercept(self._f)(*args, **kwargs)  # part of another derivative
-        if self._failures.get(form, 0) >= _MOST_FAILURES:
+        if self._failures.get(key, 0) >= _MOST_FAILURES:
             return self._f(*args, **kwargs)
-        backoff = self._backoffs.setdefault(form, Backoff())
+        backoff = self._backoffs.setdefault(key, Backoff())
         if backoff.must_wait():
             self.eager_because = "each of the last calls took another way through the function"
             return self._f(*args, **kwargs)
@@ -200,7 +201,7 @@ class Compiled:
         states, before = _states((*args, *kwargs.values())), mark()
         self._has_generators = self._has_generators or bool(states)
         try:
-            exact = any(v.program.exact for v in self._variants.get(form, ()))
+            exact = any(v.program.exact for v in self._variants.get(key, ()))
             variant, value = recorded(
                 self._f, args, kwargs, self._backend, self._also, exact, budget
             )
@@ -215,10 +216,10 @@ class Compiled:
             self._eager_loops = error.loops if isinstance(error, NotRecordedError) else []
             if isinstance(error, TooLongError):
                 backoff.note_too_long(spent, budget.spent - spent)
-            self._failures[form] = _MOST_FAILURES if is_final else self._failures.get(form, 0) + 1
+            self._failures[key] = _MOST_FAILURES if is_final else self._failures.get(key, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
-        self._failures.pop(form, None)
+        self._failures.pop(key, None)
         backoff.note_recording(variant)
         if not (kwargs or states):
             variant.written = _for_same_signature(self._as_written, args)
@@ -227,10 +228,10 @@ class Compiled:
                 contest(variant, variant.run)
             else:
                 settle(variant, variant.run)
-        variants = [variant, *self._variants.get(form, ())]
+        variants = [variant, *self._variants.get(key, ())]
         for old in variants[self._maxsize :]:
             old.forget()
-        self._variants[form] = variants[: self._maxsize]
+        self._variants[key] = variants[: self._maxsize]
         return value
 
     def _maker_with_loops(self, variant: Variant) -> Callable | None:
@@ -390,40 +391,29 @@ def recorded(
         If the call cannot be recorded.
     """
     budget = budget or Budget()
-    outside: list[Dependency] = []
-    places: set[Place] = set()
-    given = _with_code((*args, *kwargs.values()))
-    for k, g in enumerate((f, *also)):
-        read, why_not, functions = dependencies(g, () if k else given)
-        outside += read
-        places |= places_of(functions)
-        if why_not:
-            raise NotRecordedError(f"{name_of(g)} {why_not}")
-        inside = [d.inside for d in read if d.inside is not None]
-        if not all(held.is_small if k else held.is_whole for held in inside):
-            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    watch = Watch(places, numbers)
+    arguments = (*args, *kwargs.values())
+    outside, places = _outer_reads(f, also, arguments)
+    watch, states = Watch(places, numbers), _states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
+        restored(*states)  # so that each attempt draws the same numbers
         with watch:
             return _record_once(f, args, kwargs, budget, by_programs, strict)
 
     try:
-        found = attempt()
+        tape, inputs, outputs, parameters = attempt()
     except Exception as error:
         for d in outside:
             d.undo()
-        is_final = by_programs or _states(tuple(given)) or numbers
-        if not isinstance(error, UnrolledError) or is_final:
-            raise  # nothing checks the lines that a structured program runs
+        if by_programs or numbers or not isinstance(error, UnrolledError):
+            raise  # `numbers` cannot be checked in the lines that a structured program runs
         by_programs = True
-        found = attempt()
-    if found[0].assumes_no_nan and any(map(_is_nan, leaves_of(found[2].value))):
-        found = attempt(strict=True)
+        tape, inputs, outputs, parameters = attempt()
+    if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+        tape, inputs, outputs, parameters = attempt(strict=True)
     _check_unchanged(f, outside)
     if watch.unseen:
         raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
-    tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
     inputs.checks[:0] = checks_of(outside, inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
@@ -433,14 +423,38 @@ def recorded(
     can_be_rerun = not any(s.f is effect for s in program.steps)
     may_change_branch = has_branches and can_be_rerun
     variant = builder.variant(program, last=not may_change_branch)
-    if may_change_branch and (exact or _changes_branch(variant, (*args, *kwargs.values()))):
+    if may_change_branch and (exact or _changes_branch(variant, arguments)):
         program.exact = read_by_guards(program.steps)
-        return builder.variant(program, last=True), outputs.value
-    builder.promote(variant)
+        variant = builder.variant(program, last=True)
+    else:
+        builder.promote(variant)
+    for effect_of_call in tape.late:  # nothing can fail any more
+        effect_of_call()
     return variant, outputs.value
 
 
-def _with_code(x: Any) -> list:
+def _outer_reads(
+    f: Callable, also: Sequence[Callable], arguments: tuple
+) -> tuple[list[Dependency], set[Place]]:
+    """Return the outer variables that functions read, and the places of their code.
+
+    Raise if a variable cannot be guarded.
+    """
+    outside: list[Dependency] = []
+    places: set[Place] = set()
+    for k, g in enumerate((f, *also)):
+        read, why_not, functions = dependencies(g, () if k else _code_in(arguments))
+        outside += read
+        places |= places_of(functions)
+        if why_not:
+            raise NotRecordedError(f"{name_of(g)} {why_not}")
+        contents = [d.inside for d in read if d.inside is not None]
+        if not all(c.is_small if k else c.is_whole for c in contents):
+            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
+    return outside, places
+
+
+def _code_in(x: Any) -> list:
     """Return the functions in a pytree, and one object of each of the user's classes."""
     found: dict[Any, Any] = {}
     waiting, seen = [x], {}
@@ -662,8 +676,6 @@ def _record_once(
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
     inputs.check_written(f, given)
-    for late in tape.late:
-        late()
     return tape, inputs, outputs, parameters
 
 

@@ -115,22 +115,22 @@ def watch(
     run = variant.run
     period = FEW_CALLS if steps >= MANY_STEPS else MANY_CALLS
     calls = 0
-    is_quick = at_once is not None
     candidate: Candidate | None = None
-    is_known = False
+    is_final = False  # whether there is no other candidate
 
     def look(seconds: float, args: tuple) -> int:
         """Decide what to do after a call that took so long."""
-        nonlocal period, calls, candidate, is_quick, is_known
+        nonlocal period, calls, candidate, at_once, is_final
         calls += period
         spent = calls * seconds
         try:
-            if is_quick and candidate is None and at_once is not None:
+            if at_once is not None and candidate is None:
                 candidate = at_once()
-                is_quick = candidate is not None
-            if not is_quick and not is_known and spent >= _FIRST_LOOK:
-                candidate, is_known = when_paid(), True
-            if candidate is None and is_known:
+                if candidate is None:
+                    at_once = None
+            if at_once is None and not is_final and spent >= _FIRST_LOOK:
+                candidate, is_final = when_paid(), True
+            if candidate is None and is_final:
                 settle(variant, run)
                 return period
             needed = _FIRST_LOOK

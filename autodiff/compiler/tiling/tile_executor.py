@@ -88,15 +88,15 @@ class Tiles:
             for x, cut in zip(member.step.args, member.cuts, strict=True):
                 if type(x) is np.ndarray or (type(x) is Ref and x.i not in made):
                     self._position(x, cut)
-        whole, self.source = self._generated(self._program(self._length))
+        self._numpy_code, self.source = self._generated(self._program(self._length))
+        self._chosen = self._numpy_code
         rest = n % self._length
-        self._rest = self._generated(self._program(rest))[0] if rest else None
-        self._whole = self._plain = whole
+        self._last_tile = self._generated(self._program(rest))[0] if rest else None
         self._by_machine = by_machine
         keep_freed_memory()  # the next call reuses the memory of the results of this one
         self._calls, self._spent = 0, 0.0
         self._best = [float("inf"), float("inf")]
-        self._quick: Callable | None = None
+        self._machine_code: Callable | None = None
         self._strides: dict[int, tuple] = {}  # of the arrays whose tiles are not contiguous
 
     # -- the code for a tile ---------------------------------------------------------------------
@@ -190,25 +190,25 @@ class Tiles:
     def __call__(self, *given: Any) -> tuple:
         """Compute the results, on all cores."""
         if not self._by_machine:
-            return self._computed(self._whole, given)
+            return self._computed(self._chosen, given)
         start = clock()
-        turn = self._calls % 2 if self._quick else 0
-        y = self._computed(self._quick if turn and self._quick else self._plain, given)
-        self._note(turn, clock() - start, given)
+        code = (self._calls % 2 and self._machine_code) or self._numpy_code
+        y = self._computed(code, given)
+        self._note(code is not self._numpy_code, clock() - start, given)
         return y
 
-    def _note(self, turn: int, seconds: float, given: tuple) -> None:
+    def _note(self, is_machine_code: bool, seconds: float, given: tuple) -> None:
         """Count a call and its time; compile when that pays, and keep the faster version."""
         self._calls += 1
-        if self._quick is None:
+        if self._machine_code is None:
             self._spent += seconds
             if self._calls >= _FEWEST_CALLS and self._spent >= _SECONDS:
                 self._calls = 0
                 self._compile(given)
             return
-        self._best[turn] = min(self._best[turn], seconds)
+        self._best[is_machine_code] = min(self._best[is_machine_code], seconds)
         if self._calls >= 2 * _TRIALS:
-            self._whole = self._quick if self._best[1] < self._best[0] else self._plain
+            self._chosen = self._machine_code if self._best[1] < self._best[0] else self._numpy_code
             self._by_machine = False
 
     def _compile(self, given: tuple) -> None:
@@ -225,10 +225,10 @@ class Tiles:
                 for step in faster.steps:
                     if type(step.f) is Kernel:
                         step.f.compiled()
-                self._quick, self.source = self._generated(faster)
+                self._machine_code, self.source = self._generated(faster)
         except Exception:  # machine code does not support something
-            self._quick = None
-        self._by_machine = self._quick is not None
+            self._machine_code = None
+        self._by_machine = self._machine_code is not None
 
     def _is_scattered(self, k: int, given: tuple) -> bool:
         """Whether the tiles of an array are aligned, but not contiguous."""
@@ -243,10 +243,12 @@ class Tiles:
         axis, shape = self._results[k].axis, self._shapes[k]
         return axis is not None and self._dtypes[k] == np.float64 and math.prod(shape[:axis]) == 1
 
-    def _computed(self, whole: Callable, given: tuple) -> tuple:
-        """Compute the results with a version of the code."""
-        if whole is self._quick and any(given[k].strides != s for k, s in self._strides.items()):
-            whole = self._plain
+    def _computed(self, code: Callable, given: tuple) -> tuple:
+        """Compute the results with one version of the code for a tile."""
+        if code is self._machine_code and any(
+            given[k].strides != s for k, s in self._strides.items()
+        ):
+            code = self._numpy_code
         tiles = -(-self._n // self._length)
         arrays = [
             x if cut is not None or type(x) is not np.ndarray else np.ascontiguousarray(x)
@@ -260,9 +262,9 @@ class Tiles:
         ]
         n = min(threads(), tiles // FEWEST_TILES)
         if n <= 1:
-            self._part(0, tiles, (whole, arrays, outs))
+            self._part(0, tiles, (code, arrays, outs))
         else:
-            run_in_threads(self._part, tiles, n, (whole, arrays, outs))
+            run_in_threads(self._part, tiles, n, (code, arrays, outs))
         return tuple(
             [
                 y if m.axis is not None else self._combined(k, m, y)
@@ -280,7 +282,7 @@ class Tiles:
 
     def _part(self, first: int, last: int, arguments: tuple) -> None:
         """Run on some of the tiles."""
-        whole, given, outs = arguments
+        code, given, outs = arguments
         cut = [c for c in self._cuts if c is not None]
         places = [k for k, c in enumerate(self._cuts) if c is not None]
         before = [(slice(None),) * c for c in cut]
@@ -294,9 +296,9 @@ class Tiles:
             for i in range(first, last):
                 a = i * self._length
                 b = a + self._length
-                tile, here = whole, slice(a, b)
+                tile, here = code, slice(a, b)
                 if b > self._n:
-                    tile, here = self._rest, slice(a, self._n)
+                    tile, here = self._last_tile, slice(a, self._n)
                 for k, index in zip(places, before, strict=True):
                     args[k] = given[k][(*index, here)]
                 for k, index in results:
@@ -304,11 +306,15 @@ class Tiles:
                 try:
                     values = tile(*args)
                 except Exception as error:
-                    if tile is self._plain or tile is self._rest:
+                    if tile is self._numpy_code or tile is self._last_tile:
                         raise
                     if type(error) is not ValueError:  # that means numbers too large for a loop
-                        self._quick, self._whole, self._by_machine = None, self._plain, False
-                    values = self._plain(*args)
+                        self._machine_code, self._chosen, self._by_machine = (
+                            None,
+                            self._numpy_code,
+                            False,
+                        )
+                    values = self._numpy_code(*args)
                 for k, _ in results:
                     if values[k] is not args[n + k]:
                         args[n + k][...] = values[k]
