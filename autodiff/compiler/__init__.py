@@ -58,7 +58,7 @@ def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "aut
     >>> slope.variants
     1
     """
-    from autodiff.compiler.compiled_function import Compiled  # not everybody compiles
+    from autodiff.compiler.compiled_function import Compiled  # imported when needed
 
     if f is None:
         return functools.partial(compile, maxsize=maxsize, backend=backend)

@@ -169,7 +169,7 @@ class Compiled:
                     variant = variants[i]
                     y = variant.run(*values)
                     if y is not MISMATCH:
-                        # A new list: another thread may be walking over the old one.
+                        # A new list, because another thread may iterate over the old one.
                         self._variants[key] = [variant, *variants[:i], *variants[i + 1 :]]
                         return y
             except Exception as error:  # if it is the user's own, the next line raises it again

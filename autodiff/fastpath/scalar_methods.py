@@ -153,15 +153,11 @@ def way_of(f: Callable, args: tuple) -> Callable | None:
     kinds = [type(a) for a in args]
     if len(args) != 2 or not _FLOATS.issuperset(kinds) or FloatTracer not in kinds:
         return None
-    methods = binary_methods(f, _not_known)
+    methods = binary_methods(f, lambda a, b: NO_RULE)
     if methods is None:
         return None
     method, reflected = methods
     return method if kinds[0] is FloatTracer else lambda a, b: reflected(b, a)
-
-
-def _not_known(a: Any, b: Any) -> Any:
-    return NO_RULE
 
 
 def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:

@@ -25,7 +25,7 @@ def factorise(a: np.ndarray) -> Factors:
 
     The scales are powers of two, which cause no rounding errors.
     """
-    from scipy.linalg import lapack  # few programs need it
+    from scipy.linalg import lapack  # imported when needed
 
     _, exponents = np.frexp(np.abs(a).max(axis=1))
     scales = np.ldexp(1.0, np.clip(-exponents, -1022, 1022))

@@ -198,11 +198,7 @@ class Emitter:
         meta, shown = self.metas[i], self.variable(i)
         if meta.type is np.bool_:  # comparisons of floats give a Python bool
             return f"{self.names.of(np.bool_, 'bool_')}({shown})"
-        if not self.is_float[i] or meta.type is float:
-            return shown
-        if meta.shape is not None:
-            return f"{self.names.of(np.array, 'array')}({shown})"
-        return f"{self.names.of(np.float64, 'float64')}({shown})"
+        return self.number(i, meta) if self.is_float[i] else shown
 
     def constant(self, x: Any) -> str:
         """Return a constant as an expression."""

@@ -372,7 +372,7 @@ if hasattr(os, "register_at_fork"):
 def run_in_threads(work: Callable, blocks: int, n: int, arguments: tuple) -> None:
     """Distribute blocks over `n` threads, one of which is this one."""
     global _pool
-    from concurrent.futures import ThreadPoolExecutor  # few programs need it
+    from concurrent.futures import ThreadPoolExecutor  # imported when needed
 
     pool = _pool
     if pool is None or pool._max_workers < n - 1:

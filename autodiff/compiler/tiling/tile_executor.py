@@ -214,9 +214,7 @@ class Tiles:
     def _compile(self, given: tuple) -> None:
         """Compile the code for a tile to machine code, for arrays with these strides."""
         program = self._program(self._length, True)
-        self._strides = {
-            k: given[k].strides for k, cut in enumerate(self._cuts) if self._is_scattered(k, given)
-        }
+        self._strides = {k: x.strides for k, x in enumerate(given) if self._is_scattered(k, given)}
         strides = {program.inputs[k]: tuple([n // 8 for n in found])
                    for k, found in self._strides.items()}  # fmt: skip
         try:

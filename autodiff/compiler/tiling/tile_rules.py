@@ -67,7 +67,7 @@ class Member(NamedTuple):
     combined: np.ufunc | None = None
 
 
-class Rules:
+class TilingRules:
     """Finds out how a group of steps can run along one axis.
 
     Attributes

@@ -29,7 +29,7 @@ from autodiff.compiler.recording.ir import (
 )
 from autodiff.compiler.tiling.tile_executor import FEWEST_TILES, Tiles, length_of
 from autodiff.compiler.tiling.tile_lowering import TileLowering
-from autodiff.compiler.tiling.tile_rules import Member, Rules
+from autodiff.compiler.tiling.tile_rules import Member, TilingRules
 from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
 
 LARGE = 1 << 17
@@ -174,7 +174,7 @@ class _Tiling:
 
     def _group(self, steps: list[Step], at: int, shape: tuple, axis: int) -> _Group | None:
         """Collect the group that starts with the step `at`, whose array is cut along an axis."""
-        rules = Rules(self.metas, shape[axis])
+        rules = TilingRules(self.metas, shape[axis])
         members: list[Member] = []
         before, after = list(steps[:at]), []
         late: set[int] = set()

@@ -281,7 +281,6 @@ class NestedGenerator(ArrayGenerator):
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
         """Generate the method that propagates a cotangent and its tangent through all steps."""
         k = len(self.steps) - 1
-        self.needed = needed
         source = _HAND_ON.format(k=k)
         names = {n: i for n, i in needed.items() if n[0] != "("}
         for name, i in names.items():
