@@ -84,7 +84,7 @@ class ExpressionGenerator:
             "spread_to": spread_to,
             "zeros": np.zeros,
         }
-        self.reads()
+        self.read_inputs()
 
     def constant(self, value: Any, name: str) -> str:
         """Add a value to the scope of the code; return its name there."""
@@ -96,7 +96,7 @@ class ExpressionGenerator:
         """Write a guard: return the fallback if the condition fails."""
         self.lines += [f"if not ({condition}):", f"    return {otherwise or self.otherwise}"]
 
-    def reads(self) -> None:
+    def read_inputs(self) -> None:
         """Write guards for the functions, and read the leaves and items."""
         functions: dict[tuple, Callable] = {}
         for step in self.steps:
@@ -153,7 +153,7 @@ class ExpressionGenerator:
             self.unless(f"type({name}) is {self.constant(type(sample), 'kind')}")
         self.samples[name] = sample
 
-    def tapes(self) -> None:
+    def guard_tapes(self) -> None:
         """Write a guard: all traced values are on one tape that records."""
         first, *others = self.traced.values()
         self.lines.append(f"tape = {first}._tape")

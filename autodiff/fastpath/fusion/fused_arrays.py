@@ -81,9 +81,9 @@ class ArrayGenerator(ExpressionGenerator):
 
     def way(self) -> Callable:
         """Generate the function."""
-        self.tapes()
+        self.guard_tapes()
         self.evaluate()
-        self.precisions()
+        self.guard_precisions()
         needed: dict[str, int] = {}
         self.plans: dict[int, elementwise.ElementwisePlan] = {}
         for k, step in enumerate(self.steps):
@@ -95,7 +95,7 @@ class ArrayGenerator(ExpressionGenerator):
                 if name is not None:
                     needed.setdefault(name, len(needed))
         last = f"t{len(self.steps) - 1}"
-        self.shapes(last)
+        self.guard_shapes(last)
         self.lines += [
             "try:",
             "    space = FLOAT64_SPACES[shape]",
@@ -118,7 +118,7 @@ class ArrayGenerator(ExpressionGenerator):
             tracer=dispatch_cache.NEW_TRACER,
         )
 
-    def precisions(self) -> None:
+    def guard_precisions(self) -> None:
         """Write a guard: all arrays are small and of float64."""
         self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
         for made in self.samples.values():
@@ -134,12 +134,15 @@ class ArrayGenerator(ExpressionGenerator):
             )
         )
 
-    def shapes(self, last: str) -> None:
+    def guard_shapes(self, last: str) -> None:
         """Write a guard: all recorded arrays have the same shape."""
         inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
-        is_alike = f"({inputs} or {steps})" if steps else "True"
+        self.guard_value(last, f"({inputs} or {steps})" if steps else "True")
+
+    def guard_value(self, last: str, is_alike: str) -> None:
+        """Write a guard: the value is a small array, and all shapes are alike."""
         self.lines += [
             f"shape = {last}.shape",
             f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {is_alike}):",

@@ -186,10 +186,10 @@ class NestedGenerator(ArrayGenerator):
         owner, index = operand.value
         return self.leaves[owner][self.leaves[index]]
 
-    def tapes(self) -> None:
+    def guard_tapes(self) -> None:
         """Write a guard: all traced values are on one tape, and the level is open."""
         if self.is_over:
-            super().tapes()
+            super().guard_tapes()
         self.lines.append("level.check_open()")
 
     def keep(self, name: str) -> None:
@@ -211,17 +211,12 @@ class NestedGenerator(ArrayGenerator):
             raise Declined
         return plan
 
-    def shapes(self, last: str) -> None:
+    def guard_shapes(self, last: str) -> None:
         """Write a guard: all arrays have the same shape; then compute the tangents."""
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         dots = [f"d_{x}" for x in self.arrays if x in self.traced]
         alike = [f"{x}.shape == shape" for x in (*self.arrays, *dots, *made[:-1])]
-        self.lines += [
-            f"shape = {last}.shape",
-            f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {' and '.join(alike)}):",
-            "    leave()",
-            f"    return {self.again}",
-        ]
+        self.guard_value(last, " and ".join(alike))
         self.tangents()
         self.lines += [
             f"if type(d_{last}) is not ndarray or d_{last}.shape != shape or has_nan(d_{last}):",

@@ -43,7 +43,7 @@ class FloatGenerator(ExpressionGenerator):
 
     def way(self) -> Callable:
         """Generate the function."""
-        self.tapes()
+        self.guard_tapes()
         self.evaluate()
         self.lines.append("try:")
         rules: dict[int, ScalarRule] = {}

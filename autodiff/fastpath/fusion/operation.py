@@ -198,7 +198,7 @@ class OperationGenerator(ArrayGenerator):
         self.scope |= {"DTYPE": self.dtype, "otherwise": _not_known}
         self.value = self.computed(step)
 
-    def reads(self) -> None:
+    def read_inputs(self) -> None:
         """Write the code that reads the arguments."""
         self.samples["t0"] = self.y
         for i, (name, sample) in enumerate(zip(self.names, self.leaves, strict=True)):
