@@ -396,16 +396,10 @@ class _Batching:
         return self.write(change, (other, (places, places), value), self.array(shape))
 
     def _batched_elementwise(self, f: Any, args: list, shape: tuple, meta: Meta) -> Any:
-        new = []
-        for a in args:
-            if type(a) is tuple:
-                new.append(a[0])
-                continue
-            mine = self.metas[a.i].shape if type(a) is Ref else a.shape
-            if len(mine) != len(shape):
-                return None
-            new.append(a)
-        return self.write(f, tuple(new), self.array(shape, meta.dtype))
+        if any(type(a) is not tuple and self._ndim(a) != len(shape) for a in args):
+            return None
+        args = [a[0] if type(a) is tuple else a for a in args]
+        return self.write(f, tuple(args), self.array(shape, meta.dtype))
 
     def _batched_product(self, args: list, shape: tuple) -> Any:
         a, b = args

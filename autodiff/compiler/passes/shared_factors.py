@@ -35,37 +35,33 @@ def factorise(a: np.ndarray) -> Factors:
     return lu, pivots, scales
 
 
-def solution(factors: Factors, b: np.ndarray, is_transposed: bool) -> np.ndarray:
+def solution(factors: Factors, b: np.ndarray, transposed: bool) -> np.ndarray:
     """Solve A x = b, or Aᵀ x = b."""
     from scipy.linalg import lapack
 
     lu, pivots, scales = factors
     if b.ndim == 2:
         scales = scales[:, None]
-    x: np.ndarray = lapack.dgetrs(
-        lu, pivots, b if is_transposed else b * scales, trans=is_transposed
-    )[0]
-    return x * scales if is_transposed else x
+    x: np.ndarray = lapack.dgetrs(lu, pivots, b if transposed else b * scales, trans=transposed)[0]
+    return x * scales if transposed else x
 
 
-def inverse(factors: Factors, is_transposed: bool) -> np.ndarray:
+def inverse(factors: Factors, transposed: bool) -> np.ndarray:
     """Return the inverse of A, or of Aᵀ."""
     from scipy.linalg import lapack
 
     lu, pivots, scales = factors
     x: np.ndarray = lapack.dgetri(lu, pivots)[0] * scales
-    return x.T if is_transposed else x
+    return x.T if transposed else x
 
 
 def log_determinant(factors: Factors) -> tuple:
     """Return the sign of the determinant, and the logarithm of its absolute value."""
     lu, pivots, scales = factors
     diagonal = lu.diagonal()
-    n_sign_changes = np.count_nonzero(diagonal < 0.0) + np.count_nonzero(
-        pivots != np.arange(len(pivots))
-    )
+    flips = np.count_nonzero(diagonal < 0.0) + np.count_nonzero(pivots != np.arange(len(pivots)))
     log = (np.log(np.abs(diagonal)) - np.log(scales)).sum()
-    return PAIR(np.float64(-1.0 if n_sign_changes % 2 else 1.0), log)
+    return PAIR(np.float64(-1.0 if flips % 2 else 1.0), log)
 
 
 def determinant(factors: Factors) -> np.float64:
@@ -76,7 +72,7 @@ def determinant(factors: Factors) -> np.float64:
 
 _FEWEST_ROWS = 64
 """For smaller matrices, the calls take longer than the arithmetic."""
-_TAKES_TRANSPOSE = (solution, inverse)
+_ORIENTED = (solution, inverse)
 _FROM_FACTORS: dict[Any, Any] = {
     np.linalg.solve: solution, np.linalg.inv: inverse,
     np.linalg.slogdet: log_determinant, np.linalg.det: determinant,
@@ -111,17 +107,17 @@ def share_factorisations(program: Program) -> Program:
         if found is None or (counts[found[0].i] < 2 and step.f is not np.linalg.inv):
             steps.append(step)
             continue
-        a, is_transposed = found
+        a, transposed = found
         if a.i not in known:
-            known[a.i] = Ref(len(program.metas)), is_transposed
+            known[a.i] = Ref(len(program.metas)), transposed
             program.metas.append(TUPLE)
             steps.append(Step(factorise, step.args[:1], None, known[a.i][0].i))
-        factors, is_of_transpose = known[a.i]
+        factors, of_transpose = known[a.i]
         f = _FROM_FACTORS[step.f]
         args = (
             factors,
             *step.args[1:],
-            *((is_transposed != is_of_transpose,) if f in _TAKES_TRANSPOSE else ()),
+            *((transposed != of_transpose,) if f in _ORIENTED else ()),
         )
         steps.append(Step(f, args, None, step.out))
     return Program(steps, program.metas, program.inputs, program.outputs, program.exact)

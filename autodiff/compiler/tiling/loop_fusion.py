@@ -34,6 +34,8 @@ from autodiff.functions import is_elementwise, takes_floats
 LARGE = 1 << 15
 """The number of elements from which on arrays are cut into blocks."""
 BLOCK = 8192
+FEWEST_BLOCKS = 4
+"""The fewest blocks or tiles of a thread."""
 _FEW_CALLS = 4
 
 
@@ -284,11 +286,7 @@ class Chain:
         outs = {i: np.empty(self.size) for i in self._outputs}
         sums = {i: np.empty(blocks) for i in self._sums}
         arguments = (*flat, *outs.values(), *sums.values())
-        n = min(threads(), blocks // 4)
-        if n <= 1:
-            self._part(0, blocks, arguments)
-        else:
-            run_in_threads(self._part, blocks, n, arguments)
+        run_in_threads(self._part, blocks, arguments)
         return tuple(
             [
                 np.add.reduce(sums[i]) if i in sums else outs[i].reshape(self.shape)
@@ -369,9 +367,16 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
-def run_in_threads(work: Callable, blocks: int, n: int, arguments: tuple) -> None:
-    """Distribute blocks over `n` threads, one of which is this one."""
+def run_in_threads(work: Callable, blocks: int, arguments: tuple) -> None:
+    """Distribute blocks or tiles over threads, one of which is this one.
+
+    ``work(first, last, arguments)`` runs on a range of them.
+    """
     global _pool
+    n = min(threads(), blocks // FEWEST_BLOCKS)
+    if n <= 1:
+        work(0, blocks, arguments)
+        return
     from concurrent.futures import ThreadPoolExecutor  # imported when needed
 
     pool = _pool

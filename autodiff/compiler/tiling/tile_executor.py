@@ -15,14 +15,13 @@ import numpy as np
 
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.recording.ir import Meta, Program, Ref, Step, meta_of, part
-from autodiff.compiler.tiling.loop_fusion import run_in_threads, threads
+from autodiff.compiler.tiling.loop_fusion import FEWEST_BLOCKS, run_in_threads
 from autodiff.compiler.tiling.tile_rules import Member, in_tile
 from autodiff.fastpath.blocked_products import keep_freed_memory
 from autodiff.functions import UFUNC_OF, is_elementwise
 
 TILE = 1 << 14
 """The elements of the largest array of a tile, unless one row has more."""
-FEWEST_TILES = 4
 _LARGEST_TILE, _SHORTEST_RUN = 1 << 18, 64
 _FEWEST_CALLS, _SECONDS, _TRIALS = 3, 0.03, 3
 _FEWEST_STEPS = 2
@@ -45,7 +44,7 @@ def length_of(members: list[Member], n: int, metas: list[Meta]) -> int | None:
     if not is_leading:  # a tile consists of short contiguous runs, which are copied
         run = min(run for row, run in zip(rows, runs, strict=True) if row == widest)
         length = max(length, -(-_SHORTEST_RUN // run))
-    if n < FEWEST_TILES * length or length * widest > _LARGEST_TILE:
+    if n < FEWEST_BLOCKS * length or length * widest > _LARGEST_TILE:
         return None
     for shorter in range(length, length * 2 // 3, -1):
         if n % shorter == 0:
@@ -258,11 +257,7 @@ class Tiles:
             else [None] * tiles
             for k, m in enumerate(self._results)
         ]
-        n = min(threads(), tiles // FEWEST_TILES)
-        if n <= 1:
-            self._part(0, tiles, (code, arrays, outs))
-        else:
-            run_in_threads(self._part, tiles, n, (code, arrays, outs))
+        run_in_threads(self._part, tiles, (code, arrays, outs))
         return tuple(
             [
                 y if m.axis is not None else self._combined(k, m, y)
@@ -281,13 +276,10 @@ class Tiles:
     def _part(self, first: int, last: int, arguments: tuple) -> None:
         """Run on some of the tiles."""
         code, given, outs = arguments
-        cut = [c for c in self._cuts if c is not None]
-        places = [k for k, c in enumerate(self._cuts) if c is not None]
-        before = [(slice(None),) * c for c in cut]
-        results = [
-            (k, (slice(None),) * m.axis) for k, m in enumerate(self._results) if m.axis is not None
-        ]
-        sums = [k for k, m in enumerate(self._results) if m.axis is None]
+        cut = [(k, (slice(None),) * c) for k, c in enumerate(self._cuts) if c is not None]
+        axes = [m.axis for m in self._results]
+        results = [(k, (slice(None),) * axis) for k, axis in enumerate(axes) if axis is not None]
+        sums = [k for k, axis in enumerate(axes) if axis is None]
         args = [*given, *[None] * len(outs)]
         n = len(given)
         with np.errstate(all="ignore"):
@@ -297,7 +289,7 @@ class Tiles:
                 tile, here = code, slice(a, b)
                 if b > self._n:
                     tile, here = self._last_tile, slice(a, self._n)
-                for k, index in zip(places, before, strict=True):
+                for k, index in cut:
                     args[k] = given[k][(*index, here)]
                 for k, index in results:
                     args[n + k] = outs[k][(*index, here)]
@@ -307,11 +299,8 @@ class Tiles:
                     if tile is self._numpy_code or tile is self._last_tile:
                         raise
                     if type(error) is not ValueError:  # that means numbers too large for a loop
-                        self._machine_code, self._chosen, self._by_machine = (
-                            None,
-                            self._numpy_code,
-                            False,
-                        )
+                        self._machine_code, self._by_machine = None, False
+                        self._chosen = self._numpy_code
                     values = self._numpy_code(*args)
                 for k, _ in results:
                     if values[k] is not args[n + k]:

@@ -27,7 +27,8 @@ from autodiff.compiler.recording.ir import (
     reads_of,
     refs_of,
 )
-from autodiff.compiler.tiling.tile_executor import FEWEST_TILES, Tiles, length_of
+from autodiff.compiler.tiling.loop_fusion import FEWEST_BLOCKS
+from autodiff.compiler.tiling.tile_executor import Tiles, length_of
 from autodiff.compiler.tiling.tile_lowering import TileLowering
 from autodiff.compiler.tiling.tile_rules import Member, TilingRules
 from autodiff.functions import COMPARISONS, MATRIX_PRODUCTS, UFUNC_OF, is_elementwise
@@ -130,7 +131,7 @@ class _Tiling:
                 continue
             best: tuple[int, _Group] | None = None
             for axis, n in enumerate(shape):
-                if n >= FEWEST_TILES and (step.out, axis) not in tried:
+                if n >= FEWEST_BLOCKS and (step.out, axis) not in tried:
                     group = self._group(steps, at, shape, axis)
                     if group is None:
                         continue
