@@ -201,7 +201,7 @@ class _Batching:
     def _gains(self, leaves: list, meta: Meta) -> bool:
         if meta.dtype != FLOAT64:
             return False
-        outer = [x for x in leaves if self._outer(x) is not None]
+        outer = [x for x in leaves if self._outer(x, meta.shape) is not None]
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
         if meta.size >= _LARGE and len(by_rules) >= 2:
             return True
@@ -209,10 +209,12 @@ class _Batching:
         vectors = len(meta.shape or ()) == 1 and set(shapes) == {meta.shape}
         return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
 
-    def _outer(self, x: Any) -> tuple[Ref, Ref] | None:
-        """Return the two vectors whose outer product a matrix is; None for other matrices."""
+    def _outer(self, x: Any, shape: Any) -> tuple[Ref, Ref] | None:
+        """Return the two vectors whose outer product a term of a sum of this shape is."""
         origin = self.origin.get(x.i) if type(x) is Ref else None
-        if origin is None or self.uses.get(x.i) != 1 or len(origin.args) < 2:
+        if origin is None or self.uses.get(x.i) != 1 or self.metas[x.i].shape != shape:
+            return None
+        if origin.kwargs or len(origin.args) < 2:
             return None
         a, b = origin.args[-2:]
         if type(a) is not Ref or type(b) is not Ref:
@@ -230,14 +232,18 @@ class _Batching:
         return pair if all(self.metas[v.i].dtype == FLOAT64 for v in pair) else None
 
     def _column(self, x: Ref, axis: int) -> Ref | None:
-        """Return the vector that a matrix with one column (or row) was made from."""
+        """Return the vector that is the only column (or row) of a matrix, in the same order."""
         if axis == 0 and self._ndim(x) == 1:
             return x
         origin = self.origin.get(x.i)
         shape = self.metas[x.i].shape or ()
         if origin is None or len(shape) != 2 or shape[axis] != 1 or type(origin.args[0]) is not Ref:
             return None
-        if origin.f not in (np.reshape, np.expand_dims, operator.getitem):
+        if origin.f is operator.getitem:
+            parts = origin.args[1] if type(origin.args[1]) is tuple else (origin.args[1],)
+            if not all(p is None or p is Ellipsis or _is_full(p) for p in parts):
+                return None
+        elif origin.f not in (np.reshape, np.expand_dims):
             return None
         return origin.args[0] if self._ndim(origin.args[0]) == 1 else None
 
@@ -246,7 +252,7 @@ class _Batching:
         meta = self.metas[step.out]
         pairs, vectors, others = [], [], []
         for x in self.sums[step.out]:
-            pair = self._outer(x)
+            pair = self._outer(x, meta.shape)
             if pair is not None:
                 pairs.append(pair)
             elif (
@@ -419,8 +425,11 @@ class _Batching:
         if not all(_is_same(x, index) for x in columns[1]) or type(index) is Ref:
             return None
         parts = index if type(index) is tuple else (index,)
-        if any(type(p) is Ref for p in parts) or may_repeat(index):
+        is_array = any(type(p) not in (int, slice, type(None), type(Ellipsis)) for p in parts)
+        if may_repeat(index) or (is_array and len(parts) > 1):  # arrays may reorder the axes
             return None
+        # A batched value needs all axes of the region: its first axis is not to be broadcast.
+        region: Any = None if f is operator.getitem else np.broadcast_to(0.0, shape[1:])[index]
         inside = (slice(None), *parts)
         first = self._dense(self._batch(list(columns[0]), depth + 1), shape[0])
         if first is None or type(first) is tuple:
@@ -428,11 +437,16 @@ class _Batching:
         if f is operator.getitem:
             return self.write(f, (first, inside), self.array(shape))
         if f is scatter:
+            if self._ndim(first) != np.ndim(region) + 1:
+                return None
             return self.write(f, (first, inside, shape, FLOAT64), self.array(shape))
         value = self._dense(self._batch(list(columns[2]), depth + 1), shape[0])
         if value is None:
             return None
-        value = value[0] if type(value) is tuple else value
+        if type(value) is tuple:
+            value = value[0]
+        elif self._ndim(value) != np.ndim(region) + 1:
+            return None
         return self.write(f, (first, inside, value), self.array(shape))
 
     def _dense(self, x: Any, n: int) -> Any:
@@ -482,6 +496,10 @@ def _is_same(a: Any, b: Any) -> bool:
     if type(a) is tuple:
         return len(a) == len(b) and all(map(_is_same, a, b))
     return repr(a) == repr(b)
+
+
+def _is_full(x: Any) -> bool:
+    return type(x) is slice and x == slice(None)
 
 
 def _is_alike(a: Any, b: Any) -> bool:

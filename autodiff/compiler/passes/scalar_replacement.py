@@ -149,7 +149,9 @@ class ElementTables:
             return self._new(ElementTable(left.shape, elements), meta, out)
         for x, other in ((b, a), (a, b)):
             origin = s.origin.get(x.i) if type(x) is Ref else None
-            if origin is None or origin.f is not scatter or s.meta(other).shape != meta.shape:
+            if origin is None or origin.f is not scatter:
+                continue
+            if not s.meta(x).shape == s.meta(other).shape == meta.shape:
                 continue
             y_bar, index = origin.args[:2]
             if _is_plain_index(index) and not may_repeat(index) and s.meta(x).dtype == meta.dtype:
