@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -52,22 +52,7 @@ def batched(program: Program) -> Program:
 
 
 class _Batching:
-    """A walk over the steps of a program.
-
-    Attributes
-    ----------
-    batches : dict
-        The numbers of similar values → what `_batch` has returned for them.
-    stacks : dict
-        The numbers of vectors → a matrix with these rows. Also the numbers of a matrix and of
-        rows → the product of the matrix with each row.
-    guards : dict
-        The number of a stacked array → the stack, in which to look for NaN.
-    row_products : dict
-        The number of a product → the numbers of the matrix and of the rows, and which row it is.
-    sums : dict
-        The number of the last step of a sum → the terms.
-    """
+    """A walk over the steps of a program."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -75,9 +60,10 @@ class _Batching:
         self.steps: list[Step] = []
         self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
         self.uses = reads_of(program.steps, program.outputs)
-        self.guards: dict[int, Ref] = {}
-        self.batches: dict[tuple, Any] = {}
-        self.stacks: dict[tuple, Ref] = {}
+        self.guards: dict[int, Ref] = {}  # array → its stack, which is checked for NaN
+        self.batches: dict[tuple, Any] = {}  # similar values → the result of `_batch`
+        self.stacks: dict[tuple, Ref] = {}  # vectors → a matrix with these rows
+        self.products: dict[tuple, Ref] = {}  # matrix and rows → the product with each row
         self.changed = False
         self.row_products = self._find_row_products()
         self.sums = self._find_sums()
@@ -152,19 +138,22 @@ class _Batching:
                     found[out] = (*key, row)
         return found
 
+    def _has_shape(self, x: Any, meta: Meta) -> bool:
+        return type(x) is Ref and self.metas[x.i].shape == meta.shape
+
     def _ndim(self, x: Any) -> int:
         meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
         return len(meta.shape or ())
 
     def _product(self, step: Step) -> None:
         matrix, rows, row = self.row_products[step.out]
-        whole = self.stacks.get((matrix, rows))
+        whole = self.products.get((matrix, rows))
         if whole is None:
             n, k = self.metas[matrix].shape
             transpose = self.write(np.transpose, (Ref(matrix),), self.array((k, n)))
             shape = (self.metas[rows].shape[0], n)
             whole = self.write(np.matmul, (Ref(rows), transpose), self.array(shape))
-            self.stacks[matrix, rows] = whole
+            self.products[matrix, rows] = whole
             self.changed = True
         self.write(operator.getitem, (whole, row), self.metas[step.out], step.out)
 
@@ -183,12 +172,8 @@ class _Batching:
             while waiting:
                 x = waiting.pop()
                 origin = self.origin.get(x.i) if type(x) is Ref else None
-                if (
-                    origin is not None
-                    and origin.f is np.add
-                    and self.uses[x.i] == 1
-                    and (self.metas[x.i].shape == self.metas[step.out].shape)
-                ):
+                is_sum = origin is not None and origin.f is np.add and self.uses[x.i] == 1
+                if origin is not None and is_sum and self._has_shape(x, self.metas[step.out]):
                     middle.append(x.i)
                     waiting.extend(reversed(origin.args))
                 else:
@@ -201,20 +186,17 @@ class _Batching:
     def _gains(self, leaves: list, meta: Meta) -> bool:
         if meta.dtype != FLOAT64:
             return False
-        outer = [x for x in leaves if self._outer(x, meta.shape) is not None]
+        outer = [x for x in leaves if self._outer(x, meta) is not None]
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
         if meta.size >= _LARGE and len(by_rules) >= 2:
             return True
-        shapes = [self.metas[x.i].shape if type(x) is Ref else None for x in leaves]
-        vectors = len(meta.shape or ()) == 1 and set(shapes) == {meta.shape}
+        vectors = len(meta.shape or ()) == 1 and all(self._has_shape(x, meta) for x in leaves)
         return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
 
-    def _outer(self, x: Any, shape: Any) -> tuple[Ref, Ref] | None:
-        """Return the two vectors whose outer product a term of a sum of this shape is."""
-        origin = self.origin.get(x.i) if type(x) is Ref else None
-        if origin is None or self.uses.get(x.i) != 1 or self.metas[x.i].shape != shape:
-            return None
-        if origin.kwargs or len(origin.args) < 2:
+    def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:
+        """Return the two vectors whose outer product a term of a sum is; None for other terms."""
+        origin = self.origin.get(x.i) if self._has_shape(x, total) else None
+        if origin is None or self.uses.get(x.i) != 1 or origin.kwargs or len(origin.args) < 2:
             return None
         a, b = origin.args[-2:]
         if type(a) is not Ref or type(b) is not Ref:
@@ -252,14 +234,10 @@ class _Batching:
         meta = self.metas[step.out]
         pairs, vectors, others = [], [], []
         for x in self.sums[step.out]:
-            pair = self._outer(x, meta.shape)
+            pair = self._outer(x, meta)
             if pair is not None:
                 pairs.append(pair)
-            elif (
-                len(meta.shape or ()) == 1
-                and type(x) is Ref
-                and self.metas[x.i].shape == meta.shape
-            ):
+            elif len(meta.shape or ()) == 1 and self._has_shape(x, meta):
                 vectors.append(x)
             else:
                 others.append(x)
@@ -271,15 +249,12 @@ class _Batching:
             terms.append(self.write(np.matmul, (transpose, right), self.array(meta.shape)))
         if vectors:
             whole = self.stacked(vectors)
-            total = self.write(np.sum, (whole,), self.array(meta.shape), kwargs={"axis": 0})
-            terms.append(total)
+            terms.append(self.write(np.sum, (whole,), self.array(meta.shape), kwargs={"axis": 0}))
         result = terms[0]
         for term in terms[1:-1]:
             result = self.write(np.add, (result, term), self.array(meta.shape))
-        if len(terms) > 1:
-            self.write(np.add, (result, terms[-1]), meta, step.out)
-        else:
-            self.write(np.positive, (result,), meta, step.out)
+        last = (result, terms[-1]) if len(terms) > 1 else (result,)
+        self.write(np.add if len(terms) > 1 else np.positive, last, meta, step.out)
 
     def stacked(self, vectors: list[Ref]) -> Ref:
         """Return a matrix with these rows; a slice of an existing matrix, if they are its rows."""
@@ -412,9 +387,7 @@ class _Batching:
         if type(b) is tuple and type(a) is not tuple and self._ndim(b[0]) == 2:
             if len(shape) in (2, 3):
                 return self.write(np.matmul, (a, b[0]), self.array(shape))
-        elif (
-            type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == 2 and len(shape) == 2
-        ):
+        elif type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == len(shape) == 2:
             n, m = self.metas[a[0].i].shape if type(a[0]) is Ref else a[0].shape
             transpose = self.write(np.transpose, (a[0],), self.array((m, n)))
             return self.write(np.matmul, (b, transpose), self.array(shape))
@@ -453,9 +426,9 @@ class _Batching:
         """Return a `Diagonal` of `n` rows as a dense matrix; anything else unchanged."""
         if type(x) is not Diagonal:
             return x
-        return (
-            np.eye(n) if x.vector is None else self.write(np.diag, (x.vector,), self.array((n, n)))
-        )
+        if x.vector is None:
+            return np.eye(n)
+        return self.write(np.diag, (x.vector,), self.array((n, n)))
 
     def _batch_guards(self) -> None:
         """Check a stack for NaN once, in place of each of its rows."""
@@ -477,13 +450,10 @@ def _nan_guard(x: Ref) -> Step:
     return Step(guard, (x, has_nan, False), None, -1)
 
 
-class Diagonal:
+class Diagonal(NamedTuple):
     """A diagonal matrix, stored as its diagonal; None for the identity matrix."""
 
-    __slots__ = ("vector",)
-
-    def __init__(self, vector: Ref | None) -> None:
-        self.vector = vector
+    vector: Ref | None
 
 
 def _is_same(a: Any, b: Any) -> bool:
