@@ -1,9 +1,9 @@
-"""compile: a function recorded once and run as straight-line code.
+"""The compiler: record a function once, then run it as straight-line code.
 
-`recording` writes down the calls and what has to be guarded. `passes` make the program shorter and
-say what may be written in place; `tiling` runs elementwise steps on large arrays tile by tile.
-`python_backend` writes the source, `kernels` machine code for floats, loops and small arrays.
-`tiering` decides when a program becomes machine code, and `compiled_function` holds it together.
+`recording` writes down the calls and the guards. `passes` optimise the program and find out what
+can be updated in place; `tiling` runs steps on large arrays tile by tile. `python_backend`
+generates Python source, `kernels` generates machine code for floats, loop nests and small arrays.
+`tiering` decides when a program is compiled to machine code. `compiled_function` drives it all.
 """
 
 from __future__ import annotations
@@ -16,36 +16,38 @@ from autodiff.compiler.compile_errors import CompileError as CompileError
 
 
 def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "auto") -> Any:
-    """Return a function that does what `f` does, recorded once and compiled.
+    """Return a compiled version of `f`, which is recorded once and then run as straight-line code.
 
-    The first call runs `f` and writes down every call of NumPy's, every operator, and what
-    derivatives taken inside do, as one straight line of source. Later calls run this source. What
-    Python read of a value while recording (a branch, an index), the types, dtypes, shapes and
-    nesting of the arguments, ints and strings among them, and the global and closure variables that
-    `f` reads are guarded: where they differ, `f` is recorded again and both are kept.
+    The first call runs `f` and records every NumPy call and every operator, including those of
+    derivatives taken inside. Later calls run the recorded source. Guards check everything that the
+    recording relies on: each value that Python has read (in a branch, as an index), the types,
+    dtypes, shapes and structure of the arguments, the values of ints and strings, and the global
+    and closure variables that `f` reads. If a guard fails, `f` is recorded again and both programs
+    are kept.
 
     Parameters
     ----------
     f : callable
-        A pure function: its result depends on its arguments, and it does nothing else. It may take
-        derivatives (``compile(lambda x: gradient(loss, x))``). Without it, a decorator is returned.
+        A pure function: its result depends only on its arguments, and it has no side effects. It
+        may take derivatives (``compile(lambda x: gradient(loss, x))``). If it is omitted, a
+        decorator is returned.
     maxsize : int
-        How many programs are kept for one number of arguments, the least recently used are dropped.
+        How many programs are kept for one number of arguments; the least recently used is dropped.
     backend : {"auto", "python", "native"}
         Whether programs of floats and arrays become machine code: where it is faster, never, or
-        at once. This needs llvmlite.
+        at once. Machine code needs llvmlite.
 
     Returns
     -------
     Compiled
-        The function. ``.source`` shows the programs; ``.eager_because`` says why one could not be
-        made, if so: then `f` runs as it is. ``.report()`` says what became of each loop.
+        The function. ``.source`` shows the programs. ``.eager_because`` says why the last
+        recording failed, if it did; `f` then runs as written. ``.report()`` lists the loops.
 
     Raises
     ------
     CompileError
         If `f` draws random numbers without a generator among its arguments, reads the time or a
-        file, or writes a variable outside.
+        file, or writes a global or captured variable.
 
     Examples
     --------
@@ -56,7 +58,7 @@ def compile(f: Callable | None = None, *, maxsize: int = 16, backend: str = "aut
     >>> slope.variants
     1
     """
-    from autodiff.compiler.compiled_function import Compiled  # not everybody compiles
+    from autodiff.compiler.compiled_function import Compiled  # imported when needed
 
     if f is None:
         return functools.partial(compile, maxsize=maxsize, backend=backend)

@@ -1,4 +1,4 @@
-"""What stops a compilation."""
+"""Errors that end a compilation, and the result of a program whose guards fail."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from autodiff.errors import DifferentiationError
 from autodiff.trace.trace_stack import program_tape
 
 MISMATCH: Any = object()
-"""What a program returns for arguments that it is not for."""
+"""What a program returns if one of its guards fails."""
 
 
 class NotRecordedError(Exception):
-    """A call cannot be part of a program; the function runs without being compiled.
+    """A call cannot become part of a program, so the function runs uncompiled.
 
-    The recording is spoilt at once: the function may swallow the error and go on.
+    The recording is marked as spoilt at once, because the function may swallow the error.
 
     Attributes
     ----------
     loops : list of Programs
-        The programs of the functions with loops that were called so far.
+        The structured programs that were called so far.
     """
 
     def __init__(self, why: str) -> None:
@@ -31,12 +31,12 @@ class NotRecordedError(Exception):
 
 
 class TooLongError(NotRecordedError):
-    """Making a program takes more time or memory than it may."""
+    """Recording and compiling a program would exceed its budget of time or memory."""
 
 
 class UnrolledError(NotRecordedError):
-    """A recording unrolls loops that a structured program could run."""
+    """A recording would unroll loops that a structured program could run."""
 
 
 class CompileError(DifferentiationError):
-    """A function cannot be compiled, because its calls would not all do the same."""
+    """A function must not be compiled, because its calls would not all compute the same."""

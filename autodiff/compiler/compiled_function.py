@@ -1,4 +1,4 @@
-"""compile(f): the function that users call, its variants and their guards."""
+"""The compiled function that users call, and its variants: from a call to a program."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from autodiff.compiler.compile_errors import (
 )
 from autodiff.compiler.kernels import array_kernels
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
-from autodiff.compiler.passes.alias_analysis import OUTSIDE, Memory, without_copies
-from autodiff.compiler.passes.batching import gathered
-from autodiff.compiler.passes.einsum_pairs import with_pairs
-from autodiff.compiler.passes.shared_factors import with_shared_factors
-from autodiff.compiler.passes.simplify import has_nan, optimised
+from autodiff.compiler.passes.alias_analysis import OUTSIDE, AliasAnalysis, remove_copies
+from autodiff.compiler.passes.batching import batched
+from autodiff.compiler.passes.einsum_pairs import split_einsums
+from autodiff.compiler.passes.shared_factors import share_factorisations
+from autodiff.compiler.passes.simplify import has_nan, simplify
 from autodiff.compiler.python_backend.emitter import Emitter, restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
 from autodiff.compiler.recording.captured_guards import Dependency, dependencies
@@ -38,12 +38,12 @@ from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.compiler.report import Report, report_of
-from autodiff.compiler.tiering.backoff import Patience
+from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, settle, take, watch
-from autodiff.compiler.tiling.loop_fusion import Chain, in_blocks
+from autodiff.compiler.tiling.loop_fusion import Chain, fuse_chains
 from autodiff.compiler.tiling.tile_executor import Tiles
-from autodiff.compiler.tiling.tiling import in_tiles
+from autodiff.compiler.tiling.tiling import tile_program
 from autodiff.dispatch.arguments import innermost
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
@@ -72,15 +72,16 @@ class Variant:
     source : str
         Its source.
     program : Program
-        What the source was written from.
+        The program that the source was generated from.
     loops : list of (Programs, bool)
-        The functions with loops in it, and whether the program has all turns one after the other.
+        The structured programs that it calls, and whether their loops are unrolled.
     written : callable, optional
-        The function as it is written, for such arguments; for others it returns `MISMATCH`.
+        Runs the original function if the arguments have the same signature; returns `MISMATCH`
+        if they do not.
     is_slower : bool
-        Whether that was found to be faster than the program.
+        Whether the program turned out to be slower than the original function.
     with_loops : callable, optional
-        Makes a variant that runs loops as machine code where this one has all their turns.
+        Makes a variant that keeps the loops which this one has unrolled.
     """
 
     __slots__ = (
@@ -100,21 +101,21 @@ class Variant:
         self.with_loops: Callable | None = None
 
     def forget(self) -> None:
-        """Drop the source that tracebacks show."""
+        """Remove the source from the cache for tracebacks."""
         linecache.cache.pop(self.filename, None)
 
 
 class Compiled:
-    """A function that is recorded once for each signature of its arguments, and compiled.
+    """A compiled function: recorded once for each signature of its arguments.
 
     Attributes
     ----------
     source : str
-        The source of the variants, the latest used first.
+        The source of the variants, the most recently used first.
     variants : int
         How many there are.
     eager_because : str or None
-        Why the last recording came to nothing and the function ran as it is.
+        Why the last recording failed, so that the function ran as written.
     """
 
     def __init__(
@@ -134,13 +135,14 @@ class Compiled:
         self._f = f
         self._maxsize = maxsize
         self._backend = backend
-        self._also = also  # functions whose variables outside are guarded as well
+        self._also = also  # functions whose outer variables are guarded as well
+        # By the number of positional arguments and the names of the others.
         self._variants: dict[Any, list[Variant]] = {}
         self._failures: dict[Any, int] = {}
-        self._patience: dict[Any, Patience] = {}
-        self._draws = False  # whether there were generators among the arguments
+        self._backoffs: dict[Any, Backoff] = {}
+        self._has_generators = False  # among the arguments of any call so far
         self.eager_because: str | None = None
-        self._as_written_loops: list[Any] = []  # of functions that a recording would unroll
+        self._eager_loops: list[Any] = []  # structured programs of the last failed recording
         _compiled.add(self)
 
     def __repr__(self) -> str:
@@ -152,54 +154,54 @@ class Compiled:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
-        if not is_mild():  # a program does not make each operation of the function's
+        if not is_mild():  # a program does not run each of the function's operations
             return self._as_written(args, kwargs)
-        form: Any = (len(args), *kwargs) if kwargs else len(args)
-        variants = self._variants.get(form)
+        key: Any = (len(args), *kwargs) if kwargs else len(args)
+        variants = self._variants.get(key)
         if variants is not None:
-            given = (*args, *kwargs.values()) if kwargs else args
-            states = _states(given) if self._draws else ()
+            values = (*args, *kwargs.values()) if kwargs else args
+            states = _states(values) if self._has_generators else ()
             try:
-                y = variants[0].run(*given)
+                y = variants[0].run(*values)
                 if y is not MISMATCH:
                     return y
                 for i in range(1, len(variants)):
                     variant = variants[i]
-                    y = variant.run(*given)
+                    y = variant.run(*values)
                     if y is not MISMATCH:
-                        # A new list: another thread may be walking over the old one.
-                        self._variants[form] = [variant, *variants[:i], *variants[i + 1 :]]
+                        # A new list, because another thread may iterate over the old one.
+                        self._variants[key] = [variant, *variants[:i], *variants[i + 1 :]]
                         return y
-            except Exception as error:  # of the user's own, or none: it is raised here again
+            except Exception as error:  # if it is the user's own, the next line raises it again
                 restored(*states)
                 value = self._f(*args, **kwargs)
                 if not isinstance(error, ARITHMETIC):  # floats raise where NumPy gives Inf or NaN
                     self.eager_because = f"a program fails: {type(error).__name__}: {error}"
                 return value
-        return self._record(form, args, kwargs)
+        return self._record(key, args, kwargs)
 
     def _as_written(self, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Call the function itself; inside another derivative, as a part of it."""
+        """Call the original function; traced, if the call is part of another derivative."""
         f = self._f if innermost(args, kwargs) is None else intercept(self._f)
         return f(*args, **kwargs)
 
-    def _record(self, form: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Record a call that no variant fits."""
+    def _record(self, key: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run and record a call that no variant fits."""
         if innermost(args, kwargs) is not None:
-            return intercept(self._f)(*args, **kwargs)  # a part of another derivative
-        if self._failures.get(form, 0) >= _MOST_FAILURES:
+            return intercept(self._f)(*args, **kwargs)  # part of another derivative
+        if self._failures.get(key, 0) >= _MOST_FAILURES:
             return self._f(*args, **kwargs)
-        patience = self._patience.setdefault(form, Patience())
-        if patience.is_over():
+        backoff = self._backoffs.setdefault(key, Backoff())
+        if backoff.must_wait():
             self.eager_because = "each of the last calls took another way through the function"
             return self._f(*args, **kwargs)
-        if patience.owes:
-            return patience.pays(lambda: self._f(*args, **kwargs))
-        budget = patience.budget()
+        if backoff.has_debt:
+            return backoff.pay_off(lambda: self._f(*args, **kwargs))
+        budget = backoff.budget()
         states, before = _states((*args, *kwargs.values())), mark()
-        self._draws = self._draws or bool(states)
+        self._has_generators = self._has_generators or bool(states)
         try:
-            exact = any(v.program.exact for v in self._variants.get(form, ()))
+            exact = any(v.program.exact for v in self._variants.get(key, ()))
             variant, value = recorded(
                 self._f, args, kwargs, self._backend, self._also, exact, budget
             )
@@ -209,44 +211,41 @@ class Compiled:
             restored(*states)
             restore(before)
             spent = budget.spent
-            value = self._f(*args, **kwargs)  # an error of the user's own is raised here again
+            value = self._f(*args, **kwargs)  # raises the user's own error again
             is_final = isinstance(error, UnrolledError)
-            self._as_written_loops = error.loops if isinstance(error, NotRecordedError) else []
+            self._eager_loops = error.loops if isinstance(error, NotRecordedError) else []
             if isinstance(error, TooLongError):
-                patience.owe(spent, budget.spent - spent)
-            self._failures[form] = _MOST_FAILURES if is_final else self._failures.get(form, 0) + 1
+                backoff.note_too_long(spent, budget.spent - spent)
+            self._failures[key] = _MOST_FAILURES if is_final else self._failures.get(key, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
             return value
-        self._failures.pop(form, None)
-        patience.note(variant)
+        self._failures.pop(key, None)
+        backoff.note_recording(variant)
         if not (kwargs or states):
-            variant.written = _for_alike(self._as_written, args)
-            variant.with_loops = self._maker_with_loops(variant)
-            if self._backend == "python" or not array_kernels.is_installed():
-                settle(variant, variant.run)
-            else:
+            variant.written = _for_same_signature(self._as_written, args)
+            if _may_use_machine_code(self._backend):
+                variant.with_loops = self._maker_with_loops(variant)
                 contest(variant, variant.run)
-        variants = [variant, *self._variants.get(form, ())]
+            else:
+                settle(variant, variant.run)
+        variants = [variant, *self._variants.get(key, ())]
         for old in variants[self._maxsize :]:
             old.forget()
-        self._variants[form] = variants[: self._maxsize]
+        self._variants[key] = variants[: self._maxsize]
         return value
 
     def _maker_with_loops(self, variant: Variant) -> Callable | None:
-        """Return what makes a variant with loops in the place of one that has all their turns."""
-        has_turns = any(is_unrolled for _, is_unrolled in variant.loops)
-        steps, is_exact = variant.program.steps, variant.program.exact
-        has_effects = any(s.f is effect for s in steps)
-        if self._backend == "python" or not array_kernels.is_installed():
-            return None
-        if not has_turns or is_exact or has_effects:
+        """Return a function that makes a variant with loops, if this one has unrolled any."""
+        program = variant.program
+        is_unrolled = any(is_unrolled for _, is_unrolled in variant.loops)
+        if not is_unrolled or program.exact or any(s.f is effect for s in program.steps):
             return None
 
         def make(args: tuple) -> Variant | None:
             before = mark()
             try:
                 made, _ = recorded(self._f, args, {}, self._backend, self._also, by_programs=True)
-            except Exception:  # the variant that there is stays
+            except Exception:  # keep the present variant
                 restore(before)
                 return None
             return None if all(is_unrolled for _, is_unrolled in made.loops) else made
@@ -264,14 +263,14 @@ class Compiled:
         return "\n\n".join(v.source for vs in self._variants.values() for v in vs)
 
     def report(self) -> Report:
-        """Return how the function runs: its programs, and what became of each loop.
+        """Return how the function runs: its programs, and how each loop runs.
 
         Returns
         -------
         Report
             It prints as text. ``.loops`` has the function, file and line of each loop, its state
             (``"machine code"``, ``"NumPy source"``, ``"straight line"`` or ``"traced"``), and why
-            it is nothing faster.
+            it does not run faster.
 
         Examples
         --------
@@ -288,7 +287,7 @@ class Compiled:
         1
         """
         loops = [pair for vs in self._variants.values() for v in vs for pair in v.loops]
-        loops += [(programs, False) for programs in self._as_written_loops]
+        loops += [(programs, False) for programs in self._eager_loops]
         name = getattr(self._f, "__name__", None) or name_of(self._f)
         why = self.eager_because
         if any(v.is_slower for vs in self._variants.values() for v in vs):
@@ -301,7 +300,7 @@ class Compiled:
             variant.forget()
         self._variants = {}
         self._failures = {}
-        self._patience = {}
+        self._backoffs = {}
         self.eager_because = None
 
 
@@ -309,7 +308,7 @@ _compiled: weakref.WeakSet[Compiled] = weakref.WeakSet()
 
 
 def _forget(rule: Rule | None = None) -> None:
-    """Drop all programs after a change of the rules, which derivatives inside them depend on."""
+    """Drop all programs after a rule has changed: they contain derivatives."""
     for function in list(_compiled):
         function.clear()
 
@@ -320,8 +319,12 @@ caches.on_rule_change(_forget)
 _SIMPLE = (float, complex, np.float64)
 
 
-def _for_alike(as_written: Callable, given: tuple) -> Callable | None:
-    """Return a function that runs as it is written for arguments like these, if that is simple."""
+def _may_use_machine_code(backend: str) -> bool:
+    return backend != "python" and array_kernels.is_installed()
+
+
+def _for_same_signature(as_written: Callable, given: tuple) -> Callable | None:
+    """Return `as_written` guarded by the signature of these arguments; None if it is not simple."""
     signature = list(map(_signature_of, given))
     if None in signature:
         return None
@@ -340,7 +343,7 @@ def _signature_of(x: Any) -> tuple | None:
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:
-    """Return the random generators among arguments with their states, to be restored."""
+    """Return the random generators among the arguments, with their states."""
     generators = [g for g in leaves_of(given) if isinstance(g, np.random.Generator)]
     return [(g, g.bit_generator.state) for g in generators]
 
@@ -358,64 +361,100 @@ def recorded(
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
-    `by_programs` has loops run as machine code, where a recording would have all turns. `exact`
-    says that the function is known to branch on last bits; `numbers` which variables must be
-    numbers at which lines. `budget` is what all of it may cost.
+    Parameters
+    ----------
+    f : callable
+        The function.
+    args, kwargs : tuple, dict
+        Its arguments.
+    backend : str
+        As for `compile`.
+    also : sequence of callable
+        Functions whose outer variables are guarded as well.
+    exact : bool
+        Whether `f` is known to branch on the last bits of a value.
+    budget : Budget, optional
+        What recording and compiling may cost.
+    numbers : mapping
+        Which variables must be numbers at which lines.
+    by_programs : bool
+        Whether loops run as structured programs; otherwise they are unrolled.
+
+    Returns
+    -------
+    tuple of (Variant, Any)
+        The variant, and the result of the call.
+
+    Raises
+    ------
+    NotRecordedError
+        If the call cannot be recorded.
     """
     budget = budget or Budget()
-    outside: list[Dependency] = []
-    places: set[Place] = set()
-    given = _with_code((*args, *kwargs.values()))
-    for k, g in enumerate((f, *also)):
-        read, why_not, functions = dependencies(g, () if k else given)
-        outside += read
-        places |= places_of(functions)
-        if why_not:
-            raise NotRecordedError(f"{name_of(g)} {why_not}")
-        inside = [d.inside for d in read if d.inside is not None]
-        if not all(held.is_small if k else held.is_whole for held in inside):
-            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
-    watch = Watch(places, numbers)
+    arguments = (*args, *kwargs.values())
+    outside, places = _outer_reads(f, also, arguments)
+    watch, states = Watch(places, numbers), _states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
+        restored(*states)  # so that each attempt draws the same numbers
         with watch:
-            return _one_recording(f, args, kwargs, budget, by_programs, strict)
+            return _record_once(f, args, kwargs, budget, by_programs, strict)
 
     try:
-        found = attempt()
+        tape, inputs, outputs, parameters = attempt()
     except Exception as error:
         for d in outside:
             d.undo()
-        is_final = by_programs or _states(tuple(given)) or numbers
-        if not isinstance(error, UnrolledError) or is_final:
-            raise  # a program would run lines that nobody looks at
+        if by_programs or numbers or not isinstance(error, UnrolledError):
+            raise  # `numbers` cannot be checked in the lines that a structured program runs
         by_programs = True
-        found = attempt()
-    if found[0].assumes_no_nan and any(map(_is_nan, _leaves(found[2]))):
-        found = attempt(strict=True)
+        tape, inputs, outputs, parameters = attempt()
+    if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
+        tape, inputs, outputs, parameters = attempt(strict=True)
     _check_unchanged(f, outside)
     if watch.unseen:
         raise NotRecordedError(f"runs {watch.unseen}, which its code does not name")
-    tape, inputs, outputs, parameters = found
     program = _program(tape, inputs, outputs)
     inputs.checks[:0] = checks_of(outside, inputs.names)
     inputs.names.scope.update(MISMATCH=MISMATCH, ndarray=np.ndarray)
     loops = [(owner, not calls.is_one_step) for owner, calls in tape.loops.items()]
-    writing = _Writing(f, inputs, outputs, parameters, backend, loops, budget)
+    builder = _VariantBuilder(f, inputs, outputs, parameters, backend, loops, budget)
     has_branches = any(s.f is guard and s.args[1] is not has_nan for s in program.steps)
-    has_effects = any(s.f is effect for s in program.steps)
-    if not has_branches or has_effects:
-        variant = writing.variant(program, last=True)
+    can_be_rerun = not any(s.f is effect for s in program.steps)
+    may_change_branch = has_branches and can_be_rerun
+    variant = builder.variant(program, last=not may_change_branch)
+    if may_change_branch and (exact or _changes_branch(variant, arguments)):
+        program.exact = read_by_guards(program.steps)
+        variant = builder.variant(program, last=True)
     else:
-        variant = writing.variant(program)
-        if exact or _takes_another_branch(variant, (*args, *kwargs.values())):
-            program.exact = read_by_guards(program.steps)
-            return writing.variant(program, last=True), outputs.value
-    writing.promote(variant)
+        builder.promote(variant)
+    for effect_of_call in tape.late:  # nothing can fail any more
+        effect_of_call()
     return variant, outputs.value
 
 
-def _with_code(x: Any) -> list:
+def _outer_reads(
+    f: Callable, also: Sequence[Callable], arguments: tuple
+) -> tuple[list[Dependency], set[Place]]:
+    """Return the outer variables that functions read, and the places of their code.
+
+    Raise if a variable cannot be guarded.
+    """
+    outside: list[Dependency] = []
+    places: set[Place] = set()
+    for k, g in enumerate((f, *also)):
+        read, why_not, functions = dependencies(g, () if k else _code_in(arguments))
+        outside += read
+        places |= places_of(functions)
+        if why_not:
+            raise NotRecordedError(f"{name_of(g)} {why_not}")
+        contents = [d.inside for d in read if d.inside is not None]
+        if not all(c.is_small if k else c.is_whole for c in contents):
+            raise NotRecordedError(f"{name_of(g)} reads more than can be compared")
+    return outside, places
+
+
+def _code_in(x: Any) -> list:
     """Return the functions in a pytree, and one object of each of the user's classes."""
     found: dict[Any, Any] = {}
     waiting, seen = [x], {}
@@ -434,15 +473,15 @@ def _with_code(x: Any) -> list:
     return list(found.values())
 
 
-def _takes_another_branch(variant: Variant, args: tuple) -> bool:
-    """Whether a branch depends on the last bits: a program fails its own guards."""
+def _changes_branch(variant: Variant, args: tuple) -> bool:
+    """Whether a program fails its own guards, because a branch depends on the last bits."""
     try:
         return variant.run(*args) is MISMATCH
-    except Exception:  # it is made eagerly, where it is called
+    except Exception:  # a later call that raises it runs as written
         return False
 
 
-class _Writing:
+class _VariantBuilder:
     """Builds variants from recorded programs."""
 
     def __init__(
@@ -458,28 +497,31 @@ class _Writing:
         self.backend = backend
         self.loops = loops
         self.budget = budget
-        self.may_use_machine_code = backend != "python" and array_kernels.is_installed()
-        self._copied: set[int] = set()
-        self._whole: Any = None  # the program before it is cut into tiles or chains
+        self.may_use_machine_code = _may_use_machine_code(backend)
+        self._copied: set[int] = set()  # the outputs that are returned as copies
+        self._untiled: Any = None  # the program before it is cut into tiles or chains
         self._has_chains = False
 
     def variant(self, program: Program, last: bool = False) -> Variant:
-        """Return a variant of a program after all passes, as generated source."""
+        """Run all passes over a program, and return it as a variant.
+
+        `last` says that the recorded steps are not needed again.
+        """
         was_shared = _Sharing(program)
-        shorter = optimised(program if program.exact else with_pairs(program))
+        shorter = simplify(program if program.exact else split_einsums(program))
         self._check_budget()
         if last:
-            program.steps.clear()  # a long one takes much memory
-        program = self._whole = without_copies(shorter)
+            program.steps.clear()  # the steps of a long program take much memory
+        program = self._untiled = remove_copies(shorter)
         if not program.exact:
-            self._whole = without_copies(with_shared_factors(gathered(program)))
+            self._untiled = remove_copies(share_factorisations(batched(program)))
             self._check_budget()
-            tiled = in_tiles(self._whole, self.may_use_machine_code)
-            program = in_blocks(tiled, self.may_use_machine_code)
+            tiled = tile_program(self._untiled, self.may_use_machine_code)
+            program = fuse_chains(tiled, self.may_use_machine_code)
             self._has_chains = any(type(s.f) in (Chain, Tiles) for s in program.steps)
         self._copied = _Sharing(program).new(was_shared)
         self._check_budget()
-        run, filename, source = self.emitted(program)
+        run, filename, source = self.emit(program)
         return Variant(run, source, program, filename, self.loops)
 
     def _check_budget(self) -> None:
@@ -489,16 +531,16 @@ class _Writing:
             error.loops = [programs for programs, _ in self.loops]
             raise
 
-    def emitted(self, program: Program) -> tuple[Callable, str, str]:
-        """Return a program as a function, with its file name and source."""
+    def emit(self, program: Program) -> tuple[Callable, str, str]:
+        """Generate the function of a program; return it with its file name and source."""
         names = self.inputs.names
         copied = {program.outputs[k].i for k in self._copied}
         emitter = Emitter(program, self.inputs, self.outputs, names, copied)
         source = emitter.source(self.parameters, self.name)
         return (*_function(source, self.name, names.scope), source)
 
-    def by_machine(self, program: Program, forced: bool) -> Candidate | None:
-        """Return the kernels that machine code could run; None if there are none."""
+    def candidate(self, program: Program, forced: bool) -> Candidate | None:
+        """Return the program with machine-code kernels, not yet compiled; None without kernels."""
         faster = with_kernels(program, forced)
         if faster is None:
             return None
@@ -506,55 +548,54 @@ class _Writing:
         seconds = _SECONDS + sum({k.source: _seconds_of(k) for k in kernels}.values())
         if seconds > _MOST_SECONDS and self.backend != "native":
             return None
-        is_asked_for = self.backend == "native" and not self._has_chains
+        is_requested = self.backend == "native" and not self._has_chains
         is_small = max(k.largest for k in kernels) <= _SMALL
-        is_faster = is_asked_for or (is_small and (not forced or self.backend == "native"))
-        return Candidate(seconds, is_faster, lambda: self._compiled(faster, kernels))
+        is_faster = is_requested or (is_small and (not forced or self.backend == "native"))
+        return Candidate(seconds, is_faster, lambda: self._compile(faster, kernels))
 
-    def _compiled(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
-        run, filename, source = self.emitted(faster)
+    def _compile(self, faster: Program, kernels: list[Kernel]) -> tuple[Callable, str, str]:
+        run, filename, source = self.emit(faster)
         for k in kernels:
             k.compiled()
         return run, filename, "\n\n".join([*[k.source for k in kernels], source])
 
     def promote(self, variant: Variant) -> None:
-        """Compile a variant to machine code: if asked for, at once or soon, else when it pays."""
-        whole, program = self._whole, variant.program
+        """Compile a variant to machine code: now or soon if requested, otherwise when it pays."""
+        whole, program = self._untiled, variant.program
         n = len(program.steps)
-        soon = (lambda: self.by_machine(program, False)) if n >= array_kernels.FEWEST else None
+        soon = (lambda: self.candidate(program, False)) if n >= array_kernels.FEWEST else None
         if self.backend == "native":
-            candidate = self.by_machine(whole, True)
+            candidate = self.candidate(whole, True)
             if candidate is None:
                 return
             if self.budget.allows(candidate.seconds):
                 take(variant, candidate, variant.run)
                 return
-            # It is asked for, so it need not pay: it is made after a few calls.
+            # The user has requested it, so it need not pay: compile after a few calls.
             n, soon = MANY_STEPS, lambda: candidate._replace(seconds=0.0)
         if self.may_use_machine_code and len(whole.steps) >= _FEWEST_STEPS:
-            # A chain is one of `program`.
-            watch(variant, n, soon, lambda: self.by_machine(whole, True))
+            watch(variant, n, soon, lambda: self.candidate(whole, True))
 
 
 def _check_unchanged(f: Callable, outside: list[Dependency]) -> None:
-    """Raise, after restoring the state before, if a function has changed something outside."""
+    """Undo what a function has changed in its outer variables; raise if there is anything."""
     changed = [d.label for d in outside if d.undo()]
     if changed:
         raise NotRecordedError(f"{name_of(f)} changes {changed[0]!r}, which is not its own")
 
 
 class _Sharing:
-    """Which outputs of a program may share memory with values outside, and with each other."""
+    """Which outputs of a program may alias outer values, and each other."""
 
     def __init__(self, program: Program) -> None:
         self.outputs = {k: x.i for k, x in enumerate(program.outputs) if type(x) is Ref}
         has_arrays = any(program.metas[i].shape for i in self.outputs.values())
-        self.owners = Memory(program).owners if has_arrays else None
+        self.owners = AliasAnalysis(program).owners if has_arrays else None
 
     def new(self, before: _Sharing) -> set[int]:
-        """Return the outputs to copy, so that no outputs share memory that did not before.
+        """Return the outputs to copy, so that only those alias that did so before the passes.
 
-        The results of equal calls, which are made once, are no longer memory of their own.
+        Two equal calls own separate memory before they are merged, but not afterwards.
         """
         if self.owners is None:
             return set()
@@ -573,17 +614,17 @@ class _Sharing:
         return found
 
     def has(self, k: int, owner: int) -> bool:
-        """Whether an output may share the memory of an owner."""
+        """Whether an output may alias the memory of an owner."""
         return self.owners is not None and owner in self.owners[self.outputs[k]]
 
     def share(self, j: int, k: int) -> bool:
-        """Whether two outputs may share memory."""
+        """Whether two outputs may alias."""
         if self.owners is None:
             return False
         return not self.owners[self.outputs[j]].isdisjoint(self.owners[self.outputs[k]])
 
 
-# How long compiling takes: to begin with, and for each line, loop and branch; and may take.
+# Compile time: a constant and its limit; the time of each line, loop and branch.
 _SECONDS, _MOST_SECONDS = 0.02, 5.0
 _SECONDS_BY_PART = {"\n": 0.0005, "for ": 0.006, "if ": 0.008}
 _FEWEST_STEPS = 6
@@ -591,21 +632,21 @@ _SMALL = 1024
 
 
 def _seconds_of(k: Kernel) -> float:
-    """Return how long compiling a kernel takes, about."""
+    """Estimate how long compiling a kernel takes."""
     seconds = sum(t * k.source.count(part) for part, t in _SECONDS_BY_PART.items())
     return 0.5 * seconds if k.is_brief else seconds
 
 
 def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, str]:
-    """Return the function that a source defines, and the file name under which it is compiled."""
+    """Execute source; return the function that it defines, and its file name."""
     filename = f"<compiled {name} {next(_serials)}>"
-    scope = dict(scope)  # each source has buffers of its own
+    scope = dict(scope)  # each function has its own buffers
     exec(compile(source, filename, "exec"), scope)
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     return scope[name], filename
 
 
-def _one_recording(
+def _record_once(
     f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
     by_programs: bool, strict: bool,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
@@ -635,8 +676,6 @@ def _one_recording(
     if tape.has_changed():
         raise NotRecordedError("a function without source writes into an array after its use")
     inputs.check_written(f, given)
-    for late in tape.late:
-        late()
     return tape, inputs, outputs, parameters
 
 
@@ -651,10 +690,6 @@ def _program(tape: Recording, inputs: Inputs, outputs: Outputs) -> Program:
 
 def _is_inexact(meta: Any) -> bool:
     return meta.type in (float, complex) or (meta.dtype is not None and meta.dtype.kind in "fc")
-
-
-def _leaves(outputs: Outputs) -> list:
-    return leaves_of(outputs.value)
 
 
 def _is_nan(x: Any) -> bool:

@@ -1,4 +1,4 @@
-"""compiled.report(): the programs of a compiled function, and what became of its loops."""
+"""The result of compiled.report(): programs, and how each loop runs."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class Report:
     programs : int
         How many programs are kept.
     eager_because : str or None
-        Why the last recording came to nothing, if it did: the function then runs as written.
+        Why the last recording failed, if it did; the function then runs as written.
     loops : tuple of LoopState
-        What became of each loop, and why it is nothing faster.
+        How each loop runs, and why it does not run faster.
     """
 
     name: str
@@ -52,7 +52,7 @@ def report_of(
 ) -> Report:
     """Return the report of a compiled function.
 
-    `loops` are its functions with loops, and whether a recording holds all turns of each.
+    `loops` pairs each structured program with whether a recording has unrolled it.
     """
-    rows = [row for owner, is_recorded in loops for row in loops_of(owner, is_recorded)]
+    rows = [row for owner, is_unrolled in loops for row in loops_of(owner, is_unrolled)]
     return Report(name, programs, eager_because, tuple(dict.fromkeys(rows)))

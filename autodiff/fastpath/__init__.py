@@ -1,1 +1,1 @@
-"""Fast paths for elementwise functions and plain numbers."""
+"""Fast paths for elementwise functions and plain numbers, and generated code for them."""

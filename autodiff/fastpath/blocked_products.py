@@ -1,8 +1,8 @@
-"""Products of large arrays with partial derivatives, computed block by block.
+"""Products of large cotangents with partial derivatives, computed block by block.
 
-For large arrays memory traffic costs more than arithmetic. Block by block the partial derivative
-needs no array of its own, values that are read again are still in the processor's cache, and what
-is added to a cotangent is never stored separately.
+For large arrays, memory traffic costs more than arithmetic. Block by block, the partial derivative
+needs no array of its own, values that are read again are still in the cache, and products that are
+added to a cotangent are never stored.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from chainrules_core.define.partial import Partial
 from chainrules_core.define.scalar import constant_product, plain_product, strong_product
 
 LARGE = 1 << 17
-"""Arrays of at least so many elements are processed in blocks ..."""
+"""Arrays with at least so many elements are processed in blocks …"""
 BLOCK = 1 << 16
-"""... of so many elements."""
+"""… of so many elements."""
 
 MAPPED = 1 << 14
-"""At first, the C library gives arrays of so many elements pages of their own."""
+"""At first, the C library maps separate pages for arrays of so many elements."""
 _FREED = 31 << 20
 
 _ndarray = np.ndarray
@@ -32,16 +32,16 @@ NUMBERS = frozenset({type(None), float, int, np.float64, np.float32})
 
 @functools.cache
 def keep_freed_memory() -> None:
-    """Have the C library keep some memory of freed arrays, if it is the GNU one.
+    """Make the GNU C library keep the memory of freed arrays.
 
-    It gives memory back to the system when twice as much is free as the largest block that was ever
-    freed (of up to 32 MB), and to be given new pages for each gradient is half of its time.
+    It returns memory to the system when more is free than twice the largest block that was ever
+    freed (of up to 32 MB). Getting new pages for each gradient would take half of its time.
     """
     with contextlib.suppress(MemoryError):
         np.empty(_FREED, np.uint8)
 
 
-class Products:
+class BlockProducts:
     """The products of a cotangent with a partial derivative, one block of elements at a time.
 
     Attributes
@@ -51,9 +51,9 @@ class Products:
     partial : Partial
         The partial derivative.
     values : list
-        What it reads of ``(y, *args)``.
+        Those of ``(y, *args)`` that it reads.
     rows : list of (int, ndarray)
-        Which of these are arrays, and their elements in one row.
+        The positions of the arrays among these, and flat views of them.
     """
 
     __slots__ = ("dtype", "node", "partial", "rows", "values")
@@ -66,7 +66,7 @@ class Products:
         self.dtype = node.space.dtype
 
     def are_possible(self, shape: tuple[int, ...], dtype: np.dtype) -> bool:
-        """Whether all operands are contiguous, and the product has the right precision."""
+        """Whether all operands are contiguous, and the product has dtype `dtype`."""
         if self.partial.function is None:
             return type(self.partial.constant) in (int, float)
         for i, value in enumerate(self.values):
@@ -86,14 +86,14 @@ class Products:
         return type(p) is _ndarray and p.dtype is dtype and p.shape == (2,)
 
     def at(self, part: slice) -> Any:
-        """Return the partial derivative of a block."""
+        """Return the partial derivative for a block."""
         values = self.values
         for i, row in self.rows:
             values[i] = row[part]
         return self.partial(*values)
 
     def of(self, part: slice, bar: Any, strong: bool) -> Any:
-        """Return the products of a block; `bar` is a number if the cotangent is one number."""
+        """Return the products of a block; `bar` is a number if the cotangent is broadcast."""
         d = self.at(part)
         if strong:
             return strong_product_of(self.partial, self.node)(d, bar, False)
@@ -113,8 +113,8 @@ class Products:
 
 
 def strong_product_of(partial: Partial, node: Any) -> Callable:
-    """Return the product in which a zero wins over Inf and NaN."""
-    # Whether the partial derivative reads nothing that is differentiated.
+    """Return the product with strong zeros: 0 times Inf or NaN is 0."""
+    # Whether the partial derivative depends on no traced value.
     is_constant = len(node.parents) < 2 and partial.reads.isdisjoint(
         (0, node.rule.partials[0].index(partial) + 1)
     )
@@ -128,9 +128,9 @@ def parts(size: int, block: int) -> Iterator[slice]:
 
 
 def row_of(bar: np.ndarray) -> Any:
-    """Return the elements of a cotangent as one row; a number if all are equal by broadcasting.
+    """Return a flat view of a cotangent; a number if it is broadcast; None if it is not contiguous.
 
-    The adjoint of a sum spreads one number. None if they do not lie in one row.
+    The adjoint of a sum broadcasts one number.
     """
     return flat(bar) if any(bar.strides) else bar[(0,) * bar.ndim]
 

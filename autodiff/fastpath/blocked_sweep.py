@@ -1,9 +1,9 @@
-"""Chains of elementwise operations on large arrays, swept block by block.
+"""Sweep chains of elementwise operations on large arrays block by block.
 
-Where a large array passes through several elementwise functions in a row, each intermediate
-cotangent is read once and dropped. So the sweep takes one block of elements from the end of the
-chain to its start, then the next block: intermediate cotangents stay in the processor's cache, and
-only the kept values and the cotangents that leave the chain are in memory.
+In a chain of elementwise functions, each intermediate cotangent is read once and dropped. So the
+sweep takes one block of elements through the whole chain, then the next block. Intermediate
+cotangents stay in the cache; only the kept values and the cotangents that leave the chain take
+memory.
 """
 
 from __future__ import annotations
@@ -12,74 +12,74 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.fastpath.blocked_products import LARGE, Products, parts, row_of
+from autodiff.fastpath.blocked_products import LARGE, BlockProducts, parts, row_of
 from autodiff.fastpath.elementwise_nodes import Elementwise
 from autodiff.trace.tape import Cotangents
 from chainrules_core import AbstractZero
 from chainrules_core.define.scalar import has_nan
 
 BLOCK = 1 << 15
-"""Elements of a block; of several arrays they have to be in the cache at once."""
+"""Elements of a block; the blocks of several arrays have to fit into the cache together."""
 
 _ndarray = np.ndarray
 
 
 def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
-    """Sweep the chain that ends at a place and drop its nodes; return False where there is none."""
+    """Sweep the chain that ends at a place, and drop its nodes; return False if there is none."""
     node = bars.nodes[place]
     if not isinstance(node, Elementwise):
         return False
     if node.space.size < LARGE or node.space.dtype.kind != "f":
         return False
-    run = _Run(node.space, bars)
-    run.find(place, bar, leaves)
-    if len(run.members) < 2:
+    chain = _Chain(node.space, bars)
+    chain.find(place, bar, leaves)
+    if len(chain.members) < 2:
         return False
-    run.sweep()
+    chain.sweep()
     return True
 
 
-class _Step(NamedTuple):
-    """How a node of a chain propagates its cotangent to one of its parents.
+class _Edge(NamedTuple):
+    """The propagation of a cotangent from a node of a chain to one of its parents.
 
     Attributes
     ----------
-    products : Products
+    products : BlockProducts
         The products with the partial derivative.
     parent : int
         The place of the parent.
     times : int
-        2 for a product of a value with itself.
+        2 for the square of a value, otherwise 1.
     is_number : bool
         Whether the parent is a number, for which the products are summed.
     """
 
-    products: Products
+    products: BlockProducts
     parent: int
     times: int
     is_number: bool
 
-    def made(self, part: slice, bar: Any, strong: bool) -> Any:
-        """Return the cotangent of a block that is propagated."""
+    def propagated(self, part: slice, bar: Any, strong: bool) -> Any:
+        """Return the contribution to the parent's cotangent for a block."""
         p = self.products.of(part, bar, strong)
         return p + p if self.times == 2 else p
 
 
-class _Run:
+class _Chain:
     """A chain of elementwise operations on arrays of one shape, from the last to the first.
 
     Attributes
     ----------
-    members : list of (int, list of _Step)
-        Their places, with how they propagate their cotangents.
+    members : list of (int, list of _Edge)
+        The places of the nodes, with the edges to their parents.
     given : dict
-        Place → the cotangent that came from outside, in a row; a number if all elements are one.
+        Place → a flat view of the cotangent from outside the chain; a number if it is broadcast.
     """
 
     def __init__(self, space: Any, bars: Cotangents) -> None:
         self.space = space
         self.bars = bars
-        self.members: list[tuple[int, list[_Step]]] = []
+        self.members: list[tuple[int, list[_Edge]]] = []
         self.given: dict[int, Any] = {}
 
     def find(self, place: int, bar: Any, leaves: int) -> None:
@@ -90,14 +90,14 @@ class _Run:
             given = bar if k == place else bars.values[k]
             if k not in reached and given is None:
                 continue
-            steps = self._steps(bars.nodes[k])
-            if steps is None or (given is not None and not self._take(k, given)):
+            edges = self._edges_of(bars.nodes[k])
+            if edges is None or (given is not None and not self._take(k, given)):
                 return
-            self.members.append((k, steps))
-            reached.update([step.parent for step in steps])
+            self.members.append((k, edges))
+            reached.update([edge.parent for edge in edges])
 
     def _take(self, k: int, given: Any) -> bool:
-        """Note a cotangent from outside the chain; False if it is not contiguous."""
+        """Add a cotangent from outside the chain; return False if it is not contiguous."""
         space = self.space
         if (
             type(given) is not _ndarray
@@ -111,8 +111,8 @@ class _Run:
         self.given[k] = row
         return True
 
-    def _steps(self, node: Any) -> list[_Step] | None:
-        """Return how a node propagates its cotangent; None if it does not belong to the chain."""
+    def _edges_of(self, node: Any) -> list[_Edge] | None:
+        """Return the edges from a node to its parents; None if it does not belong to the chain."""
         space = self.space
         if not isinstance(node, Elementwise):
             return None
@@ -126,11 +126,11 @@ class _Run:
             node.space.shape != space.shape or node.space.dtype is not space.dtype
         ):
             return None
-        steps = []
+        edges = []
         for partial, parent, times in pairs:
             if isinstance(partial.constant, AbstractZero):
                 continue
-            products = Products(node, partial)
+            products = BlockProducts(node, partial)
             target = self.bars.nodes[parent]
             is_number = self.bars.is_number(parent)
             if is_number:
@@ -140,14 +140,14 @@ class _Run:
                 return None
             if not products.are_possible(space.shape, space.dtype):
                 return None
-            steps.append(_Step(products, parent, times, is_number))
-        return steps
+            edges.append(_Edge(products, parent, times, is_number))
+        return edges
 
     def sweep(self) -> None:
-        """Propagate the cotangents, and drop the nodes."""
+        """Sweep the chain, and drop its nodes."""
         bars, space = self.bars, self.space
         inside = {k for k, _ in self.members}
-        outside = {s.parent for _, steps in self.members for s in steps} - inside
+        outside = {s.parent for _, edges in self.members for s in edges} - inside
         arrays = {j: _Target(j, bars, space) for j in outside if not bars.is_number(j)}
         totals: dict[int, Any] = dict.fromkeys(outside - arrays.keys(), 0.0)
         for k in inside:
@@ -175,15 +175,15 @@ class _Run:
         }
         own: set[int] = set()
         sums: dict[int, Any] = {}
-        for k, steps in self.members:
+        for k, edges in self.members:
             bar = known.pop(k)
-            for step in steps:
-                j = step.parent
-                if step.is_number:
-                    total = step.times * step.products.sum(part, bar, strong)
+            for edge in edges:
+                j = edge.parent
+                if edge.is_number:
+                    total = edge.times * edge.products.sum(part, bar, strong)
                     sums[j] = sums[j] + total if j in sums else total
                     continue
-                p = step.made(part, bar, strong)
+                p = edge.propagated(part, bar, strong)
                 if j not in known:
                     known[j] = p
                     if type(p) is _ndarray and p.base is None and p is not bar:
@@ -197,7 +197,7 @@ class _Run:
 
 
 class _Target:
-    """The cotangent of an array outside the chain, written block by block."""
+    """The cotangent of an array outside the chain, filled block by block."""
 
     __slots__ = ("is_new", "row", "whole")
 
@@ -209,7 +209,7 @@ class _Target:
         self.row = self.whole.reshape(-1)
 
     def write(self, part: slice, p: Any) -> None:
-        """Write a block, or add it to the present content."""
+        """Store a block, or add it to what is there."""
         if self.is_new:
             self.row[part] = p
         else:

@@ -1,10 +1,10 @@
-"""Fast paths for elementwise functions of numbers and arrays.
+"""Fast path for elementwise functions of one or two numbers or arrays.
 
-The parts of the rule that a function of one or two arguments needs are looked up once for each
-combination of types, and cached until a rule changes. A call computes the primal and appends one
-node, which keeps only what its partial derivatives read. For values that an outer level traces, the
-primal and the products are operations of that level. A forward level computes the tangent at once.
-For frequent calls :mod:`autodiff.fastpath.fusion.operation` generates code.
+The relevant parts of a rule are looked up once for each combination of types, and cached until a
+rule changes. A call computes the primal and appends one node, which keeps only the values that its
+partial derivatives read. If an outer level traces the values, the primal and the products are
+operations of that level. A forward level computes the tangent at once. For frequent calls,
+:mod:`autodiff.fastpath.fusion.operation` generates code.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff import caches
-from autodiff.fastpath.elementwise_nodes import Elementwise
+from autodiff.fastpath.elementwise_nodes import ORDINARY, SPECIAL, Elementwise
 from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
@@ -35,26 +35,25 @@ _NUMBERS = frozenset(
     {float, int, complex, np.float64, np.float32, np.complex128, np.complex64, np.int64}
 )
 _PLAIN = _NUMBERS | {np.ndarray}
-_VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
-_SPECIAL = (AbstractZero, NotImplementedTangent)
-
 NOT_HERE: Any = object()
 
 
-class Plan:
-    """The parts of a rule that a function of arguments of given types needs.
+class ElementwisePlan:
+    """The relevant parts of a rule for arguments of given types.
 
     Attributes
     ----------
     rule : ScalarRule
         The rule.
     partials : tuple of Partial
-        The partial derivative by each argument.
+        The partial derivative with respect to each argument.
     keeps : list of list of bool
-        For each set of arguments that are traced, as bits: which of ``(y, *args)`` their partial
+        For each set of traced arguments, as a bit mask: which of ``(y, *args)`` their partial
         derivatives read.
     wanted : list of tuple of Partial
-        For each such set the partial derivatives.
+        For each such set, the partial derivatives.
+    computes : bool
+        Whether a partial derivative is more than a constant or one of ``(y, *args)``.
     """
 
     __slots__ = ("computes", "keeps", "partials", "rule", "wanted")
@@ -71,7 +70,7 @@ class Plan:
     def loses_precision(self, values: Sequence[Any]) -> bool:
         """Whether a partial derivative would have a lower precision than the result.
 
-        The rule itself computes in that of the result.
+        The general path computes it in the precision of the result.
         """
         a, b = values[0], values[-1]
         low = a if is_less_precise(a, b) else b if is_less_precise(b, a) else None
@@ -79,35 +78,35 @@ class Plan:
 
 
 class _Plans(dict):
-    """Functions and the types of their arguments → plans, or None; filled on demand."""
+    """Function and types of its arguments → plan or None; filled on demand."""
 
     def __init__(self, table: RuleTable) -> None:
         super().__init__()
         self.table = table
 
-    def __missing__(self, key: tuple) -> Plan | None:
+    def __missing__(self, key: tuple) -> ElementwisePlan | None:
         """Look up a plan for the first time."""
         f, *kinds = key
         entry = self.table.entry(f)
         rule = entry.find(tuple(kinds)) if entry is not None and _PLAIN.issuperset(kinds) else None
         plan = None
         if isinstance(rule, ScalarRule) and not rule.several and rule.setup is None:
-            plan = Plan(rule)
-        if entry is not None:  # functions made in passing are not kept alive
+            plan = ElementwisePlan(rule)
+        if entry is not None:  # do not keep temporary functions alive
             self[key] = plan
         return plan
 
 
 plans = caches.register("elementwise plans", _Plans(rrule), of_rules=True)
-"""What is known for reverse mode …"""
+"""The plans for reverse mode …"""
 forward_plans = caches.register("elementwise plans of forward mode", _Plans(frule), of_rules=True)
-"""… and for forward mode, where another rule may hold."""
+"""… and for forward mode, where another rule may match."""
 
 
 def apply(f: Callable, args: tuple) -> Any:
     """Apply a function of one or two arguments, some of them traced.
 
-    It is `NOT_HERE` where the general path has to be taken.
+    Return `NOT_HERE` if the general path has to be taken.
     """
     tape: Any = CONSTANT
     values: Any = []
@@ -120,7 +119,7 @@ def apply(f: Callable, args: tuple) -> Any:
                 tape = a._tape
             a = a._value
         values.append(a)
-    if tape is CONSTANT:  # the result may be written into, as the arguments may
+    if tape is CONSTANT:  # traced values may be written into the result, as into the arguments
         y = NOT_HERE if plans[(f, *map(type, values))] is None else f(*values)
         if type(y) is not _ndarray:
             return y
@@ -156,9 +155,9 @@ def apply(f: Callable, args: tuple) -> Any:
 
 
 def _kinds_beneath(values: list) -> tuple | None:
-    """Return the types of values, some traced on outer levels; None for arrays of objects there.
+    """Return the types of values beneath outer levels.
 
-    None also where one of those is a constant.
+    Return None if a value of an outer level is a constant, or is next to an array of objects.
     """
     kinds = tuple(map(type, values))
     if TRACERS.isdisjoint(kinds):
@@ -175,29 +174,29 @@ def _kinds_beneath(values: list) -> tuple | None:
 
 
 def pushed(partials: tuple[Partial, ...], values: tuple, dots: tuple) -> Any:
-    """Return Σ ∂y/∂x ẋ for ``values = (y, *args)``, where a zero of ẋ wins over Inf and NaN.
+    """Return Σ ∂y/∂x ẋ for ``values = (y, *args)``, with strong zeros of ẋ.
 
-    It is `NOT_HERE` if that is no value.
+    Return `NOT_HERE` if the general path has to be taken.
     """
     if partials[0].function is None and (len(partials) == 1 or partials[1].function is None):
-        with quiet():  # the errors of a derivative are not those of the program
+        with quiet():  # warnings of a derivative do not concern the user's program
             return _sum_of_products([p.constant for p in partials], dots, plain_product)
     with quiet():
         slopes = [partial(*values) for partial in partials]
         total = _sum_of_products(slopes, dots, plain_product)
         if type(total) is NotImplementedTangent:
             return NOT_HERE
-        plain = untraced(total)  # what a recording sees is left to the products
+        plain = untraced(total)  # still traced in a recording, which needs the strong products
         if total is NOT_HERE or (type(plain) not in TRACERS and not has_nan(plain)):
             return total
-        # Which of the products a zero wins, their sum does not tell.
+        # The sum does not tell in which products a zero is strong.
         return _sum_of_products(slopes, dots, strong_product)
 
 
 def _sum_of_products(slopes: list, dots: tuple, product: Callable) -> Any:
     total: Any = NOT_HERE
     for d, dot in zip(slopes, dots, strict=True):
-        if type(d) not in _VALUES and isinstance(d, _SPECIAL):
+        if type(d) not in ORDINARY and isinstance(d, SPECIAL):
             if not isinstance(d, AbstractZero):
                 return NOT_HERE
             continue
@@ -207,7 +206,7 @@ def _sum_of_products(slopes: list, dots: tuple, product: Callable) -> Any:
 
 
 def with_dot(y: Any, y_dot: Any, tape: Any) -> Any:
-    """Return a value with its tangent; `NOT_HERE` where the general path has to be taken."""
+    """Return a value with its tangent; `NOT_HERE` if the general path has to be taken."""
     if y_dot is NOT_HERE or type(y_dot) is NotImplementedTangent:
         return NOT_HERE
     kind = type(y)

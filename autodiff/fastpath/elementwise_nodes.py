@@ -1,4 +1,4 @@
-"""The nodes of elementwise functions, and the products of cotangents with partial derivatives."""
+"""Tape nodes of elementwise functions, and products of cotangents with partial derivatives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 from autodiff.fastpath.blocked_products import (
     BLOCK,
     LARGE,
-    Products,
+    BlockProducts,
     parts,
     row_of,
     strong_product_of,
@@ -28,29 +28,31 @@ from chainrules_core.define.scalar import (
 from chainrules_core.interpreter.references import if_counted
 
 _ndarray = np.ndarray
-_VALUES = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
-_SPECIAL = (AbstractZero, NotImplementedTangent)
+ORDINARY = frozenset({np.ndarray, float, int, np.float64, Tracer, FloatTracer})
+"""Types of partial derivatives that are plain factors."""
+SPECIAL = (AbstractZero, NotImplementedTangent)
+"""Classes of partial derivatives that are not."""
 SMALL = 2048
-"""Products of more elements reuse the memory of the partial derivative."""
+"""Products with more elements reuse the memory of the partial derivative."""
 
-_NOT_SO: Any = object()
+_IMPOSSIBLE: Any = object()
 
 
 class Elementwise:
-    """A value made by an elementwise function.
+    """The node of a value that an elementwise function has computed.
 
     Attributes
     ----------
     parents : tuple of int
-        The places of the arguments that are traced: one or two.
+        The places of the traced arguments on the tape: one or two.
     partials : tuple of Partial
-        The partial derivative by each of them.
+        The partial derivative with respect to each of them.
     values : tuple
-        What the partial derivatives read of ``(y, *args)``; None for what they do not.
+        Those of ``(y, *args)`` that the partial derivatives read, and None for the others.
     space : ProjectTo
-        The value's.
+        The space of the value.
     rule : ScalarRule
-        The function's.
+        The rule of the function.
     """
 
     __slots__ = ("parents", "partials", "rule", "space", "values")
@@ -89,7 +91,7 @@ class Elementwise:
                 return
         else:
             hand_product(by_left, self, y_bar, bars, left, strong, False)
-        # The cotangent, or a view of its real part, may have become that of the left argument.
+        # The left argument may have taken over the cotangent, or a view of its real part.
         taken = bars.values[left]
         owned = (
             bool(bars.owns_current)
@@ -99,7 +101,7 @@ class Elementwise:
         hand_product(by_right, self, y_bar, bars, right, strong, owned)
 
     def is_square(self) -> bool:
-        """Whether the value is the product of a traced value with itself."""
+        """Whether the node is the product of a traced value with itself."""
         if len(self.parents) == 1 or self.parents[0] != self.parents[1]:
             return False
         i, k = [partial.returns for partial in self.partials]
@@ -107,13 +109,13 @@ class Elementwise:
 
 
 def _references_alone() -> int:
-    """Count the references to an array that only a local variable holds."""
+    """Return the reference count of an array that only a local variable holds."""
     d = np.empty(1)
     return sys.getrefcount(d)
 
 
 ALONE = if_counted(_references_alone())
-"""The references to an array that a local variable alone holds."""
+"""The reference count of an array that only a local variable holds."""
 
 
 def hand_product(
@@ -121,7 +123,7 @@ def hand_product(
 ) -> None:
     """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""
     x_bar = pulled(partial, node, y_bar, bars, j, strong, owned)
-    # Counted here: a call in the making holds its arguments, too.
+    # Counted here, because a pending call would hold a reference to its arguments.
     fresh: Any = owned if x_bar is y_bar else sys.getrefcount(x_bar) == ALONE
     if x_bar is not None:
         bars.put(j, x_bar, fresh)
@@ -130,11 +132,11 @@ def hand_product(
 def pulled(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> Any:
-    """Return conj(∂y/∂x) ȳ, or None where nothing is propagated.
+    """Return conj(∂y/∂x) ȳ, or None if nothing has to be propagated.
 
-    A large product takes the memory of the partial derivative that nobody else holds, or that of ȳ
-    if it is `owned`, which nobody needs any more. For a number that was spread to an array the
-    products are summed as they are made; where a large sum is known already, they are added to it.
+    A large product reuses the memory of the partial derivative if nothing else refers to it, or
+    that of ȳ if it is `owned` and thus dead. For a number that was broadcast, the products are
+    summed at once. If the parent already has a large cotangent, they are added to it in place.
     """
     function = partial.function
     if function is None:
@@ -145,10 +147,10 @@ def pulled(
             if d == -1 and type(y_bar) is _ndarray:
                 return np.negative(y_bar, out=y_bar if owned and y_bar.size > SMALL else None)
     else:
-        made = _NOT_SO
+        made = _IMPOSSIBLE
         if type(y_bar) is _ndarray and y_bar.size >= LARGE:
             made = _pulled_in_blocks(partial, node, y_bar, bars, j, strong, owned)
-        if made is not _NOT_SO:
+        if made is not _IMPOSSIBLE:
             return made
         try:
             d = function(*node.values)
@@ -164,7 +166,7 @@ def pulled(
                     alone = d.base is None and sys.getrefcount(d) == ALONE
                     return np.multiply(d, y_bar, out=d if alone else y_bar if owned else None)
                 return d * y_bar
-    elif kind not in _VALUES and isinstance(d, _SPECIAL):
+    elif kind not in ORDINARY and isinstance(d, SPECIAL):
         return None if isinstance(d, AbstractZero) else d
     owns = False
     if node.space.dtype.kind == "c":
@@ -189,12 +191,12 @@ def _pulled_in_blocks(
     strong: bool,
     owned: bool,
 ) -> Any:
-    """Compute the result of `pulled` block by block; `_NOT_SO` where that is impossible."""
-    products, row = Products(node, partial), row_of(y_bar)
+    """Compute the result of `pulled` block by block, if possible."""
+    products, row = BlockProducts(node, partial), row_of(y_bar)
     if y_bar.dtype.kind != "f" or row is None:
-        return _NOT_SO
+        return _IMPOSSIBLE
     if not products.are_possible(y_bar.shape, y_bar.dtype) or not products.rows:
-        return _NOT_SO
+        return _IMPOSSIBLE
     is_row = type(row) is _ndarray
     kept = None if partial.returns is None else node.values[partial.returns]
     if type(kept) is _ndarray and kept.shape == y_bar.shape and not is_row and row == 1:
@@ -208,10 +210,10 @@ def _pulled_in_blocks(
         total: Any = 0.0
         for part, bar in blocks():
             total += products.sum(part, bar, False) if is_row else np.sum(products.at(part)) * bar
-        return total if total == total or not strong else _NOT_SO
+        return total if total == total or not strong else _IMPOSSIBLE
     before = bars.owned_array(j, y_bar)
     if before is None and kept is not None and not strong:
-        return _NOT_SO  # one product of whole arrays
+        return _IMPOSSIBLE  # a product of whole arrays is faster
     in_place = owned and is_row
     out = before
     if out is None:

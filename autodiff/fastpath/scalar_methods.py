@@ -1,8 +1,8 @@
-"""Fast paths for plain floats: operators and ufuncs recorded without dispatch.
+"""Fast path for plain floats: record operators and ufuncs without dispatch.
 
-The methods are generated from the partial derivatives in the rules of the operators, so there is
-no second list of derivatives, and are generated again when such a rule changes. The partial
-derivatives are floats as well and are evaluated at once: a node is two or four numbers.
+The methods of traced floats are generated from the partial derivatives in the rules of the
+operators, so there is no second list of derivatives. They are generated again when such a rule
+changes. Partial derivatives are floats and evaluated at once: a node is two or four numbers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import LostValueError
 from autodiff.fastpath.codegen.node_code import SCOPE, quietly
 from autodiff.functions import OPERATORS
-from autodiff.numpy_api import operators as operators  # the general methods, behind these
+from autodiff.numpy_api import operators as operators  # the general methods, which these call
 from autodiff.trace.tape import CONSTANT, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import rrule
@@ -42,7 +42,7 @@ RECORD_FLOAT = """\
         made._index = place_of(node, nodes)
     return made
 """
-"""The text that records a float, and returns it traced."""
+"""The source that records a float and returns its tracer."""
 
 _METHOD = """
 def {name}({own}, {other}):
@@ -50,7 +50,7 @@ def {name}({own}, {other}):
     tape = {own}._tape
 {branches}    return otherwise(a, b)
 """
-# A complex result (a negative base to a broken power) is left to the general path.
+# The general path handles complex results (a negative base to a fractional power).
 _BRANCH = """\
     if {test}:
         x = {x}
@@ -83,7 +83,7 @@ def derivative(
 ) -> str:
     """Return a partial derivative as an expression of the local variables of a method.
 
-    It is the int 0 where it is zero and depends on nothing that is `varying`.
+    If it is one of the values and this is not `varying`, zero is the int 0.
     """
     if partial.function is None:
         return repr(float(partial.constant))
@@ -97,9 +97,9 @@ def derivative(
 
 
 def binary_methods(f: Callable, otherwise: Callable) -> tuple[Callable, Callable] | None:
-    """Generate ``f(a, b)`` for a traced `a`, and with `b` first for a traced `b`, from the rule.
+    """Generate ``f(a, b)`` for a traced `a`, and its reflected form for a traced `b`.
 
-    For other values than floats they call ``otherwise(a, b)``.
+    For values other than floats, they call ``otherwise(a, b)``.
     """
     rule = scalar_rule(f, 2)
     if rule is None:
@@ -109,7 +109,7 @@ def binary_methods(f: Callable, otherwise: Callable) -> tuple[Callable, Callable
     names = ("y", "x", "z")
 
     def branch(test: str, a: str, b: str, varying: set[int]) -> str:
-        """Write the code for two values of which some are traced."""
+        """Return the source of one case: which of the values are `varying`, that is traced."""
         nodes, safe = [], []
         for own, i, partial in (("a", 1, by_a), ("b", 2, by_b)):
             if i in varying:
@@ -121,7 +121,7 @@ def binary_methods(f: Callable, otherwise: Callable) -> tuple[Callable, Callable
             x=a,
             z=b,
             value=f"x {symbol} z" if symbol else "f(x, z)",
-            # Of the operators only a power of floats can be something else than a float.
+            # Of the operators, only a power of floats may give something other than a float.
             checked="True" if symbol and f is not operator.pow else "type(y) in NUMBERS",
             node=", ".join(nodes),
             safe=", ".join(safe),
@@ -149,28 +149,24 @@ def binary_methods(f: Callable, otherwise: Callable) -> tuple[Callable, Callable
 
 
 def way_of(f: Callable, args: tuple) -> Callable | None:
-    """Return code for calls of `f` with two floats, traced as these are; None if there is none."""
+    """Return code for calls of `f` with two floats, traced like these; None if impossible."""
     kinds = [type(a) for a in args]
     if len(args) != 2 or not _FLOATS.issuperset(kinds) or FloatTracer not in kinds:
         return None
-    methods = binary_methods(f, _not_known)
+    methods = binary_methods(f, lambda a, b: NO_RULE)
     if methods is None:
         return None
     method, reflected = methods
     return method if kinds[0] is FloatTracer else lambda a, b: reflected(b, a)
 
 
-def _not_known(a: Any, b: Any) -> Any:
-    return NO_RULE
-
-
 def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
-    """Return a function that applies `f` to a traced float and records it."""
+    """Return a function that applies `f` to a traced float and records it; None if impossible."""
     rule = scalar_rule(f, 1)
     if rule is None or f is complex or getattr(f, "__module__", None) == "cmath":
-        return None  # no rule, or results that are not floats
+        return None  # no rule, or complex results
     if isinstance(f, np.ufunc) and not any(kinds.startswith("d->d") for kinds in f.types):
-        return None  # of a float a complex number, as of scipy.special.wofz
+        return None  # complex results, as of scipy.special.wofz
     partial = rule.partials[0][0]
     slope = quietly(partial) or partial
 
@@ -193,12 +189,12 @@ def unary_record(f: Callable) -> Callable[[FloatTracer], Any] | None:
 
 
 class UnaryTable(dict):
-    """Functions of one float → their `unary_record`, or None; filled on demand."""
+    """Function of one float → its `unary_record` or None; filled on demand."""
 
     def __missing__(self, f: Callable) -> Callable | None:
         """Look a function up for the first time."""
         record = unary_record(f)
-        if rrule.entry(f) is not None:  # functions made in passing are not kept alive
+        if rrule.entry(f) is not None:  # do not keep temporary functions alive
             self[f] = record
         return record
 
@@ -218,12 +214,12 @@ _general_getitem = Tracer.__dict__["__getitem__"]
 
 
 def getitem(self: Tracer, index: Any) -> Any:
-    """Return ``x[index]``; one element of an array of float64 is recorded without dispatch."""
+    """Return ``x[index]``; record an element of an array of float64 without dispatch."""
     value = self._value
     if type(value) is np.ndarray and (type(index) is int or type(index) is tuple):
         try:
             y = value[index]
-        except LostValueError as error:  # an array of indices that is traced itself
+        except LostValueError as error:  # the index is traced itself
             forgive(error)
             return _general_getitem(self, index)
         if type(y) is np.float64:
@@ -254,7 +250,7 @@ def _negated() -> Callable:
 
 
 def renew(rule: Rule | None = None) -> None:
-    """Generate the methods again after the change of a rule that they are made from."""
+    """Generate the methods again after their rules have changed."""
     unary.clear()
     changed = None if rule is None else rule.f
     if changed is None or changed is operator.getitem:
@@ -276,8 +272,8 @@ def renew(rule: Rule | None = None) -> None:
 
 
 def install() -> None:
-    """Give traced floats their methods, and update them when rules change."""
-    setattr(Tracer, "__getitem__", getitem)  # noqa: B010 - in front of the general one
+    """Install the methods of traced floats, and update them when rules change."""
+    setattr(Tracer, "__getitem__", getitem)  # noqa: B010 - replaces the general one
     renew()
     rrule.watch(renew)
 

@@ -1,8 +1,8 @@
-"""Arrays made from lists of traced floats, recorded as one node.
+"""Fast path for arrays made from lists of traced floats: record one node.
 
 The general path projects each element of the cotangent, which costs a hundred times as much as
-reading it. Here the sweep propagates the elements directly. This path is taken where the rule of
-the function declares that it keeps the elements in their order.
+reading it. Here, the sweep propagates the elements directly. The rule of the function has to
+declare that it keeps the elements in their order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from chainrules_core import ProjectTo, rrule
 from chainrules_core.rule import Rule
 
 _ndarray = np.ndarray
-_NESTS = frozenset({list, tuple})
+_SEQUENCES = frozenset({list, tuple})
 _FLOATS = frozenset({FloatTracer})
 _NUMBERS = frozenset({FloatTracer, float, int, bool, np.float64})
 
 _rules: dict[tuple[Callable, type], Rule | None] = caches.register(
     "rules for lists", {}, of_rules=True
 )
-_making: dict[Callable, bool] = caches.register("functions of lists", {}, of_rules=True)
+_of_arrays: dict[Callable, bool] = caches.register("functions of lists", {}, of_rules=True)
 
 
 def _rule(f: Callable, kind: type) -> Rule | None:
@@ -42,33 +42,33 @@ def _rule(f: Callable, kind: type) -> Rule | None:
 
 
 def makes_arrays_of_lists(f: Callable) -> bool:
-    """Whether all rules of `f` are for arrays, and take lists as these."""
-    known = _making.get(f)
+    """Whether all rules of `f` are for arrays and treat lists as arrays."""
+    known = _of_arrays.get(f)
     if known is None:
         entry = rrule.entry(f)
         functions = [getattr(r, "function", None) for r in entry.rules] if entry else []
         known = bool(functions) and all(hasattr(g, "without_lists") for g in functions)
-        _making[f] = known
+        _of_arrays[f] = known
     return known
 
 
 def as_gathered(x: Any) -> Any:
-    """Return a list that holds traced floats as an array, if it can be gathered."""
-    if type(x) not in _NESTS:
+    """Return a list of traced floats as a traced array, if possible; anything else unchanged."""
+    if type(x) not in _SEQUENCES:
         return x
     made = gathered(np.array, x, {})
     return x if made is NOT_HERE else made
 
 
 class Gathered:
-    """An array made from floats, some of them traced.
+    """The node of an array made from floats, some of them traced.
 
     Attributes
     ----------
     parents : list of int
-        The places of those that are traced.
+        The places of the traced floats on the tape.
     elements : sequence of int
-        Where each of them stands in the flat array.
+        Their flat indices in the array.
     """
 
     __slots__ = ("elements", "parents", "rule", "space")
@@ -82,8 +82,8 @@ class Gathered:
         self.rule = rule
 
     def hand_on(self, y_bar: Any, bars: Cotangents, strong: bool) -> None:
-        """Propagate each element's cotangent to the number that it was made from."""
-        if type(y_bar) is not _ndarray:  # it is traced on an outer level
+        """Propagate each element's cotangent to its traced float."""
+        if type(y_bar) is not _ndarray:  # traced on an outer level
             flat = y_bar.reshape(-1)
             for i, j in zip(self.elements, self.parents, strict=True):
                 bars.put(j, flat[i], False)
@@ -102,12 +102,12 @@ class Gathered:
 
 
 def gathered(f: Callable, x: Any, options: dict[str, Any]) -> Any:
-    """Make an array from nested lists of floats, some traced; `NOT_HERE` for the general path.
+    """Make an array from nested lists of floats, some traced; return `NOT_HERE` if impossible.
 
     Parameters
     ----------
     f : callable
-        What makes arrays of lists.
+        Makes arrays from lists.
     x : list or tuple
         The numbers.
     options : dict
@@ -115,9 +115,9 @@ def gathered(f: Callable, x: Any, options: dict[str, Any]) -> Any:
     """
     flat = x
     shape: tuple[int, ...] = (len(x),)
-    while flat and type(flat[0]) in _NESTS:
+    while flat and type(flat[0]) in _SEQUENCES:
         n = len(flat[0])
-        if not (_NESTS.issuperset(map(type, flat)) and {n}.issuperset(map(len, flat))):
+        if not (_SEQUENCES.issuperset(map(type, flat)) and {n}.issuperset(map(len, flat))):
             return NOT_HERE
         flat = [element for part in flat for element in part]
         shape = (*shape, n)
@@ -142,6 +142,6 @@ def gathered(f: Callable, x: Any, options: dict[str, Any]) -> Any:
     if type(y) is not _ndarray or y.dtype is not FLOAT64 or y.shape != (len(values),):
         return NOT_HERE
     if len(shape) > 1:
-        y = y.reshape(shape).copy()  # an array that owns its memory, as NumPy would make it
+        y = y.reshape(shape).copy()  # owns its memory, as the array that NumPy would make
     parents = [a._index for a in traced]
     return Tracer(y, tape, tape.add(Gathered(parents, elements, ProjectTo(y), rule)))

@@ -1,1 +1,1 @@
-"""Passes: functions from program to program that make it simpler and shorter."""
+"""Passes over recorded programs: simplification, batching, alias analysis and others."""

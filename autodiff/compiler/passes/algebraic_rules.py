@@ -1,8 +1,8 @@
-"""What is known of functions: identities that make a call shorter, or save it.
+"""Algebraic identities that simplify a call or make it unnecessary.
 
-They hold bit for bit but for the last bits of products and quotients taken in another order.
-``np.sum(x)`` of one float may keep the sign of a negative zero. Powers of arrays
-with an exponent that is a half of a whole number are products: there is no other power of -Inf.
+They keep all bits, except the last bits of products and quotients that are reordered.
+``np.sum(x)`` of one float may keep the sign of a negative zero. A power of an array whose exponent
+is a multiple of 0.5 becomes a product of the array and its root.
 """
 
 from __future__ import annotations
@@ -19,43 +19,23 @@ from autodiff.compiler.recording.domain_guards import is_not_zero
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part, set_item
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise, takes_floats
 
-_SAME: tuple[Any, ...] = (np.asarray, np.asanyarray)
+_AS_ARRAY: tuple[Any, ...] = (np.asarray, np.asanyarray)
 _TWICE_AN_EXPONENT = range(1, 33)
-"""Powers of arrays with such exponents are products of the array and its root."""
+"""Powers of arrays with these exponents become products of the array and its root."""
 
 
-class Splat:
-    """An argument that is an array whose elements are all one number.
-
-    Attributes
-    ----------
-    value : int, float or Ref
-        The number.
-    array : numpy.ndarray or Ref
-        The array itself, for whoever needs it.
-    """
-
-    __slots__ = ("array", "shape", "value")
-
-    def __init__(self, value: Any, array: Any, shape: tuple) -> None:
-        self.value = value
-        self.array = array
-        self.shape = shape
-
-
-class Algebra:
-    """The identities, for a pass over a program that knows where each value comes from."""
+class AlgebraicRules:
+    """The identities, as a mixin of a pass that knows the step behind each value."""
 
     metas: list[Meta]
     is_double: bool
     _guard: Callable
     origin: dict[int, Step]
-    splats: dict[int, Splat]
-    packs: Any
+    splats: dict[int, Any]
     meta: Callable[[Any], Meta]
-    splat: Callable[[Any], Splat | None]
+    splat: Callable[[Any], Any]
     call: Callable[..., Any]
-    written: Callable[..., Any]
+    plain_call: Callable[..., Any]
 
     def _simplified(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Return an existing value that equals the call, or None."""
@@ -73,7 +53,7 @@ class Algebra:
         x = args[0] if args else None
         if self._is_number(x) and not kwargs and meta.shape is None:
             return x if self._fits(x, meta) else None
-        is_array = f in _SAME and type(x) is Ref and self._is_as_asked(x, args[1:], kwargs)
+        is_array = f in _AS_ARRAY and type(x) is Ref and self._has_dtype(x, args[1:], kwargs)
         return x if is_array else None
 
     def _real_part(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
@@ -97,15 +77,15 @@ class Algebra:
             return None
         for k, a in enumerate(args):
             if self._is_negated(a) and self.metas[a.i].size > meta.size:
-                inside = (*args[:k], self._behind(a), *args[k + 1 :])
-                return self._negative(f, inside, meta)
+                factors = (*args[:k], self._negated_operand(a), *args[k + 1 :])
+                return self._negative(f, factors, meta)
         return None
 
     def _write(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Drop ``x[i] = x[i]``, which remains of ``x[i] += y``.
 
-        A number where a mask is true, and a constant elsewhere, is a choice between them, which
-        goes into the loops of elementwise operations.
+        A write of a number through a mask into a constant becomes `np.where`, which can be fused
+        with elementwise operations.
         """
         before, index, value = args
         mask = self.meta(index) if type(index) is Ref else None
@@ -156,11 +136,11 @@ class Algebra:
         return None
 
     def _origin_of(self, x: Any) -> Step | None:
-        """Return the step that computes an argument, if it is a value."""
+        """Return the step that computes an argument, if there is one."""
         return self.origin.get(x.i) if type(x) is Ref else None
 
     def _tensordot(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """A sum over one axis of two matrices or vectors is a product."""
+        """Replace a contraction of one axis of two matrices or vectors by a matrix product."""
         if not meta.shape:
             return None
         axes = args[2] if len(args) > 2 else kwargs.get("axes", 2)
@@ -172,20 +152,20 @@ class Algebra:
         if [type(x) for x in pair] != [int, int] or not all(1 <= len(s) <= 2 for s in shapes):
             return None
         if pair[0] % len(shapes[0]) != len(shapes[0]) - 1:
-            a = self._turned(a)
+            a = self._transposed(a)
         if pair[1] % len(shapes[1]) != 0:
-            b = self._turned(b)
+            b = self._transposed(b)
         return self.call(np.dot, (a, b), {}, meta)
 
-    def _turned(self, x: Any) -> Any:
+    def _transposed(self, x: Any) -> Any:
         meta = self.meta(x)
-        turned = Meta(meta.type, meta.dtype, tuple(reversed(meta.shape or ())))
-        return self.call(np.transpose, (x,), {}, turned)
+        result = Meta(meta.type, meta.dtype, tuple(reversed(meta.shape or ())))
+        return self.call(np.transpose, (x,), {}, result)
 
     def _sum(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """The sum of products is a dot product."""
+        """Replace a sum of products by a dot product."""
         x = args[0] if args else None
-        if len(args) > 2:  # with more than an axis
+        if len(args) > 2:  # more than an axis is given
             return None
         if self._is_number(x) and meta.is_scalar:
             return x if self._fits(x, meta) else None
@@ -203,7 +183,7 @@ class Algebra:
         return self.call(np.dot if len(shape or ()) == 1 else np.vdot, factors, {}, meta)
 
     def _sigmoid(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        """exp(b - logaddexp(a, b)), the slope of logaddexp, is 1 / (1 + exp(a - b))."""
+        """Replace exp(b - logaddexp(a, b)), the slope of logaddexp, by 1 / (1 + exp(a - b))."""
         origin = self._origin_of(args[0])
         if origin is None or origin.f not in (np.subtract, np.negative):
             return None
@@ -220,9 +200,9 @@ class Algebra:
                 continue
             for mine, other in (inner.args, inner.args[::-1]):
                 if is_negative:
-                    if not (self._is_negated(mine)):
+                    if not self._is_negated(mine):
                         continue
-                    mine = self._behind(mine)
+                    mine = self._negated_operand(mine)
                 if not is_same(mine, b) or not self._fits(b, meta):
                     continue
                 combine = np.add if is_negative else np.subtract
@@ -233,7 +213,7 @@ class Algebra:
         return None
 
     def _quotient(self, x: Any, g: Any, meta: Meta) -> Any:
-        """``(1 / b) * g`` is ``g / b``, and ``(-q / b) * g`` is ``-(q * (g / b))``."""
+        """Replace ``(1 / b) * g`` by ``g / b``."""
         origin = self._origin_of(x)
         if origin is None or not self._is_real(x) or not self._is_real(g):
             return None
@@ -244,24 +224,24 @@ class Algebra:
         top, below = origin.args
         if self._constant(top) == 1:
             if meta.shape is not None and self.meta(below).type is float:
-                self._guard((below, is_not_zero, True))  # where Python's floats raise
+                self._guard((below, is_not_zero, True))  # Python's floats would raise
             return self.call(np.true_divide, (g, below), {}, meta)
         return None
 
     def _broadcast(self, x: Any, meta: Meta) -> Any:
         if type(x) is not Ref:
             return np.broadcast_to(x, meta.shape or ())
-        ref = self.packs.plain_call(np.broadcast_to, (x, meta.shape), {}, meta)
-        self.splats[ref.i] = Splat(x, ref, meta.shape or ())
+        ref = self.plain_call(np.broadcast_to, (x, meta.shape), {}, meta)
+        self.splats[ref.i] = x
         return ref
 
-    def _is_as_asked(self, x: Ref, dtype: tuple, kwargs: dict) -> bool:
+    def _has_dtype(self, x: Ref, dtype: tuple, kwargs: dict) -> bool:
         """Whether a value is already an array of the requested dtype."""
-        meta, asked = self.metas[x.i], (*dtype, *kwargs.values())
-        if meta.type is not np.ndarray or len(asked) > 1 or kwargs.keys() - {"dtype"}:
+        meta, requested = self.metas[x.i], (*dtype, *kwargs.values())
+        if meta.type is not np.ndarray or len(requested) > 1 or kwargs.keys() - {"dtype"}:
             return False
         return all(
-            d is None or (isinstance(d, (type, np.dtype)) and meta.dtype == d) for d in asked
+            d is None or (isinstance(d, (type, np.dtype)) and meta.dtype == d) for d in requested
         )
 
     def _is_number(self, x: Any) -> bool:
@@ -272,7 +252,7 @@ class Algebra:
         return meta.type is float or (meta.dtype is not None and meta.dtype.kind == "f")
 
     def _fits(self, x: Any, meta: Meta) -> bool:
-        """Whether a value has the type, dtype and shape of a result."""
+        """Whether a value has the type, dtype and shape that a result must have."""
         mine = self.meta(x)
         if mine.is_scalar and meta.is_scalar:
             return self.is_double or mine.type is meta.type
@@ -286,7 +266,7 @@ class Algebra:
             if c == -1 and self._fits(other, meta):
                 return self.call(np.negative, (other,), {}, meta)
             if self._is_negated(x):
-                return self._negative(np.multiply, (self._behind(x), other), meta)
+                return self._negative(np.multiply, (self._negated_operand(x), other), meta)
             quotient = self._quotient(x, other, meta)
             if quotient is not None:
                 return quotient
@@ -298,7 +278,7 @@ class Algebra:
                 return other
         for x, other in ((a, b), (b, a)):
             if self._is_negated(other) and self._fits(x, meta):
-                return self.call(np.subtract, (x, self._behind(other)), {}, meta)
+                return self.call(np.subtract, (x, self._negated_operand(other)), {}, meta)
         return None
 
     def _minus(self, a: Any, b: Any, meta: Meta) -> Any:
@@ -307,7 +287,7 @@ class Algebra:
         if self._is_zero(a, -1.0) and self._fits(b, meta) and type(b) is Ref:
             return self.call(np.negative, (b,), {}, meta)
         if self._is_negated(b) and self._fits(a, meta):
-            return self.call(np.add, (a, self._behind(b)), {}, meta)
+            return self.call(np.add, (a, self._negated_operand(b)), {}, meta)
         return None
 
     def _is_zero(self, x: Any, sign: float) -> bool:
@@ -318,9 +298,9 @@ class Algebra:
         if self._constant(b) == 1 and self._fits(a, meta):
             return a
         if self._is_negated(a):
-            return self._negative(np.true_divide, (self._behind(a), b), meta)
+            return self._negative(np.true_divide, (self._negated_operand(a), b), meta)
         if self._is_negated(b):
-            return self._negative(np.true_divide, (a, self._behind(b)), meta)
+            return self._negative(np.true_divide, (a, self._negated_operand(b)), meta)
         return None
 
     def _power(self, a: Any, b: Any, meta: Meta) -> Any:
@@ -335,11 +315,11 @@ class Algebra:
             return self._whole_power(a, int(c), meta)
         if not meta.shape or 2 * abs(c) not in _TWICE_AN_EXPONENT:
             return None
-        if c <= -1:  # first, or what is small would be the reciprocal of what is too large
-            zero = self.written(np.add, (a, 0.0), {}, meta) if c % 1 else a
-            return self._power(self.call(np.reciprocal, (zero,), {}, meta), -c, meta)
-        if c % 1 and c != 0.5:  # the root of -0.0 has its sign, no other power has
-            a = self.written(np.add, (a, 0.0), {}, meta)
+        if c <= -1:  # reciprocal first: the positive power may overflow
+            base = self.plain_call(np.add, (a, 0.0), {}, meta) if c % 1 else a
+            return self._power(self.call(np.reciprocal, (base,), {}, meta), -c, meta)
+        if c % 1 and c != 0.5:  # the root of -0.0 is -0.0, no other power of it is
+            a = self.plain_call(np.add, (a, 0.0), {}, meta)
         root = self.call(np.sqrt, (a,), {}, meta) if c % 1 else None
         if abs(c) < 1:
             return root if c > 0 else self.call(np.reciprocal, (root,), {}, meta)
@@ -347,17 +327,18 @@ class Algebra:
         return power if root is None else self.call(np.multiply, (power, root), {}, meta)
 
     def _whole_power(self, a: Any, n: int, meta: Meta) -> Any:
-        """Return a power as a product of squares, which other powers share."""
+        """Return an integer power as a product of squares, which other powers share."""
         if n < 2:
             return a
         square = self.call(np.square, (self._whole_power(a, n // 2, meta),), {}, meta)
         return self.call(np.multiply, (square, a), {}, meta) if n % 2 else square
 
     def _negative(self, f: Any, args: tuple, meta: Meta) -> Any:
-        """Return ``-f(*args)``: signs move outwards, where sums absorb them."""
+        """Return ``-f(*args)``: negations move outwards, where sums absorb them."""
         return self.call(np.negative, (self.call(f, args, {}, meta),), {}, meta)
 
-    def _behind(self, ref: Ref) -> Any:
+    def _negated_operand(self, ref: Ref) -> Any:
+        """Return x for a value that is -x."""
         return self.origin[ref.i].args[0]
 
     def _is_negated(self, x: Any) -> bool:
@@ -365,14 +346,14 @@ class Algebra:
         return origin is not None and origin.f is np.negative and self._is_real(x)
 
     def _constant(self, x: Any) -> Any:
-        """Return the number that all elements of an argument are; None if there is none."""
+        """Return the constant that all elements of an argument equal; None if there is none."""
         if type(x) in (int, float) or type(x) is np.float64:
             return x
-        splat = self.splat(x)
-        return None if splat is None or type(splat.value) is Ref else splat.value
+        number = self.splat(x)
+        return None if type(number) is Ref else number
 
     def _canonical(self, f: Any, args: tuple, meta: Meta) -> tuple[Any, tuple]:
-        """Return a call with numbers in place of arrays of one number, and factors collected."""
+        """Return a call with numbers for broadcast arrays, and with constant factors combined."""
         if not is_elementwise(f) or meta.shape is None or len(args) != 2:
             if f is np.multiply and meta.is_scalar:
                 return f, self._factors(args, meta)
@@ -381,26 +362,24 @@ class Algebra:
             args = tuple([float(x) if type(x) is int else x for x in args])
         a, b = args
         for mine, other in ((a, b), (b, a)):
-            splat = self.splat(mine)
-            if splat is None and type(mine) is Ref:
-                splat = self._broadcasted(mine)
-            if splat is None or self.meta(other).shape != meta.shape:
+            source = self.splat(mine)
+            if source is None:
+                source = self._broadcast_source(mine)
+            if source is None or self.meta(other).shape != meta.shape:
                 continue
             if self.meta(other).dtype != self.meta(mine).dtype:
                 continue
-            args = (splat.value, b) if mine is a else (a, splat.value)
+            args = (source, b) if mine is a else (a, source)
             break
         return f, self._factors(args, meta) if f is np.multiply else args
 
-    def _broadcasted(self, ref: Ref) -> Splat | None:
-        """Return the argument of a broadcast, which NumPy repeats anyway."""
-        origin = self.origin.get(ref.i)
-        if origin is None or origin.f is not np.broadcast_to:
-            return None
-        return Splat(origin.args[0], ref, self.metas[ref.i].shape or ())
+    def _broadcast_source(self, x: Any) -> Any:
+        """Return the argument of an explicit broadcast: the ufunc broadcasts it as well."""
+        origin = self._origin_of(x)
+        return origin.args[0] if origin is not None and origin.f is np.broadcast_to else None
 
     def _factors(self, args: tuple, meta: Meta) -> tuple:
-        """``2 * (x * c)`` is ``(2 * c) * x``: exact for powers of two."""
+        """Replace ``2 * (x * c)`` by ``(2 * c) * x``, where one factor is a power of two: exact."""
         a, b = args
         if type(b) in (int, float):
             a, b = b, a
@@ -416,34 +395,34 @@ class Algebra:
         return a, b
 
 
-# Options that change the form of a result, and not what it is computed of.
+# Options that affect the form of a result, but not the values.
 _KEEP_THE_VALUE = frozenset({"axis", "axes", "dtype", "keepdims", "copy", "order", "part", "subok"})
 _COPIES = (np.copy, np.array, np.asarray, np.asanyarray, operator.pos, np.positive)
 _RULES: dict[Any, Callable] = {
-    **dict.fromkeys(_COPIES, Algebra._copy),
-    **dict.fromkeys((np.real, np.conj), Algebra._real_part),
-    **dict.fromkeys((float, np.float64), Algebra._float),
-    **dict.fromkeys((np.any, np.all), Algebra._truth),
-    **dict.fromkeys(MATRIX_PRODUCTS, Algebra._product),
-    part: Algebra._part,
-    np.sum: Algebra._sum,
-    np.exp: Algebra._sigmoid,
-    np.linalg.solve: Algebra._solution,
-    set_item: Algebra._write,
-    np.tensordot: Algebra._tensordot,
-    np.swapaxes: Algebra._swapaxes,
-    np.broadcast_to: Algebra._broadcast_to,
-    np.reshape: Algebra._reshape,
-    np.ndarray.astype: Algebra._astype,
-    np.negative: Algebra._negation,
+    **dict.fromkeys(_COPIES, AlgebraicRules._copy),
+    **dict.fromkeys((np.real, np.conj), AlgebraicRules._real_part),
+    **dict.fromkeys((float, np.float64), AlgebraicRules._float),
+    **dict.fromkeys((np.any, np.all), AlgebraicRules._truth),
+    **dict.fromkeys(MATRIX_PRODUCTS, AlgebraicRules._product),
+    part: AlgebraicRules._part,
+    np.sum: AlgebraicRules._sum,
+    np.exp: AlgebraicRules._sigmoid,
+    np.linalg.solve: AlgebraicRules._solution,
+    set_item: AlgebraicRules._write,
+    np.tensordot: AlgebraicRules._tensordot,
+    np.swapaxes: AlgebraicRules._swapaxes,
+    np.broadcast_to: AlgebraicRules._broadcast_to,
+    np.reshape: AlgebraicRules._reshape,
+    np.ndarray.astype: AlgebraicRules._astype,
+    np.negative: AlgebraicRules._negation,
 }
-"""What a call of a function may be replaced by: a value, or None where there is none."""
+"""Function → its rule, which returns a value that replaces the call, or None."""
 _OPERATIONS: dict[Any, Callable] = {
-    np.multiply: Algebra._times,
-    np.add: Algebra._plus,
-    np.subtract: Algebra._minus,
-    np.true_divide: Algebra._over,
-    np.power: Algebra._power,
+    np.multiply: AlgebraicRules._times,
+    np.add: AlgebraicRules._plus,
+    np.subtract: AlgebraicRules._minus,
+    np.true_divide: AlgebraicRules._over,
+    np.power: AlgebraicRules._power,
 }
 
 
@@ -459,5 +438,5 @@ def _is_same_index(a: Any, b: Any) -> bool:
 
 
 def is_same(a: Any, b: Any) -> bool:
-    """Whether two arguments are one value."""
+    """Whether two arguments are the same value of the program."""
     return type(a) is Ref and type(b) is Ref and a.i == b.i

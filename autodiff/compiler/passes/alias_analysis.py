@@ -1,4 +1,4 @@
-"""Alias analysis: who owns which memory in a program, and how long it lives."""
+"""Alias analysis: which values may share memory, and how long that memory is live."""
 
 from __future__ import annotations
 
@@ -29,18 +29,18 @@ from autodiff.structured.recorded_calls import Sweep
 from chainrules_core.operations.scattering import scatter
 
 CHANGES = frozenset({add_item, sub_item, set_item, set_flat})
-"""Steps that change their first argument in place if nothing reads it later."""
+"""Steps that may update their first argument in place if it is dead afterwards."""
 OUTSIDE = -1
 """The owner of memory that the program must not write into: that of inputs and constants."""
 
 _NEW = frozenset({pack, add_item, sub_item, set_item, set_flat, scatter})
 _APART = frozenset({Chain, Kernel, Sweep, Tiles})
-"""Functions of these classes return arrays in new memory, each of them in its own."""
+"""Steps of these classes return several arrays, each in new memory of its own."""
 _NONE: frozenset[int] = frozenset()
 
 
-class Memory:
-    """Which values own which memory, and until which step it is needed.
+class AliasAnalysis:
+    """Owners and liveness of the memory of all values.
 
     Attributes
     ----------
@@ -48,6 +48,10 @@ class Memory:
         For each value, the values whose memory it may share, including itself.
     last : list of int
         For each value, the index of the last step that reads it; for outputs, the number of steps.
+    until : list of int
+        For each owner, the last of these indices among the values that may share its memory.
+    escaping : set of int
+        The owners whose memory an output may share.
     """
 
     def __init__(self, program: Program) -> None:
@@ -55,7 +59,7 @@ class Memory:
         n = len(program.metas)
         self.owners: list[frozenset[int]] = [_NONE] * n
         self.last = [-1] * n
-        self.until = [-1] * (n + 1)  # by owner; the last entry is that of OUTSIDE
+        self.until = [-1] * (n + 1)  # the last entry is that of OUTSIDE
         self.escaping: set[int] = set()
         self._broadcast = {s.out for s in program.steps if s.f is np.broadcast_to}  # read-only
         self._apart = {s.out for s in program.steps if type(s.f) in _APART}
@@ -67,7 +71,7 @@ class Memory:
             for i in refs_of(step):
                 self.last[i] = at
             if step.out >= 0:
-                self.owners[step.out] = self._of(step)
+                self.owners[step.out] = self._owners_of(step)
         end = len(program.steps)
         for x in program.outputs:
             if type(x) is Ref:
@@ -81,9 +85,9 @@ class Memory:
         for at in range(end - 1, -1, -1):
             step = program.steps[at]
             if step.f in CHANGES and step.out in self.escaping and self.is_free(step.args[0], at):
-                self.escaping.add(step.args[0].i)  # it is changed in place
+                self.escaping.add(step.args[0].i)  # it is updated in place
 
-    def _of(self, step: Step) -> frozenset[int]:
+    def _owners_of(self, step: Step) -> frozenset[int]:
         meta = self.program.metas[step.out]
         f = UFUNC_OF.get(step.f, step.f)
         if f is guard or (meta.shape is None and f is not part and meta.type not in (tuple, list)):
@@ -100,51 +104,51 @@ class Memory:
         return found
 
     def _is_apart(self, step: Step) -> bool:
-        """Whether it makes arrays apart, or takes one of them, which no other step takes."""
+        """Whether a step returns separate arrays, or is the only one that takes one of them."""
         if step.f is not part:
             return step.out in self._apart
         whole = step.args[0]
-        has_axes = bool(self.program.metas[step.out].shape)  # others may be numbers
+        has_axes = bool(self.program.metas[step.out].shape)  # without axes it may be a number
         is_one = has_axes and type(whole) is Ref and whole.i in self._apart
         return is_one and self._parts.count(step.args) == 1
 
     def is_free(self, x: Any, at: int) -> bool:
-        """Whether the memory of a value may be written into by step `at`, which reads it last."""
+        """Whether step `at` may write into the memory of a value, because it is dead afterwards."""
         if type(x) is not Ref:
             return False
         owners = self.owners[x.i]
         return owners == {x.i} and self.until[x.i] <= at and x.i not in self._broadcast
 
     def is_private(self, i: int) -> bool:
-        """Whether the memory of a value is never seen outside the program."""
+        """Whether the memory of a value does not escape from the program."""
         return i not in self.escaping and self.owners[i] == {i}
 
 
-def _is_of_its_type(step: Step, program: Program) -> bool:
-    """Whether ``+x`` has the type of `x`: for a Python float it is a NumPy scalar."""
+def _keeps_type(step: Step, program: Program) -> bool:
+    """Whether ``+x`` has the type of `x`: of a Python float, it is a NumPy scalar."""
     x = step.args[0]
     return type(x) is Ref and program.metas[x.i].type is program.metas[step.out].type
 
 
-def without_copies(program: Program) -> Program:
-    """Remove copies of arrays that nothing else reads."""
+def remove_copies(program: Program) -> Program:
+    """Remove copies of arrays that are dead afterwards."""
     if not any(step.f is np.copy or step.f is np.positive for step in program.steps):
         return program
-    memory = Memory(program)
-    stands: dict[int, Ref] = {}
+    memory = AliasAnalysis(program)
+    originals: dict[int, Ref] = {}
     kept = []
     for at, step in enumerate(program.steps):
-        is_same = step.f is np.positive and _is_of_its_type(step, program)
-        if is_same or (step.f is np.copy and memory.is_free(step.args[0], at)):
-            stands[step.out] = step.args[0]
+        is_identity = step.f is np.positive and _keeps_type(step, program)
+        if is_identity or (step.f is np.copy and memory.is_free(step.args[0], at)):
+            originals[step.out] = step.args[0]
         else:
             kept.append(step)
-    if not stands:
+    if not originals:
         return program
 
     def now(i: int) -> Ref:
-        while i in stands:
-            i = stands[i].i
+        while i in originals:
+            i = originals[i].i
         return Ref(i)
 
     steps = [renamed(step, now) for step in kept]

@@ -1,20 +1,20 @@
-"""Work on many small arrays as work on one large one.
+"""Batching: one operation on a large array in place of many on small ones.
 
-A loop of the user's that multiplies a matrix with a vector in each turn leaves a row of small
-steps. Three forms of them are put together here: products of one matrix with the rows of another,
-sums of outer products (the gradient of such a matrix), and stacks of arrays that were all computed
-in the same way (the rows of a Jacobian). Sums are then taken in another order.
+An unrolled loop that multiplies a matrix with a vector in each iteration leaves many small steps.
+This pass batches three patterns: products of one matrix with the rows of another, sums of outer
+products (the gradient of such a matrix), and stacks of arrays that are all computed in the same way
+(the rows of a Jacobian). It changes the order of sums.
 """
 
 from __future__ import annotations
 
 import itertools
 import operator
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.passes.simplify import has_nan, nan_of_product, without_unused
+from autodiff.compiler.passes.simplify import has_nan, nan_of_product, remove_unused
 from autodiff.compiler.recording.ir import (
     FLOAT64,
     Meta,
@@ -33,45 +33,47 @@ from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _FEWEST = 8
-# Two outer products of rules are summed by one product of matrices from so many elements on.
+# If a sum of outer products that rules have made has so many elements, two of them are batched.
 _LARGE = 4096
 
 
-def gathered(program: Program) -> Program:
-    """Return a program in which such steps are batched."""
+def batched(program: Program) -> Program:
+    """Return a program with small steps batched."""
     metas = [program.metas[s.out] for s in program.steps if s.out >= 0]
     arrays = [meta.size for meta in metas if meta.shape]
     if len(arrays) < _FEWEST and max(arrays, default=0) < _LARGE:
         return program
-    gathering = _Gathering(program)
-    gathering.run()
-    if not gathering.changed:
+    batching = _Batching(program)
+    batching.run()
+    if not batching.changed:
         return program
-    steps = gathering.steps
-    return without_unused(Program(steps, program.metas, program.inputs, program.outputs))
+    steps = batching.steps
+    return remove_unused(Program(steps, program.metas, program.inputs, program.outputs))
 
 
-class _Gathering:
+class _Batching:
+    """A walk over the steps of a program."""
+
     def __init__(self, program: Program) -> None:
         self.program = program
         self.metas = program.metas
         self.steps: list[Step] = []
         self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
         self.uses = reads_of(program.steps, program.outputs)
-        self.stands: dict[int, Ref] = {}
-        self.guards: dict[int, Ref] = {}
-        self.batches: dict[tuple, Any] = {}
-        self.stacks: dict[tuple, Ref] = {}
+        self.guards: dict[int, Ref] = {}  # array → its stack, which is checked for NaN
+        self.batches: dict[tuple, Any] = {}  # similar values → the result of `_batch`
+        self.stacks: dict[tuple, Ref] = {}  # vectors → a matrix with these rows
+        self.products: dict[tuple, Ref] = {}  # matrix and rows → the product with each row
         self.changed = False
-        self.by_rows = self._row_products()
-        self._note_sums()
+        self.row_products = self._find_row_products()
+        self.sums = self._find_sums()
 
     def run(self) -> None:
-        """Walk over the steps and write new ones."""
+        """Walk over the steps and make new ones."""
         for step in self.program.steps:
             if step.f is np.stack:
                 self._stack(step)
-            elif step.out in self.by_rows:
+            elif step.out in self.row_products:
                 self._product(step)
             elif step.out in self.sums:
                 self._sum(step)
@@ -80,10 +82,10 @@ class _Gathering:
             else:
                 self.steps.append(step)
         if self.guards:
-            self._gather_guards()
+            self._batch_guards()
 
     def _guard(self, step: Step) -> None:
-        """Look for NaN in the factors of a large product first: they are read in less time."""
+        """Look for NaN in the factors of a large product first, since they are smaller."""
         y = step.args[0]
         made = self.origin.get(y.i)
         if made is not None and made.f is np.positive:
@@ -93,29 +95,31 @@ class _Gathering:
             are_known = len(metas) == 2 and all(m.shape and m.dtype == FLOAT64 for m in metas)
             size = self.metas[y.i].size
             if are_known and size >= _LARGE and 4 * sum(m.size for m in metas) <= size:
-                asked = self.write(nan_of_product, (*made.args[-2:], y), meta_of(0.0))
-                step = Step(guard, (asked, has_nan, False), None, -1)
+                checked = self.write(nan_of_product, (*made.args[-2:], y), meta_of(0.0))
+                step = _nan_guard(checked)
                 self.changed = True
         self.steps.append(step)
 
-    def write(self, f: Any, args: tuple, meta: Meta, out: int | None = None) -> Ref:
-        """Write a step."""
+    def write(
+        self, f: Any, args: tuple, meta: Meta, out: int | None = None, kwargs: dict | None = None
+    ) -> Ref:
+        """Append a step."""
         if out is None:
             self.metas.append(meta)
             out = len(self.metas) - 1
-        step = Step(f, args, None, out)
+        step = Step(f, args, kwargs, out)
         self.steps.append(step)
         self.origin[out] = step
         return Ref(out)
 
     def array(self, shape: tuple, dtype: np.dtype = FLOAT64) -> Meta:
-        """Describe an array."""
+        """Return the abstract value of an array."""
         return Meta(np.ndarray, dtype, shape)
 
     # -- one matrix and the rows of another ------------------------------------------------------
 
-    def _row_products(self) -> dict[int, tuple]:
-        """Find products of one matrix with many rows of another: number → (both, row)."""
+    def _find_row_products(self) -> dict[int, tuple]:
+        """Find products of one matrix with many rows of another."""
         groups: dict[tuple, list] = {}
         for step in self.program.steps:
             if step.f not in MATRIX_PRODUCTS or step.kwargs or len(step.args) != 2:
@@ -134,27 +138,30 @@ class _Gathering:
                     found[out] = (*key, row)
         return found
 
+    def _has_shape(self, x: Any, meta: Meta) -> bool:
+        return type(x) is Ref and self.metas[x.i].shape == meta.shape
+
     def _ndim(self, x: Any) -> int:
         meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
         return len(meta.shape or ())
 
     def _product(self, step: Step) -> None:
-        matrix, rows, row = self.by_rows[step.out]
-        whole = self.stacks.get((matrix, rows))
+        matrix, rows, row = self.row_products[step.out]
+        whole = self.products.get((matrix, rows))
         if whole is None:
             n, k = self.metas[matrix].shape
-            turned = self.write(np.transpose, (Ref(matrix),), self.array((k, n)))
+            transpose = self.write(np.transpose, (Ref(matrix),), self.array((k, n)))
             shape = (self.metas[rows].shape[0], n)
-            whole = self.write(np.matmul, (Ref(rows), turned), self.array(shape))
-            self.stacks[matrix, rows] = whole
+            whole = self.write(np.matmul, (Ref(rows), transpose), self.array(shape))
+            self.products[matrix, rows] = whole
             self.changed = True
         self.write(operator.getitem, (whole, row), self.metas[step.out], step.out)
 
     # -- sums of outer products ------------------------------------------------------------------
 
-    def _note_sums(self) -> None:
-        """Find the last steps of long sums: number → leaves."""
-        self.sums: dict[int, list[Ref]] = {}
+    def _find_sums(self) -> dict[int, list[Ref]]:
+        """Find sums that gain from batching."""
+        sums: dict[int, list[Ref]] = {}
         inner: set[int] = set()
         for step in reversed(self.program.steps):
             if step.f is not np.add or step.out in inner or not self.metas[step.out].shape:
@@ -165,35 +172,31 @@ class _Gathering:
             while waiting:
                 x = waiting.pop()
                 origin = self.origin.get(x.i) if type(x) is Ref else None
-                if (
-                    origin is not None
-                    and origin.f is np.add
-                    and self.uses[x.i] == 1
-                    and (self.metas[x.i].shape == self.metas[step.out].shape)
-                ):
+                is_sum = origin is not None and origin.f is np.add and self.uses[x.i] == 1
+                if origin is not None and is_sum and self._has_shape(x, self.metas[step.out]):
                     middle.append(x.i)
                     waiting.extend(reversed(origin.args))
                 else:
                     leaves.append(x)
-            inner.update(middle)  # a part of a sum gains nothing where the whole does not
+            inner.update(middle)  # a partial sum gains nothing where the whole sum does not
             if len(leaves) >= 2 and self._gains(leaves, self.metas[step.out]):
-                self.sums[step.out] = leaves
+                sums[step.out] = leaves
+        return sums
 
     def _gains(self, leaves: list, meta: Meta) -> bool:
         if meta.dtype != FLOAT64:
             return False
-        outer = [x for x in leaves if self._outer(x) is not None]
-        by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not by the user
+        outer = [x for x in leaves if self._outer(x, meta) is not None]
+        by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
         if meta.size >= _LARGE and len(by_rules) >= 2:
             return True
-        shapes = [self.metas[x.i].shape if type(x) is Ref else None for x in leaves]
-        vectors = len(meta.shape or ()) == 1 and set(shapes) == {meta.shape}
+        vectors = len(meta.shape or ()) == 1 and all(self._has_shape(x, meta) for x in leaves)
         return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
 
-    def _outer(self, x: Any) -> tuple[Ref, Ref] | None:
-        """Return the two vectors of which a matrix is the outer product."""
-        origin = self.origin.get(x.i) if type(x) is Ref else None
-        if origin is None or self.uses.get(x.i) != 1 or len(origin.args) < 2:
+    def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:
+        """Return the two vectors whose outer product a term of a sum is; None for other terms."""
+        origin = self.origin.get(x.i) if self._has_shape(x, total) else None
+        if origin is None or self.uses.get(x.i) != 1 or origin.kwargs or len(origin.args) < 2:
             return None
         a, b = origin.args[-2:]
         if type(a) is not Ref or type(b) is not Ref:
@@ -211,14 +214,18 @@ class _Gathering:
         return pair if all(self.metas[v.i].dtype == FLOAT64 for v in pair) else None
 
     def _column(self, x: Ref, axis: int) -> Ref | None:
-        """Return the vector that a matrix of one column (or row) was made from."""
+        """Return the vector that is the only column (or row) of a matrix, in the same order."""
         if axis == 0 and self._ndim(x) == 1:
             return x
         origin = self.origin.get(x.i)
         shape = self.metas[x.i].shape or ()
         if origin is None or len(shape) != 2 or shape[axis] != 1 or type(origin.args[0]) is not Ref:
             return None
-        if origin.f not in (np.reshape, np.expand_dims, operator.getitem):
+        if origin.f is operator.getitem:
+            parts = origin.args[1] if type(origin.args[1]) is tuple else (origin.args[1],)
+            if not all(p is None or p is Ellipsis or _is_full(p) for p in parts):
+                return None
+        elif origin.f not in (np.reshape, np.expand_dims):
             return None
         return origin.args[0] if self._ndim(origin.args[0]) == 1 else None
 
@@ -227,14 +234,10 @@ class _Gathering:
         meta = self.metas[step.out]
         pairs, vectors, others = [], [], []
         for x in self.sums[step.out]:
-            pair = self._outer(x)
+            pair = self._outer(x, meta)
             if pair is not None:
                 pairs.append(pair)
-            elif (
-                len(meta.shape or ()) == 1
-                and type(x) is Ref
-                and self.metas[x.i].shape == meta.shape
-            ):
+            elif len(meta.shape or ()) == 1 and self._has_shape(x, meta):
                 vectors.append(x)
             else:
                 others.append(x)
@@ -242,25 +245,19 @@ class _Gathering:
         if pairs:
             left, right = (self.stacked([p[k] for p in pairs]) for k in (0, 1))
             n, k = self.metas[left.i].shape
-            turned = self.write(np.transpose, (left,), self.array((k, n)))
-            terms.append(self.write(np.matmul, (turned, right), self.array(meta.shape)))
+            transpose = self.write(np.transpose, (left,), self.array((k, n)))
+            terms.append(self.write(np.matmul, (transpose, right), self.array(meta.shape)))
         if vectors:
             whole = self.stacked(vectors)
-            total = Step(np.sum, (whole,), {"axis": 0}, 0)
-            self.metas.append(self.array(meta.shape))
-            total.out = len(self.metas) - 1
-            self.steps.append(total)
-            terms.append(Ref(total.out))
+            terms.append(self.write(np.sum, (whole,), self.array(meta.shape), kwargs={"axis": 0}))
         result = terms[0]
         for term in terms[1:-1]:
             result = self.write(np.add, (result, term), self.array(meta.shape))
-        if len(terms) > 1:
-            self.write(np.add, (result, terms[-1]), meta, step.out)
-        else:
-            self.write(np.positive, (result,), meta, step.out)
+        last = (result, terms[-1]) if len(terms) > 1 else (result,)
+        self.write(np.add if len(terms) > 1 else np.positive, last, meta, step.out)
 
     def stacked(self, vectors: list[Ref]) -> Ref:
-        """Return a matrix with these rows: an existing one, if they are its rows in order."""
+        """Return a matrix with these rows; a slice of an existing matrix, if they are its rows."""
         key = tuple([v.i for v in vectors])
         known = self.stacks.get(key) or self.stacks.get(tuple(reversed(key)))
         n = len(self.metas[vectors[0].i].shape or ()) and self.metas[vectors[0].i].shape[0]
@@ -269,7 +266,7 @@ class _Gathering:
             if key in self.stacks:
                 return known
             return self.write(operator.getitem, (known, slice(None, None, -1)), meta)
-        run = _run_of([_row_of(v, self.origin, self.metas) for v in vectors])
+        run = _slice_of([_row_of(v, self.origin, self.metas) for v in vectors])
         if run is not None:
             whole = self.write(operator.getitem, run, meta)
         else:
@@ -277,7 +274,7 @@ class _Gathering:
         self.stacks[key] = whole
         return whole
 
-    # -- stacks of arrays computed alike ---------------------------------------------------------
+    # -- stacks of arrays that are computed in the same way --------------------------------------
 
     def _stack(self, step: Step) -> None:
         items: Any = step.args[0] if len(step.args) == 1 and not step.kwargs else None
@@ -299,9 +296,9 @@ class _Gathering:
         self.write(np.positive, (made,), self.metas[step.out], step.out)
 
     def _batch(self, items: list, depth: int) -> Any:
-        """Return a value with the items along a new first axis; a tuple ``(item,)`` if all are one.
+        """Return a value with the items along a new first axis; ``(item,)`` if all are the same.
 
-        None where they were not computed alike.
+        Return None if they are not computed in the same way.
         """
         first = items[0]
         if all(_is_same(x, first) for x in items):
@@ -325,7 +322,7 @@ class _Gathering:
         return made
 
     def _batched(self, origins: list[Any], items: list, depth: int) -> Any:
-        like = origins[0]
+        first = origins[0]
         k = len(items)
         meta = self.metas[items[0].i]
         if any(self.metas[x.i].shape != meta.shape for x in items) or meta.type is not np.ndarray:
@@ -333,7 +330,7 @@ class _Gathering:
         if meta.dtype != FLOAT64:
             return None
         shape = (k, *(meta.shape or ()))
-        f = like.f
+        f = first.f
         columns = list(zip(*[o.args for o in origins], strict=True))
         if f in (add_item, sub_item, set_item, scatter, operator.getitem):
             return self._batched_items(f, columns, shape, depth)
@@ -341,15 +338,15 @@ class _Gathering:
         if any(a is None for a in args):
             return None
         if any(type(a) is Diagonal for a in args):
-            return None if like.kwargs else self._batched_diagonal(f, args, shape)
-        if is_elementwise(f) and not like.kwargs:
+            return None if first.kwargs else self._batched_diagonal(f, args, shape)
+        if is_elementwise(f) and not first.kwargs:
             return self._batched_elementwise(f, args, shape, meta)
-        if f in MATRIX_PRODUCTS and not like.kwargs:
+        if f in MATRIX_PRODUCTS and not first.kwargs:
             return self._batched_product(args, shape)
         return None
 
     def _batched_diagonal(self, f: Any, args: list, shape: tuple) -> Any:
-        """Return the result of a step on an identity matrix, the cotangents of a Jacobian."""
+        """Return the result of a step on diagonal matrices: the cotangents of a Jacobian."""
         vector = self.array(shape[1:])
         if f is np.negative and args[0].vector is not None:
             return Diagonal(self.write(f, (args[0].vector,), vector))
@@ -380,28 +377,20 @@ class _Gathering:
         return self.write(change, (other, (places, places), value), self.array(shape))
 
     def _batched_elementwise(self, f: Any, args: list, shape: tuple, meta: Meta) -> Any:
-        new = []
-        for a in args:
-            if type(a) is tuple:
-                new.append(a[0])
-                continue
-            mine = self.metas[a.i].shape if type(a) is Ref else a.shape
-            if len(mine) != len(shape):
-                return None
-            new.append(a)
-        return self.write(f, tuple(new), self.array(shape, meta.dtype))
+        if any(type(a) is not tuple and self._ndim(a) != len(shape) for a in args):
+            return None
+        args = [a[0] if type(a) is tuple else a for a in args]
+        return self.write(f, tuple(args), self.array(shape, meta.dtype))
 
     def _batched_product(self, args: list, shape: tuple) -> Any:
         a, b = args
         if type(b) is tuple and type(a) is not tuple and self._ndim(b[0]) == 2:
             if len(shape) in (2, 3):
                 return self.write(np.matmul, (a, b[0]), self.array(shape))
-        elif (
-            type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == 2 and len(shape) == 2
-        ):
+        elif type(a) is tuple and type(b) is not tuple and self._ndim(a[0]) == len(shape) == 2:
             n, m = self.metas[a[0].i].shape if type(a[0]) is Ref else a[0].shape
-            turned = self.write(np.transpose, (a[0],), self.array((m, n)))
-            return self.write(np.matmul, (b, turned), self.array(shape))
+            transpose = self.write(np.transpose, (a[0],), self.array((m, n)))
+            return self.write(np.matmul, (b, transpose), self.array(shape))
         return None
 
     def _batched_items(self, f: Any, columns: list, shape: tuple, depth: int) -> Any:
@@ -409,56 +398,62 @@ class _Gathering:
         if not all(_is_same(x, index) for x in columns[1]) or type(index) is Ref:
             return None
         parts = index if type(index) is tuple else (index,)
-        if any(type(p) is Ref for p in parts) or may_repeat(index):
+        is_array = any(type(p) not in (int, slice, type(None), type(Ellipsis)) for p in parts)
+        if may_repeat(index) or (is_array and len(parts) > 1):  # arrays may reorder the axes
             return None
+        # A batched value needs all axes of the region: its first axis is not to be broadcast.
+        region: Any = None if f is operator.getitem else np.broadcast_to(0.0, shape[1:])[index]
         inside = (slice(None), *parts)
-        first = self._whole(self._batch(list(columns[0]), depth + 1), shape[0])
+        first = self._dense(self._batch(list(columns[0]), depth + 1), shape[0])
         if first is None or type(first) is tuple:
             return None
         if f is operator.getitem:
             return self.write(f, (first, inside), self.array(shape))
         if f is scatter:
+            if self._ndim(first) != np.ndim(region) + 1:
+                return None
             return self.write(f, (first, inside, shape, FLOAT64), self.array(shape))
-        value = self._whole(self._batch(list(columns[2]), depth + 1), shape[0])
+        value = self._dense(self._batch(list(columns[2]), depth + 1), shape[0])
         if value is None:
             return None
-        value = value[0] if type(value) is tuple else value
+        if type(value) is tuple:
+            value = value[0]
+        elif self._ndim(value) != np.ndim(region) + 1:
+            return None
         return self.write(f, (first, inside, value), self.array(shape))
 
-    def _whole(self, x: Any, n: int) -> Any:
-        """Return a diagonal matrix of `n` rows with all its elements; anything else unchanged."""
+    def _dense(self, x: Any, n: int) -> Any:
+        """Return a `Diagonal` of `n` rows as a dense matrix; anything else unchanged."""
         if type(x) is not Diagonal:
             return x
-        return (
-            np.eye(n) if x.vector is None else self.write(np.diag, (x.vector,), self.array((n, n)))
-        )
+        if x.vector is None:
+            return np.eye(n)
+        return self.write(np.diag, (x.vector,), self.array((n, n)))
 
-    def _gather_guards(self) -> None:
-        """One check of the whole array for NaN in place of one for each of its rows."""
+    def _batch_guards(self) -> None:
+        """Check a stack for NaN once, in place of each of its rows."""
         kept: list[Step] = []
-        done: set[int] = set()
-        last: dict[int, int] = {}
+        checked: set[int] = set()
         for step in self.steps:
             if step.f is guard and step.args[1] is has_nan and step.args[0].i in self.guards:
-                whole = self.guards[step.args[0].i]
-                if whole.i not in done:
-                    done.add(whole.i)
-                    last[whole.i] = len(kept)
-                continue
-            kept.append(step)
-        for i in done:
-            at = next(n for n, s in enumerate(kept) if s.out == i)
-            kept.insert(at + 1, Step(guard, (Ref(i), has_nan, False), None, -1))
-        self.steps = kept
+                checked.add(self.guards[step.args[0].i].i)
+            else:
+                kept.append(step)
+        self.steps = [_nan_guard(Ref(i)) for i in self.program.inputs if i in checked]
+        for step in kept:
+            self.steps.append(step)
+            if step.out in checked:
+                self.steps.append(_nan_guard(Ref(step.out)))
 
 
-class Diagonal:
-    """A diagonal matrix; the identity matrix if it has no vector."""
+def _nan_guard(x: Ref) -> Step:
+    return Step(guard, (x, has_nan, False), None, -1)
 
-    __slots__ = ("vector",)
 
-    def __init__(self, vector: Ref | None) -> None:
-        self.vector = vector
+class Diagonal(NamedTuple):
+    """A diagonal matrix, stored as its diagonal; None for the identity matrix."""
+
+    vector: Ref | None
 
 
 def _is_same(a: Any, b: Any) -> bool:
@@ -473,12 +468,16 @@ def _is_same(a: Any, b: Any) -> bool:
     return repr(a) == repr(b)
 
 
+def _is_full(x: Any) -> bool:
+    return type(x) is slice and x == slice(None)
+
+
 def _is_alike(a: Any, b: Any) -> bool:
     return a.f is b.f and len(a.args) == len(b.args) and repr(a.kwargs) == repr(b.kwargs)
 
 
 def _row_of(x: Any, origin: dict[int, Step], metas: list[Meta]) -> tuple[Ref, int] | None:
-    """Return the matrix that an argument is a row of, and which; None for others."""
+    """Return the matrix and the number of the row that an argument is; None if it is no row."""
     step = origin.get(x.i) if type(x) is Ref else None
     if step is None or step.f is not operator.getitem:
         return None
@@ -487,8 +486,8 @@ def _row_of(x: Any, origin: dict[int, Step], metas: list[Meta]) -> tuple[Ref, in
     return (matrix, index % shape[0]) if len(shape or ()) == 2 and type(index) is int else None
 
 
-def _run_of(places: list[tuple[Ref, int] | None]) -> tuple[Ref, slice] | None:
-    """Return the matrix of rows that follow each other in it, up or down, and their slice."""
+def _slice_of(places: list[tuple[Ref, int] | None]) -> tuple[Ref, slice] | None:
+    """Return a matrix and a slice that selects these rows in order; None if there is none."""
     rows = [place for place in places if place is not None]
     if len(rows) < len(places) or len({matrix.i for matrix, _ in rows}) != 1:
         return None

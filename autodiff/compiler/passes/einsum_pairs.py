@@ -1,7 +1,7 @@
-"""Einsums of three operands and more, two operands at a time.
+"""Decompose einsums of three and more operands into einsums of two.
 
-The products of a pair are then a step like any other: part of a loop nest, or one of BLAS, and
-equal pairs of several einsums are made once.
+A contraction of two operands can become part of a loop nest or a call of BLAS, and equal
+contractions in several einsums are computed once.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from autodiff.compiler.recording.ir import FLOAT64, Meta, Program, Ref, Step, me
 from chainrules_core.operations.contraction import extents_of, path_of
 
 
-def with_pairs(program: Program) -> Program:
-    """Return a program whose einsums have two operands, where there is a better order."""
+def split_einsums(program: Program) -> Program:
+    """Return a program whose einsums have two operands, if an order was found that is cheaper."""
     steps: list[Step] = []
     for step in program.steps:
         steps += (step.f is np.einsum and _pairs(step, program.metas)) or [step]
@@ -25,7 +25,7 @@ def with_pairs(program: Program) -> Program:
 
 
 def _product(step: Step, labels: list[str], out: str, shapes: list) -> list[Step] | None:
-    """Return an einsum of two operands as a product of matrices; None if it is none."""
+    """Return an einsum of two operands as a matrix product; None if it is not one."""
     operands = step.args[1:]
     for first, second in ((0, 1), (1, 0)):
         left, right = labels[first], labels[second]
@@ -38,16 +38,16 @@ def _product(step: Step, labels: list[str], out: str, shapes: list) -> list[Step
                 [shapes[k][a] for a in mine] for k, mine in zip((first, second), axes, strict=True)
             ]
             if extents[0] != extents[1]:
-                return None  # an axis of length 1 is repeated
+                return None  # an axis of length 1 is broadcast
             a, b = operands[first], operands[second]
             if axes == ([len(left) - 1], [0]) and len(right) == 2:
-                return [Step(np.matmul, (a, b), None, step.out)]  # BLAS reads views where they are
+                return [Step(np.matmul, (a, b), None, step.out)]  # BLAS reads views without copies
             return [Step(np.tensordot, (a, b, axes), None, step.out)]
     return None
 
 
 def _pairs(step: Step, metas: list[Meta]) -> list[Step] | None:
-    """Return the steps that an einsum becomes; None if it stays."""
+    """Return the steps that replace an einsum; None if it stays."""
     text, *operands = step.args
     if type(text) is not str or len(operands) < 2 or (step.kwargs or {}).keys() - {"optimize"}:
         return None

@@ -1,7 +1,7 @@
-"""Counts of elements held as floats, where nobody can tell the difference.
+"""Represent counts of elements as floats, where this makes no difference.
 
-Generated loops know no integers, but the gradient of a maximum divides by the number of elements
-that tie. So counts that are only added, compared and divided by are floats.
+Generated loops have no integers, but the gradient of a maximum divides by the number of elements
+that tie. So counts that are only added, compared and divided by become floats.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _LARGEST = 1 << 20
 
 
 def counted(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Return `np.count_nonzero` as floats."""
+    """Return `np.count_nonzero` as float or array of floats."""
     return 1.0 * np.count_nonzero(x, axis=axis, keepdims=keepdims)
 
 
 def with_counts_as_floats(program: Program) -> Program:
-    """Return a program whose counts are floats, except for those that leave it."""
+    """Return a program whose counts are floats, except for outputs."""
     metas = program.metas
     counts: dict[int, Meta] = {}
     for step in program.steps:
@@ -55,7 +55,7 @@ def with_counts_as_floats(program: Program) -> Program:
 
 
 def _is_count(step: Step, counts: dict[int, Meta], metas: list[Meta]) -> bool:
-    """Whether a step counts, or computes small integers from counts."""
+    """Whether a step counts elements, or computes small integers from counts."""
     meta = metas[step.out]
     if not (meta.type is int or (meta.dtype is not None and meta.dtype.kind in "iu")):
         return False
@@ -83,7 +83,7 @@ def _is_small(x: Any) -> bool:
 
 
 def _may_read(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step gives the same result for a count that is a float."""
+    """Whether a step gives the same result if a count is a float."""
     if step.f is guard:
         return step.args[1] is bool
     if step.f is np.ndarray.astype:

@@ -1,20 +1,19 @@
-"""Scalar replacement: arrays that are written or added to element by element are kept as elements.
+"""Scalar replacement: treat the elements of small arrays as separate numbers.
 
-A loop that writes ``out[i]``, or the gradient of one that reads ``x[i]``, makes a chain of arrays,
-each of which differs from the one before in one place. Here such an array is a table of numbers,
-which is materialised where an array is needed. Slices that are written or added become steps that
-change an array in place, where nobody needs the old one.
+A loop that writes ``out[i]``, or the gradient of a loop that reads ``x[i]``, makes a chain of
+arrays, each of which differs from the previous one in one element. Here such an array is a table of
+numbers, materialised only where an array is needed. Adding a scattered slice becomes a step that
+can update an array in place.
 """
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, add_item, set_item, sub_item
+from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, add_item, set_item, sub_item
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _LARGEST_BASE = 4096
@@ -22,7 +21,7 @@ _FROM_LISTS = frozenset({np.array, np.asarray, np.stack})
 
 
 def pack(shape: tuple, places: tuple, *values: Any) -> np.ndarray:
-    """Return an array of zeros with values at flat places."""
+    """Return an array of zeros with values at flat indices."""
     x = np.zeros(shape)
     flat = x.reshape(-1)
     for place, value in zip(places, values, strict=True):
@@ -30,8 +29,8 @@ def pack(shape: tuple, places: tuple, *values: Any) -> np.ndarray:
     return x
 
 
-class Pack:
-    """An array as a table: flat place → number."""
+class ElementTable:
+    """An array as a table: flat index → number; all other elements are zero."""
 
     __slots__ = ("elements", "shape")
 
@@ -40,30 +39,16 @@ class Pack:
         self.elements = elements
 
 
-class Packs:
-    """The tables of a program under way."""
+class ElementTables:
+    """The tables of a program that is being simplified."""
 
     def __init__(self, simplifier: Any) -> None:
         self.simplifier = simplifier
-        self.tables: dict[int, Pack] = {}
-        self._arrays: dict[int, Ref] = {}
-
-    def plain_call(self, f: Callable, args: tuple, kwargs: dict, meta: Meta) -> Ref:
-        """Write a step."""
-        s = self.simplifier
-        args = tuple([s.needed(a) for a in args])
-        key = (f, *[s._key(a) for a in args])
-        known = s.made.get(key)
-        if known is None:
-            i = s.number(meta)
-            step = Step(f, args, kwargs or None, i)
-            s.steps.append(step)
-            s.origin[i] = step
-            known = s.made[key] = Ref(i)
-        return known
+        self.tables: dict[int, ElementTable] = {}  # by the number of the value
+        self._arrays: dict[int, Ref] = {}  # those that are materialised already
 
     def materialised(self, ref: Ref) -> Ref:
-        """Return an array that is one."""
+        """Return a value as an array; add the step that fills it, if it is a table."""
         table = self.tables.get(ref.i)
         if table is None:
             return ref
@@ -72,15 +57,11 @@ class Packs:
             s = self.simplifier
             items = sorted(table.elements.items())
             args = (table.shape, tuple([p for p, _ in items]), *[v for _, v in items])
-            i = s.number(s.metas[ref.i])
-            step = Step(pack, args, None, i)
-            s.steps.append(step)
-            s.origin[i] = step
-            known = self._arrays[ref.i] = Ref(i)
+            known = self._arrays[ref.i] = s.add_step(pack, args, {}, s.metas[ref.i])
         return known
 
     def call(self, f: Any, args: tuple, kwargs: dict, meta: Meta, out: int | None) -> Any:
-        """Return what stands for a call on or of tables, if it is one; None else."""
+        """Return the result of a call that reads or makes a table; None for other calls."""
         if f is operator.getitem:
             return self._element(*args)
         if f is scatter:
@@ -90,21 +71,21 @@ class Packs:
         if f is np.add and len(args) == 2:
             return self._sum(args[0], args[1], meta, out)
         if f in _FROM_LISTS:
-            return self._from_list(f, args, kwargs, meta, out)
+            return self._from_list(args, kwargs, meta, out)
         if f is np.copy and args and type(args[0]) is Ref and args[0].i in self.tables:
             return args[0]
         return None
 
-    def _table(self, x: Any) -> Pack | None:
-        """Return an array as a table, if it is a small constant or one already."""
+    def _table(self, x: Any) -> ElementTable | None:
+        """Return an array as a table, if it is one already or a small constant."""
         if type(x) is Ref:
             return self.tables.get(x.i)
         if type(x) is np.ndarray and x.dtype == FLOAT64 and x.size <= _LARGEST_BASE:
-            return Pack(x.shape, {i: v for i, v in enumerate(x.ravel().tolist()) if v != 0})
+            return ElementTable(x.shape, {i: v for i, v in enumerate(x.ravel().tolist()) if v != 0})
         return None
 
-    def _new(self, table: Pack, meta: Meta, out: int | None) -> Ref:
-        i = self.simplifier.number(meta) if out is None else out
+    def _new(self, table: ElementTable, meta: Meta, out: int | None) -> Ref:
+        i = self.simplifier.new_value(meta) if out is None else out
         self.tables[i] = table
         return Ref(i)
 
@@ -121,7 +102,7 @@ class Packs:
             return None
         place = flat_place(index, shape)
         if place is not None and self.simplifier.meta(y_bar).is_scalar:
-            return self._new(Pack(shape, {place: y_bar}), meta, out)
+            return self._new(ElementTable(shape, {place: y_bar}), meta, out)
         return None
 
     def _written(self, args: tuple, meta: Meta, out: int | None) -> Any:
@@ -132,10 +113,10 @@ class Packs:
         place = flat_place(index, table.shape)
         if place is None or not self.simplifier.meta(value).is_scalar:
             return None
-        return self._new(Pack(table.shape, {**table.elements, place: value}), meta, out)
+        return self._new(ElementTable(table.shape, {**table.elements, place: value}), meta, out)
 
-    def _from_list(self, f: Any, args: tuple, kwargs: dict, meta: Meta, out: int | None) -> Any:
-        """An array made of a nest of numbers."""
+    def _from_list(self, args: tuple, kwargs: dict, meta: Meta, out: int | None) -> Any:
+        """Return the table of an array that is made from nested lists of numbers."""
         options = [*args[1:], *kwargs.values()]
         if meta.dtype != FLOAT64 or not meta.shape or not all(_is_usual(v) for v in options):
             return None
@@ -144,13 +125,13 @@ class Packs:
             if any(type(x) not in (list, tuple) or len(x) != n for x in items):
                 return None
             items = [y for x in items for y in x]
-        is_number = self.simplifier.meta
-        if not items or not all(type(x) is int or is_number(x).is_scalar for x in items):
+        meta_of = self.simplifier.meta
+        if not items or not all(type(x) is int or meta_of(x).is_scalar for x in items):
             return None
         if not any(type(x) is Ref for x in items):
             return None
         elements = {k: float(x) if type(x) is int else x for k, x in enumerate(items)}
-        return self._new(Pack(meta.shape, elements), meta, out)
+        return self._new(ElementTable(meta.shape, elements), meta, out)
 
     def _sum(self, a: Any, b: Any, meta: Meta, out: int | None) -> Any:
         s = self.simplifier
@@ -160,28 +141,29 @@ class Packs:
             if len(left.elements) < len(right.elements):
                 left, right = right, left
             elements = dict(left.elements)
-            number = s.meta(0.0)
             for place, value in right.elements.items():
                 before = elements.get(place)
-                elements[place] = (
-                    value if before is None else s.call(np.add, (before, value), {}, number)
-                )
-            return self._new(Pack(left.shape, elements), meta, out)
+                if before is not None:
+                    value = s.call(np.add, (before, value), {}, s.meta(0.0))
+                elements[place] = value
+            return self._new(ElementTable(left.shape, elements), meta, out)
         for x, other in ((b, a), (a, b)):
             origin = s.origin.get(x.i) if type(x) is Ref else None
-            if origin is None or origin.f is not scatter or s.meta(other).shape != meta.shape:
+            if origin is None or origin.f is not scatter:
+                continue
+            if not s.meta(x).shape == s.meta(other).shape == meta.shape:
                 continue
             y_bar, index = origin.args[:2]
             if _is_plain_index(index) and not may_repeat(index) and s.meta(x).dtype == meta.dtype:
                 negated = s.origin.get(y_bar.i) if type(y_bar) is Ref else None
                 if negated is not None and negated.f is np.negative:
-                    return self.plain_call(sub_item, (other, index, negated.args[0]), {}, meta)
-                return self.plain_call(add_item, (other, index, y_bar), {}, meta)
+                    return s.plain_call(sub_item, (other, index, negated.args[0]), {}, meta)
+                return s.plain_call(add_item, (other, index, y_bar), {}, meta)
         return None
 
 
 def _is_usual(option: Any) -> bool:
-    """Whether an option of what makes an array leaves it an array of float64 in the given order."""
+    """Whether an option of a constructor keeps the dtype float64 and the order of the elements."""
     return (
         option is None
         or option is float
@@ -196,7 +178,7 @@ def _is_plain_index(index: Any) -> bool:
 
 
 def flat_place(index: Any, shape: tuple) -> int | None:
-    """Return the flat place that an index of ints points to; None for another index."""
+    """Return the flat index of one element, given by ints; None for other indices."""
     parts = index if type(index) is tuple else (index,)
     if len(parts) != len(shape):
         return None

@@ -1,1 +1,1 @@
-"""Programs as Python source."""
+"""The backend that generates Python source."""

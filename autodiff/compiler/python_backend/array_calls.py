@@ -1,4 +1,4 @@
-"""Steps on arrays: the cheapest NumPy call for each, into existing memory."""
+"""Source of steps on arrays: the cheapest NumPy call for each, writing into existing memory."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ from chainrules_core.operations.contraction import path_of
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 _SMALL = 128
-"""Arrays with fewer elements are cheaper made anew than written into given memory."""
+"""For arrays with fewer elements, allocating is cheaper than passing `out`."""
 
 
 class Buffers:
-    """Memory that a program reuses from call to call for what it does not return."""
+    """Memory for values that a program does not return, reused from call to call."""
 
     def __init__(self, emitter: Any) -> None:
         self.emitter = emitter
@@ -39,10 +39,10 @@ class Buffers:
         self.kinds: list[tuple[tuple, np.dtype]] = []
         self._free: dict[tuple, list[int]] = {}
         self._held: dict[int, int] = {}  # value → buffer
-        self._until: dict[int, list[int]] = {}
+        self._until: dict[int, list[int]] = {}  # step → the values that are dead after it
 
     def take(self, out: int, shape: tuple, dtype: np.dtype) -> str:
-        """Return a buffer for a value, to be used while it lives."""
+        """Return the name of a buffer that holds a value while it is live."""
         free = self._free.setdefault((shape, dtype), [])
         if free:
             n = free.pop()
@@ -54,27 +54,27 @@ class Buffers:
         return f"b{n}"
 
     def hold(self, out: int, n: int) -> None:
-        """Note that a value lives in a buffer."""
+        """Note that a buffer holds a value."""
         self._held[out] = n
         self._until.setdefault(self.emitter.memory.until[out], []).append(out)
 
     def of(self, i: int) -> int | None:
-        """Return the buffer that a value lives in, if it does."""
+        """Return the buffer that holds a value; None if there is none."""
         return self._held.get(i)
 
     def release(self, i: int) -> None:
-        """Note that another value takes the place of this one."""
+        """Note that the buffer of a value is handed over to another one."""
         self._held.pop(i, None)
 
     def free(self, at: int) -> None:
-        """Release the buffers of the values that step `at` reads last."""
+        """Free the buffers of the values that are dead after step `at`."""
         for i in self._until.pop(at, ()):
             n = self._held.pop(i, None)
             if n is not None:
                 self._free[self.kinds[n]].append(n)
 
-    def around(self, late: list[str], result: str) -> tuple[list[str], list[str]]:
-        """Return the lines that take the buffers, and those that return them at the end."""
+    def prologue_and_epilogue(self, late: list[str], result: str) -> tuple[list[str], list[str]]:
+        """Return the lines that take the buffers, and those that put them back at the end."""
         names = self.emitter.names
         pool: list = []
         kinds = list(self.kinds)
@@ -86,13 +86,13 @@ class Buffers:
         taken = ", ".join(f"b{n}" for n in range(self.count))
         return [
             "try: held = buffers.pop()",
-            "except IndexError: held = new_buffers()",  # others may be at it
+            "except IndexError: held = new_buffers()",  # another thread may use them
             f"{taken}{',' if self.count == 1 else ''} = held",
         ], [*late, f"result = {result}", "buffers.append(held)", "return result"]
 
 
-def emitted(e: Any, step: Step) -> bool:
-    """Write a step in a form of its own, if there is one."""
+def emit(e: Any, step: Step) -> bool:
+    """Write a step in a special form, if there is one; return whether there is."""
     f = step.f
     if is_elementwise(f) and not step.kwargs:
         return _elementwise(e, step)
@@ -100,8 +100,12 @@ def emitted(e: Any, step: Step) -> bool:
     return write is not None and write(e, step)
 
 
+def _is_array(e: Any, x: Any) -> bool:
+    return type(x) is Ref and e.metas[x.i].type is np.ndarray
+
+
 def _operand(e: Any, f: Any, x: Any, meta: Any, is_double: bool) -> str:
-    """Return an operand of a ufunc: a float as such where this gives the same dtype."""
+    """Return an operand of a ufunc; a Python float stays one if this keeps the dtype."""
     if type(x) is Ref:
         return e.variable(x.i) if is_double else e.boxed(x.i)
     is_float = type(x) is float or (type(x) is int and takes_floats(f))
@@ -135,7 +139,7 @@ def _elementwise(e: Any, step: Step) -> bool:
 
 
 def _target(e: Any, step: Step, meta: Any) -> list[str]:
-    """Return the memory for a result, if there is any to reuse."""
+    """Return the argument `out` of a ufunc, if there is memory to reuse."""
     out = step.out
     if meta.size < _SMALL:
         return []
@@ -158,7 +162,7 @@ def _target(e: Any, step: Step, meta: Any) -> list[str]:
     return [e.buffers.take(out, meta.shape, meta.dtype)] if is_private else []
 
 
-# -- functions with forms of their own ------------------------------------------------------------
+# -- functions with special forms ------------------------------------------------------------------
 
 
 def _getitem(e: Any, step: Step) -> bool:
@@ -176,9 +180,7 @@ def _sum(e: Any, step: Step) -> bool:
         return False
     if set(options) - {"dtype", "keepdims", "where"}:
         return False
-    if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
-        return False
-    if e.metas[step.args[0].i].dtype.kind not in "fc":
+    if not _is_array(e, step.args[0]) or e.metas[step.args[0].i].dtype.kind not in "fc":
         return False
     reduce = e.names.of(np.add.reduce, "sum")
     shown = f"{reduce}({e.argument(step.args[0])}"
@@ -198,7 +200,7 @@ def _extremum(ufunc: np.ufunc, name: str) -> Any:
         keepdims = options.pop("keepdims", False)
         if len(step.args) != 1 or any(v is not None for v in options.values()):
             return False
-        if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
+        if not _is_array(e, step.args[0]):
             return False
         shown = f"{e.names.of(ufunc.reduce, name)}({e.argument(step.args[0])}, {axis!r}"
         e.assign(step.out, f"{shown}, keepdims=True)" if keepdims else f"{shown})")
@@ -238,7 +240,7 @@ def _array(e: Any, step: Step) -> bool:
 
 
 def _einsum(e: Any, step: Step) -> bool:
-    """An outer product is quicker as one of a column and a row; others may have a better path."""
+    """Write an outer product as column times row, which is faster; others with their path."""
     subscripts, *operands = step.args
     if not step.kwargs and is_outer(step):
         a, b = map(e.argument, operands)
@@ -258,20 +260,19 @@ def _einsum(e: Any, step: Step) -> bool:
 
 def _transpose(e: Any, step: Step) -> bool:
     axes = step.args[1] if len(step.args) > 1 else (step.kwargs or {}).get("axes")
-    shown = e.argument(step.args[0])
-    if type(step.args[0]) is not Ref or e.metas[step.args[0].i].type is not np.ndarray:
+    if not _is_array(e, step.args[0]):
         return False
+    shown = e.argument(step.args[0])
     e.assign(step.out, f"{shown}.T" if axes is None else f"{shown}.transpose({e.argument(axes)})")
     return True
 
 
-def _reshaped(e: Any, step: Step) -> bool:
+def _reshape(e: Any, step: Step) -> bool:
     """Write a reshape that only adds or drops axes."""
     meta = e.metas[step.out]
     order = (step.kwargs or {}).get("order", "C")
     if (
-        type(step.args[0]) is not Ref
-        or e.metas[step.args[0].i].type is not np.ndarray
+        not _is_array(e, step.args[0])
         or meta.type is not np.ndarray
         or order != "C"
         or (step.f is np.reshape and len(step.args) > 2)
@@ -284,15 +285,14 @@ def _reshaped(e: Any, step: Step) -> bool:
 
 
 def _copy(e: Any, step: Step) -> bool:
-    x = step.args[0]
-    if type(x) is not Ref or e.metas[x.i].type is not np.ndarray:
+    if not _is_array(e, step.args[0]):
         return False
-    e.assign(step.out, f"{e.argument(x)}.copy()")
+    e.assign(step.out, f"{e.argument(step.args[0])}.copy()")
     return True
 
 
-def _changed(e: Any, step: Step) -> bool:
-    """``before[index] = value``, in place where nobody needs what was before."""
+def _update(e: Any, step: Step) -> bool:
+    """Write ``before[index] = value``, in place if `before` is dead afterwards."""
     before, index, value = step.args
     meta = e.metas[step.out]
     name = f"v{step.out}"
@@ -312,24 +312,21 @@ def _changed(e: Any, step: Step) -> bool:
         if e.meta(before).type is not np.ndarray:
             shown = f"{e.names.of(np.array, 'array')}({e.argument(before)})"
         e.lines.append(f"{name} = {shown}")
-    shown = (
-        e.argument(value)
-        if meta.dtype != FLOAT64 or type(value) is not Ref
-        else (e.variable(value.i))
-    )
+    is_float64 = type(value) is Ref and meta.dtype == FLOAT64
+    shown = e.variable(value.i) if is_float64 else e.argument(value)
     where = f"{name}[{e.index(index)}]"
     if step.f is set_flat:
-        if type(index) is Ref and len(meta.shape) > 1:  # however the array lies in memory
+        if type(index) is Ref and len(meta.shape) > 1:  # `put` works for any memory layout
             put = e.names.of(np.put, "put")
             e.lines.append(f"{put}({name}, {e.argument(index)}, {shown})")
             return True
-        where = _flat_place(e, name, index, meta.shape)
+        where = _flat_target(e, name, index, meta.shape)
     e.lines.append(f"{where} {_ASSIGN.get(step.f, '=')} {shown}")
     return True
 
 
-def _flat_place(e: Any, name: str, places: Any, shape: tuple) -> str:
-    """Return elements at flat places, as they are written to, however the array lies in memory."""
+def _flat_target(e: Any, name: str, places: Any, shape: tuple) -> str:
+    """Return elements at flat indices as the target of an assignment, for any memory layout."""
     if len(shape) > 1 and type(places) is np.ndarray and places.size:
         return f"{name}[{', '.join(map(e.argument, np.unravel_index(places, shape)))}]"
     return f"{name}.reshape(-1)[{e.index(places)}]"
@@ -397,15 +394,15 @@ _FORMS: dict[Any, Any] = {
     operator.matmul: _matmul,
     np.dot: _matmul,
     np.transpose: _transpose,
-    np.reshape: _reshaped,
-    np.ravel: _reshaped,
-    np.expand_dims: _reshaped,
-    np.squeeze: _reshaped,
+    np.reshape: _reshape,
+    np.ravel: _reshape,
+    np.expand_dims: _reshape,
+    np.squeeze: _reshape,
     np.copy: _copy,
-    set_item: _changed,
-    set_flat: _changed,
-    add_item: _changed,
-    sub_item: _changed,
+    set_item: _update,
+    set_flat: _update,
+    add_item: _update,
+    sub_item: _update,
     scatter: _scatter,
     pack: _pack,
     part: _part,

@@ -1,4 +1,4 @@
-"""Generates the source of one function from a program."""
+"""The generator of Python source: from a program to one function."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.kernels.array_kernels import Kernel
-from autodiff.compiler.passes.alias_analysis import CHANGES, Memory
+from autodiff.compiler.passes.alias_analysis import CHANGES, AliasAnalysis
 from autodiff.compiler.passes.scalar_replacement import flat_place, pack
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.python_backend import array_calls, scalar_exprs
@@ -36,22 +36,30 @@ from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.functions import facts_of
 from chainrules_core.operations.scattering import scatter
 
-_AS_THEY_ARE = CHANGES | {operator.getitem, part, scatter, pack}
-# Classes of which all values are described alike.
-_OF_ONE_FORM = frozenset(
+_EXACT_FORMS = CHANGES | {operator.getitem, part, scatter, pack}
+# Types whose values all have the same description.
+_DESCRIBED_BY_TYPE = frozenset(
     {int, float, complex, bool, str, type(None), np.float64, np.int64, np.bool_}
 )
 
 
 class Emitter:
-    """Writes the source of a program.
+    """Generates the source of a program.
 
     Attributes
     ----------
     lines : list of str
         The statements so far.
+    late : list of str
+        The statements that run after all guards: side effects.
     is_float : bytearray
-        Which variables hold a float of Python's.
+        Which variables hold a Python float.
+    variables : dict
+        The names of values that are not called ``v`` and their number.
+    lists : dict
+        The names of lists with the elements of arrays.
+    at : int
+        The index of the present step.
     """
 
     def __init__(
@@ -70,7 +78,7 @@ class Emitter:
         self.lines: list[str] = []
         self.late: list[str] = []
         self.generators: list[str] = []
-        self.memory = Memory(program)
+        self.memory = AliasAnalysis(program)
         self.buffers = array_calls.Buffers(self)
         self.is_float = bytearray(len(program.metas))
         self.variables: dict[int, str] = {}
@@ -78,9 +86,9 @@ class Emitter:
         self.at = 0
         self._fresh_outputs = fresh_outputs
         self._returned: set[int] = set()
-        self._given: set[int] = set()  # arrays without axes that steps read as floats
-        self._wants_float = self._read_by_scalars()
-        self._reads = self._element_reads()
+        self._float_inputs: set[int] = set()  # arrays without axes that were converted to floats
+        self._must_be_float = self._find_scalar_operands()
+        self._n_reads = self._count_element_reads()
 
     def source(self, parameters: list[str], name: str) -> str:
         """Return the source."""
@@ -88,10 +96,10 @@ class Emitter:
             meta = self.metas[i]
             if meta.type is float:
                 self.is_float[i] = 1
-            elif self._wants_float[i] and scalar_exprs.is_number(meta):
-                if meta.shape is not None:  # as a result it is what was given
+            elif self._must_be_float[i] and scalar_exprs.is_number(meta):
+                if meta.shape is not None:  # an output is the array itself
                     self.lines.append(f"given{i} = v{i}")
-                    self._given.add(i)
+                    self._float_inputs.add(i)
                 self.lines.append(f"v{i} = float(v{i})")
                 self.is_float[i] = 1
         for at, step in enumerate(self.program.steps):
@@ -99,31 +107,32 @@ class Emitter:
             self.step(step)
             self.buffers.free(at)
         pairs = list(zip(self.program.outputs, self.outputs.leaves, strict=True))
-        result = self.outputs.expression(self.names, lambda k: self.leaf(*pairs[k]))
+        result = self.outputs.expression(self.names, lambda k: self.output(*pairs[k]))
         result_lines = [*self.late, f"return {result}"]
         if self.generators:
             self.names.scope["restored"] = restored
             self.lines[:0] = [f"state_{g} = {g}.bit_generator.state" for g in self.generators]
         before: list[str] = []
         if self.buffers.count:
-            before, result_lines = self.buffers.around(self.late, result)
+            before, result_lines = self.buffers.prologue_and_epilogue(self.late, result)
         head = f"def {name}({', '.join(parameters)}):"
         body = [*self.inputs.checks, *before, *self.lines, *result_lines]
         return "\n    ".join([head, *body]) + "\n"
 
-    # -- what is asked beforehand ----------------------------------------------------------------
+    # -- analysis --------------------------------------------------------------------------------
 
-    def _read_by_scalars(self) -> bytearray:
-        wants = bytearray(len(self.metas))
+    def _find_scalar_operands(self) -> bytearray:
+        """Mark the values that scalar steps read."""
+        found = bytearray(len(self.metas))
         for step in self.program.steps:
-            if step.out >= 0 and scalar_exprs.is_scalar_step(step, self.metas):
+            if scalar_exprs.is_scalar_step(step, self.metas):
                 for a in step.args:
                     if type(a) is Ref:
-                        wants[a.i] = 1
-        return wants
+                        found[a.i] = 1
+        return found
 
-    def _element_reads(self) -> Counter:
-        """Count how often single elements of an array are read."""
+    def _count_element_reads(self) -> Counter:
+        """Count how often single elements of each array are read."""
         found: Counter = Counter()
         for step in self.program.steps:
             if step.f is operator.getitem and self.is_element(step):
@@ -131,7 +140,7 @@ class Emitter:
         return found
 
     def is_element(self, step: Step) -> bool:
-        """Whether a step reads one float of an array."""
+        """Whether an indexing step reads one float of an array."""
         x, index = step.args
         return (
             type(x) is Ref
@@ -143,18 +152,18 @@ class Emitter:
     # -- arguments -------------------------------------------------------------------------------
 
     def meta(self, x: Any) -> Meta:
-        """Describe an argument."""
+        """Return the abstract value of an argument."""
         return self.metas[x.i] if type(x) is Ref else meta_of(x)
 
     def variable(self, i: int) -> str:
-        """Return the variable of a value."""
+        """Return the variable that holds a value."""
         return self.variables.get(i, f"v{i}")
 
-    def leaf(self, x: Any, recorded: Any) -> str:
-        """Return an output, of the type that was recorded."""
+    def output(self, x: Any, recorded: Any) -> str:
+        """Return an output as an expression of the recorded type."""
         if type(x) is Ref:
             meta, shown = self.metas[x.i], self.variable(x.i)
-            if x.i in self._given and type(recorded) is Ref and recorded.i == x.i:
+            if x.i in self._float_inputs and type(recorded) is Ref and recorded.i == x.i:
                 return f"given{x.i}"
             if scalar_exprs.is_number(meta) and type(recorded) is Ref:
                 return self.number(x.i, self.metas[recorded.i])
@@ -167,12 +176,12 @@ class Emitter:
         if type(x) is np.ndarray:
             return f"{self.names.of(x)}.copy()"
         if type(recorded) is Ref and isinstance(x, (int, float, np.float64)):
-            kind = self.metas[recorded.i].type  # what was computed beforehand
+            kind = self.metas[recorded.i].type  # of a folded constant
             x = kind(x) if kind in (float, np.float64) else x
         return self.constant(x)
 
     def number(self, i: int, recorded: Meta) -> str:
-        """Return a float64 in the form that was recorded."""
+        """Return a float64 as an expression of the recorded type."""
         shown, meta = self.variable(i), self.metas[i]
         if recorded.shape is not None:
             if meta.shape is not None and not self.is_float[i]:
@@ -185,18 +194,14 @@ class Emitter:
         return f"{self.names.of(np.float64, 'float64')}({shown})"
 
     def boxed(self, i: int) -> str:
-        """Return a float or a truth as the number that it is for the user."""
+        """Return a value as an expression of its recorded type, not as a Python float or bool."""
         meta, shown = self.metas[i], self.variable(i)
-        if meta.type is np.bool_:  # comparing floats gives Python's bool
+        if meta.type is np.bool_:  # comparisons of floats give a Python bool
             return f"{self.names.of(np.bool_, 'bool_')}({shown})"
-        if not self.is_float[i] or meta.type is float:
-            return shown
-        if meta.shape is not None:
-            return f"{self.names.of(np.array, 'array')}({shown})"
-        return f"{self.names.of(np.float64, 'float64')}({shown})"
+        return self.number(i, meta) if self.is_float[i] else shown
 
     def constant(self, x: Any) -> str:
-        """Return a constant."""
+        """Return a constant as an expression."""
         if type(x) in (int, bool, str, type(None)) or (type(x) is float and math.isfinite(x)):
             return f"({x!r})" if type(x) in (int, float) and x < 0 else repr(x)
         if type(x) is slice:
@@ -206,7 +211,7 @@ class Emitter:
         return self.names.of(x, hint(x))
 
     def argument(self, x: Any) -> str:
-        """Return an argument of a call of any function."""
+        """Return an argument of a call as an expression."""
         kind = type(x)
         if kind is Ref:
             return self.boxed(x.i)
@@ -224,10 +229,10 @@ class Emitter:
         return self.constant(x)
 
     def index(self, x: Any) -> str:
-        """Return an index, as it is written between brackets."""
+        """Return the source of an index, without the brackets."""
         if type(x) is tuple and x:
             parts = [self.argument(p) if type(p) is tuple else self.index(p) for p in x]
-            return ", ".join(parts) + ("," if len(x) == 1 else "")  # a tuple in it is an array
+            return ", ".join(parts) + ("," if len(x) == 1 else "")  # an inner tuple is an array
         if type(x) is slice:
             text = f"{_or_nothing(x.start)}:{_or_nothing(x.stop)}"
             return text if x.step is None else f"{text}:{x.step}"
@@ -237,7 +242,7 @@ class Emitter:
 
     def assign(self, out: int, expression: str, is_float: bool = False) -> None:
         """Write ``v = expression``."""
-        if self._wants_float[out] and not is_float and scalar_exprs.is_number(self.metas[out]):
+        if self._must_be_float[out] and not is_float and scalar_exprs.is_number(self.metas[out]):
             expression, is_float = f"float({expression})", True
         self.lines.append(f"v{out} = {expression}")
         self.is_float[out] = is_float
@@ -260,13 +265,13 @@ class Emitter:
             self.lines.append(f"v{step.out} = {self.names.of(f, 'kernel')}({shown})")
             if f.has_guards:
                 self.lines.append(f"if v{step.out} is None: {self._leave()}")
-        elif not array_calls.emitted(self, step):
+        elif not array_calls.emit(self, step):
             self.call(step)
-        self._as_number(step.out)
+        self._convert_to_float(step.out)
 
-    def _as_number(self, out: int) -> None:
-        """Write an array without axes that steps on floats read, as a float."""
-        if out < 0 or not self._wants_float[out] or self.is_float[out]:
+    def _convert_to_float(self, out: int) -> None:
+        """Convert a value to a Python float, if a scalar step reads it."""
+        if out < 0 or not self._must_be_float[out] or self.is_float[out]:
             return
         if scalar_exprs.is_number(self.metas[out]):
             shown = self.variable(out)
@@ -275,24 +280,24 @@ class Emitter:
             self.is_float[out] = 1
 
     def is_exact(self, f: Any) -> bool:
-        """Whether each form that a function is written in gives the same bits."""
-        return facts_of(f).is_rounded or f in _AS_THEY_ARE
+        """Whether each special form of a function gives the same bits as the function."""
+        return facts_of(f).is_rounded or f in _EXACT_FORMS
 
     def call(self, step: Step) -> None:
-        """Write a call as it is."""
+        """Write a plain call."""
         args = list(map(self.argument, step.args))
         args += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
         plain = getattr(step.f, "_implementation", step.f)
         self.assign(step.out, f"{self.names.of(plain, hint(step.f))}({', '.join(args)})")
 
     def element(self, step: Step) -> None:
-        """Write the read of one element; of many, an array becomes a list first."""
+        """Write the read of one element; an array with many such reads becomes a list first."""
         x, index = step.args
         meta = self.metas[x.i]
         place = flat_place(index, meta.shape or ())
         if self.is_float[x.i]:
             self.lines.append(f"v{step.out} = {self.variable(x.i)}")
-        elif self._reads[x.i] < max(3, meta.size / 8):
+        elif self._n_reads[x.i] < max(3, meta.size / 8):
             self.lines.append(f"v{step.out} = {self.variable(x.i)}.item({place})")
         else:
             name = self.lists.get(x.i)
@@ -320,47 +325,46 @@ class Emitter:
                 condition = f"{self.names.of(has_nan, 'has_nan')}({shown})"
             else:
                 vdot = self.names.of(np.vdot, "vdot")
-                dot = (
-                    f"{shown}.dot({shown})" if len(meta.shape) == 1 else f"{vdot}({shown}, {shown})"
-                )
+                is_vector = len(meta.shape) == 1
+                dot = f"{shown}.dot({shown})" if is_vector else f"{vdot}({shown}, {shown})"
                 self.lines.append(f"nan = {dot}")
                 condition = "nan != nan"
         elif how is described:
-            condition = self._other_form(self.boxed(value.i), expected)
+            condition = self._mismatch(self.boxed(value.i), expected)
         else:
             name = self.names.of(how, hint(how))
             condition = f"{name}({self.boxed(value.i)}) != {self.constant(expected)}"
         self.lines.append(f"if {condition}: {self._leave()}")
 
-    def _other_form(self, shown: str, expected: tuple) -> str:
-        """Return the condition that a value is described by something else."""
+    def _mismatch(self, shown: str, expected: tuple) -> str:
+        """Return the condition that a value differs from its recorded description."""
         kind, *rest = expected
         name = self.names.of(kind, kind.__name__)
         is_other = f"type({shown}) is not {name}"
         if kind in (tuple, list):
-            parts = [self._other_form(f"{shown}[{k}]", part) for k, part in enumerate(rest)]
+            parts = [self._mismatch(f"{shown}[{k}]", part) for k, part in enumerate(rest)]
             return " or ".join([is_other, f"len({shown}) != {len(rest)}", *parts])
         if kind is np.ndarray:
             dtype, shape = rest
             is_other += f" or {shown}.shape != {shape!r}"
             return f"{is_other} or {shown}.dtype != {self.constant(dtype)}"
-        if kind in _OF_ONE_FORM:
+        if kind in _DESCRIBED_BY_TYPE:
             return is_other
         return f"{self.names.of(described, 'described')}({shown}) != {self.constant(expected)}"
 
     def _leave(self) -> str:
-        """Return the statement that gives a run up."""
-        if self.generators:  # what they drew is drawn again
+        """Return the statement that ends a run whose guard has failed."""
+        if self.generators:  # undo the draws
             before = ", ".join(f"({g}, state_{g})" for g in self.generators)
             return f"return restored({before})"
         return "return MISMATCH"
 
     def effect(self, step: Step) -> None:
-        """Write what is done for its own sake."""
+        """Write a side effect: a call after all guards, or a draw from a generator."""
         f, *args = step.args
         shown = [a.name if type(a) is Given else self.argument(a) for a in args]
         shown += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
-        if callable(f):  # after every guard: it is not to be done twice
+        if callable(f):  # after all guards, because it must not run twice
             self.late.append(f"{self.names.of(f, f.__name__)}({', '.join(shown)})")
         else:
             generator = shown.pop(0)
@@ -370,7 +374,7 @@ class Emitter:
 
 
 def restored(*generators: tuple[Any, dict]) -> Any:
-    """Restore the state in which the program found its random generators."""
+    """Restore random generators to the given states; return `MISMATCH`."""
     for generator, state in generators:
         generator.bit_generator.state = state
     return MISMATCH
@@ -381,6 +385,6 @@ def _or_nothing(x: Any) -> str:
 
 
 def hint(x: Any) -> str:
-    """Return a name for a constant."""
+    """Return a name hint for a constant."""
     name = getattr(x, "__name__", "")
     return name if name.isidentifier() and not keyword.iskeyword(name) else "c"

@@ -1,4 +1,4 @@
-"""Steps on floats, as Python's own arithmetic: several times as fast as NumPy's numbers."""
+"""Source of scalar steps: arithmetic of Python floats, several times as fast as NumPy scalars."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LOGICAL = known("is_logical")
 
 
 def is_number(meta: Meta) -> bool:
-    """Whether a value is a float64, as number or as array without axes."""
+    """Whether a value is a single float64: a number or an array without axes."""
     return meta.is_scalar or (
         meta.type is np.ndarray and meta.shape == () and meta.dtype == FLOAT64
     )
@@ -27,7 +27,7 @@ def is_truth(meta: Meta) -> bool:
     return meta.type is bool or meta.type is np.bool_
 
 
-def _takes(x: Any, metas: list[Meta]) -> bool:
+def _is_scalar(x: Any, metas: list[Meta]) -> bool:
     if type(x) is Ref:
         return is_number(metas[x.i]) or is_truth(metas[x.i])
     return type(x) in (float, int, np.float64, bool) or (
@@ -36,9 +36,9 @@ def _takes(x: Any, metas: list[Meta]) -> bool:
 
 
 def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step can be written as arithmetic of floats."""
+    """Whether a step can be written as arithmetic of Python floats."""
     f = step.f
-    if step.kwargs or step.out < 0 or not all(_takes(a, metas) for a in step.args):
+    if step.kwargs or step.out < 0 or not all(_is_scalar(a, metas) for a in step.args):
         return False
     meta = metas[step.out]
     if f in COMPARISONS or f is np.isnan:
@@ -61,7 +61,7 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
 
 
 _CHOICES = frozenset({np.where, np.maximum, np.minimum})
-"""Functions whose results are one of their operands, which have to be floats, then."""
+"""Functions that return one of their operands, so that these have to be floats."""
 
 
 def _choices(step: Step) -> tuple:
@@ -73,14 +73,14 @@ def _is_float(x: Any, metas: list[Meta]) -> bool:
 
 
 def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
-    """Return the number of the value, its expression, and whether this is a float."""
+    """Return the number of the result, its expression, and whether that is a float."""
     f, out = step.f, step.out
-    given = step.args
+    values = step.args
     if f in _CHOICES:
-        given = tuple([float(a) if isinstance(a, int) else a for a in given])
-    args = [operand(emitter, a) for a in given]
-    if f in SIGNS and f not in COMPARISONS:  # a product with NumPy's bool is one
-        for k, a in enumerate(given):
+        values = tuple([float(a) if isinstance(a, int) else a for a in values])
+    args = [operand(emitter, a) for a in values]
+    if f in SIGNS and f not in COMPARISONS:  # a product with np.bool_ is a NumPy scalar
+        for k, a in enumerate(values):
             if type(a) is Ref and emitter.metas[a.i].type is np.bool_:
                 args[k] = f"bool({args[k]})"
     facts = facts_of(f)
@@ -97,7 +97,7 @@ def expression(emitter: Any, step: Step) -> tuple[int, str, bool]:
 
 
 def operand(emitter: Any, x: Any) -> str:
-    """Return a float."""
+    """Return an operand as an expression."""
     if type(x) is Ref:
         return emitter.variable(x.i)
     if isinstance(x, (np.float64, np.ndarray)):

@@ -1,1 +1,1 @@
-"""When machine code is made."""
+"""Policies: when to record again, what that may cost, and when to compile to machine code."""

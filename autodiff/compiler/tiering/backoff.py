@@ -1,9 +1,8 @@
-"""How long a function is recorded again and again when none of its programs fits a second call.
+"""Backoff: stop recording a function again and again if none of its programs fits a second call.
 
-A recording takes many times as long as the call. A function that takes another way each time (an
-index that moves, an integer that counts up) would be slower compiled than as it is. So would one
-whose recording is too long. How long that is depends on how long calls take as they are written,
-which is known after some of them.
+Recording takes many times as long as the call. Compiling a function whose path differs in each call
+(a moving index, a counter) would make it slower. So would a recording that is too long; what is too
+long depends on the seconds that calls take as written, which are known after some of them.
 """
 
 from __future__ import annotations
@@ -16,78 +15,80 @@ from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.tiering import budget
 
 TRUSTED, WATCHED, SHORTEST, LONGEST = 16, 8, 16, 1024
-"""So many recordings need no hit; so many more are waited for one; then so many calls run as they
-are, twice as many each time."""
+"""Recordings that need no hit; further recordings that wait for one; and the calls that then run as
+written, at first and at most. The pause doubles each time."""
 
 
-class Patience:
-    """Counts the recordings since one of them was of use."""
+class Backoff:
+    """Counts the recordings since a program last fitted a second call."""
 
-    __slots__ = ("_as_written", "_left", "_longest", "_owed", "_pause", "_recordings")
+    __slots__ = ("_calls_to_wait", "_debt", "_longest_call", "_pause", "_recordings", "_total")
 
     def __init__(self) -> None:
-        self._owed = self._longest = self._as_written = 0.0
-        self._hit()
+        self._debt = self._longest_call = self._total = 0.0
+        self._reset()
 
-    def _hit(self) -> None:
-        self._recordings, self._left, self._pause = 0, 0, SHORTEST
+    def _reset(self) -> None:
+        self._recordings, self._calls_to_wait, self._pause = 0, 0, SHORTEST
 
-    def is_over(self) -> bool:
-        """Whether a call that no program fits is to run as it is."""
-        self._left = max(0, self._left - 1)
-        return self._left > 0
+    def must_wait(self) -> bool:
+        """Count a call that no program fits; return whether it has to run as written."""
+        self._calls_to_wait = max(0, self._calls_to_wait - 1)
+        return self._calls_to_wait > 0
 
     def budget(self) -> budget.Budget:
-        """Return what the next program may cost: as much as all calls as they are written did."""
-        known = budget.TIMES * self._longest
-        return budget.Budget(max(budget.SECONDS, known, self._as_written))
+        """Return the budget of the next program: at least the time of all calls as written."""
+        known = budget.TIMES * self._longest_call
+        return budget.Budget(max(budget.SECONDS, known, self._total))
 
-    def owe(self, seconds: float, as_written: float) -> None:
-        """Note that a recording was too long: the seconds that it took, and those of the call.
+    def note_too_long(self, seconds: float, as_written: float) -> None:
+        """Note that a recording was too long: its seconds, and those of the call as written.
 
-        If a program may take much longer than that, the next recording does not wait.
+        Calls then run as written for twice these seconds. The time that a program may take for
+        such a call is deducted, so that a slow function is recorded again at once.
         """
-        self._note(as_written)
-        self._owed = max(0.0, 2 * seconds - budget.TIMES * self._longest)
+        self._count_call(as_written)
+        self._debt = max(0.0, 2 * seconds - budget.TIMES * self._longest_call)
 
     @property
-    def owes(self) -> bool:
-        """Whether calls have not yet run as they are for twice as long as that recording took."""
-        return self._owed > 0.0
+    def has_debt(self) -> bool:
+        """Whether a recording that was too long has not yet been paid off by calls as written."""
+        return self._debt > 0.0
 
-    def pays(self, run: Callable[[], Any]) -> Any:
-        """Make a call as it is, and count its seconds."""
+    def pay_off(self, run: Callable[[], Any]) -> Any:
+        """Make a call as written, and count its seconds."""
         start = time.perf_counter()
         try:
             return run()
         finally:
-            self._note(time.perf_counter() - start)
+            self._count_call(time.perf_counter() - start)
 
-    def _note(self, seconds: float) -> None:
-        """Count a call as it is written."""
-        self._owed -= seconds
-        self._as_written += seconds
-        self._longest = max(self._longest, seconds)
+    def _count_call(self, seconds: float) -> None:
+        """Count a call as written."""
+        self._debt -= seconds
+        self._total += seconds
+        self._longest_call = max(self._longest_call, seconds)
 
-    def note(self, variant: Any) -> None:
-        """Note that a call was recorded, as this program."""
+    def note_recording(self, variant: Any) -> None:
+        """Note that a call was recorded as this variant."""
         self._recordings += 1
         if self._recordings <= TRUSTED:
             return
-        self._wait_for(variant)
+        self._expect_hit(variant)
         if self._recordings > TRUSTED + WATCHED:
-            self._left = self._pause
+            self._calls_to_wait = self._pause
             self._pause = min(2 * self._pause, LONGEST)
 
-    def _wait_for(self, variant: Any) -> None:
+    def _expect_hit(self, variant: Any) -> None:
+        """Reset the counts when the variant first fits a call."""
         run = variant.run
 
-        def first(*args: Any) -> Any:
+        def until_hit(*args: Any) -> Any:
             y = run(*args)
             if y is not MISMATCH:
-                self._hit()
-                if variant.run is first:
+                self._reset()
+                if variant.run is until_hit:
                     variant.run = run
             return y
 
-        variant.run = first
+        variant.run = until_hit

@@ -1,9 +1,8 @@
-"""What making a program of one call may cost.
+"""The budget for recording and compiling one call.
 
-A recording has all turns of a loop that no program can run, so it has no natural end. It takes a
-hundred times as long as the call's own operations, and the passes behind it take about as long as
-the recording. So both have a limit, of seconds, which grows with what the operations themselves
-take: a call on large arrays may be recorded for minutes, because it runs for as long.
+A recording unrolls loops, so it has no natural end. It takes a hundred times as long as the call's
+own operations, and the passes take about as long as the recording. So both have a time limit, which
+grows with the time of the operations: a call that runs for minutes may be recorded for minutes.
 """
 
 from __future__ import annotations
@@ -13,30 +12,30 @@ import time
 from autodiff.compiler.compile_errors import TooLongError
 
 SECONDS, TIMES, BYTES = 10.0, 20, 1 << 32
-_RECORDING = 0.6  # the share of a recording; the passes have the rest
-_AT_ONCE = 3.0  # seconds up to which the first call makes machine code, if it is asked for
+_RECORDING = 0.6  # the share of the recording; the passes have the rest
+_AT_ONCE = 3.0  # seconds within which the first call may compile machine code, if requested
 
-clock = time.thread_time  # what other processes take is not counted
+clock = time.thread_time  # does not count what other processes take
 
 
 class Budget:
-    """The seconds and the memory that one program may take to make.
+    """The time and the memory that recording and compiling one program may take.
 
     Parameters
     ----------
     seconds : float, optional
-        What it may take at the least; without it `SECONDS`.
+        The time limit if the operations are fast; `SECONDS` by default.
     memory : int
-        How many bytes the arrays of the recording may have: all of them live until it ends.
+        The bytes that the arrays of the recording may take: all of them live until it ends.
     may_unroll : bool
-        Whether a long recording may have all turns of loops that could run from their source: the
-        function as it is written takes turns with the program, and the faster one stays.
+        Whether a long recording may unroll loops that a structured program could run. The program
+        then competes with the function as written, and the faster one is kept.
 
     Attributes
     ----------
     inside : float
-        Seconds that the recorded operations took themselves. A traced call takes at least as long,
-        so a program may take `TIMES` as long.
+        Seconds that the recorded operations took themselves, a lower bound for a traced call. The
+        limit is at least `TIMES` as much.
     """
 
     __slots__ = ("_memory", "_seconds", "_start", "inside", "may_unroll")
@@ -52,12 +51,12 @@ class Budget:
 
     @property
     def spent(self) -> float:
-        """The seconds since the beginning."""
+        """The seconds since the start."""
         return clock() - self._start
 
     @property
     def left(self) -> float:
-        """The seconds that are left."""
+        """The remaining seconds."""
         return self._allowed - self.spent
 
     @property
@@ -65,22 +64,22 @@ class Budget:
         return max(self._seconds, TIMES * self.inside)
 
     def allows(self, seconds: float) -> bool:
-        """Whether machine code that takes so many seconds more can be made in the first call."""
+        """Whether the first call may compile machine code that takes so many seconds more."""
         return self.spent + seconds <= max(_AT_ONCE, TIMES * self.inside)
 
     def check(self) -> None:
-        """Raise if nothing is left."""
+        """Raise if the time is up."""
         if self.left < 0.0:
             raise TooLongError(f"making a program takes more than {self._allowed:.3g} s")
 
     def check_recording(self) -> None:
-        """Raise if nothing is left for a recording."""
+        """Raise if the recording has used up its share of the time."""
         most = _RECORDING * self._allowed
         if self.spent > most:
             raise TooLongError(f"recording all of its operations takes more than {most:.3g} s")
 
     def take(self, n: int) -> None:
-        """Note that an array of so many bytes is kept; raise if there is no room for it."""
+        """Reserve memory for an array of `n` bytes; raise if there is not enough."""
         self._memory -= n
         if self._memory < 0:
             raise TooLongError("the arrays that are recorded take too much memory")

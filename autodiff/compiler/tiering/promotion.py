@@ -1,12 +1,11 @@
-"""When machine code of a program is made, and whether it is kept.
+"""Promotion: when a program is compiled to machine code, and which version of it is kept.
 
-To compile takes tenths of a second, which calls of a microsecond hardly bring back. Programs of
-many steps on small arrays gain so much that theirs is made after a few calls, or when they have run
-for a twentieth of the time that it will take; others have to have run for half of it. Where NumPy
-may well be as fast (its exponentials on large arrays, or a program in tiles), both take turns for
-some calls, and the faster one stays. So do a program on large arrays and the function as it is
-written, whose overhead is small there, and a program that has all turns of loops with one that runs
-them as machine code.
+Compiling takes tenths of a second, which calls of a microsecond hardly bring back. Programs of many
+steps on small arrays gain so much that they are compiled after a few calls, or when they have run
+for a twentieth of the compile time; others must have run for half of it. Where it is uncertain
+which of two versions is faster, they alternate for some calls, and the faster one is kept. Such
+pairs are machine code and NumPy on large arrays; a program on large arrays and the function as
+written; an unrolled program and one that runs the loops as machine code.
 """
 
 from __future__ import annotations
@@ -20,15 +19,15 @@ from chainrules_core.define.partial import ARITHMETIC
 
 FEW_CALLS, MANY_CALLS, MANY_STEPS = 3, 30, 200
 SHORT = 0.3
-"""Up to how many seconds machine code that is sure to be faster may take at once."""
+"""Machine code that is sure to be faster is compiled at once if that takes no more seconds."""
 SURE, SHARE = 0.05, 0.5
-"""Else a program has run for a share of the seconds that compiling it takes: a smaller one if its
+"""Otherwise, a program must have run for such a share of the compile time: the smaller one if its
 machine code is sure to be faster."""
 LARGE = 2e-5
-"""Seconds by step that a program takes at the least where its arrays are large."""
+"""Programs that take at least so many seconds per step work on large arrays."""
 _FIRST_LOOK = 0.03
 WITH_LOOPS = 0.3
-"""Seconds that a program with all turns of loops runs before one is made that has loops."""
+"""Seconds that an unrolled program runs before a version with loops is made."""
 TRIALS = 5
 _MOST_CALLS = 4096
 
@@ -36,16 +35,16 @@ clock = time.perf_counter
 
 
 class Candidate(NamedTuple):
-    """Machine code that could be made.
+    """Machine code that could be compiled.
 
     Attributes
     ----------
     seconds : float
-        How long that may take.
+        How long compiling takes, roughly.
     is_faster : bool
-        Whether it is sure to be faster.
+        Whether the machine code is sure to be faster.
     make : callable
-        Makes it: the function, the file that its source seems to be in, and the source.
+        Compiles it; returns the function, its file name for tracebacks, and its source.
     """
 
     seconds: float
@@ -54,17 +53,17 @@ class Candidate(NamedTuple):
 
 
 def _use(variant: Any, made: tuple[Callable, str, str], before: Callable) -> None:
-    """Have a variant run as machine code."""
+    """Let a variant run other code; where a guard of that fails, it runs `before`."""
     quick, filename, source = made
     variant.forget()
     variant.filename, variant.source = filename, source
 
     # A branch may depend on the last bits, which differ in machine code.
-    contest(variant, _where_it_fits(quick, before))
+    contest(variant, _if_guards_hold(quick, before))
 
 
-def _where_it_fits(quick: Callable, before: Callable) -> Callable:
-    """Return a function that runs `quick`, and `before` where a guard of that fails."""
+def _if_guards_hold(quick: Callable, before: Callable) -> Callable:
+    """Return a function that runs `quick`, or `before` if a guard of `quick` fails."""
 
     def either(*args: Any) -> Any:
         y = quick(*args)
@@ -74,10 +73,10 @@ def _where_it_fits(quick: Callable, before: Callable) -> Callable:
 
 
 def _timed(run: Callable, first: int, look: Callable[[float, tuple], int]) -> Callable:
-    """Return a function that runs `run` and times a call now and then.
+    """Return a function that runs `run` and times some of the calls.
 
-    The call with the number `first` is timed; ``look(seconds, args)`` returns how many calls later
-    the next one is.
+    It times the call with the number `first`. ``look(seconds, args)`` returns after how many more
+    calls it times the next one.
     """
     left = first
 
@@ -100,7 +99,7 @@ def watch(
     at_once: Callable[[], Candidate | None] | None,
     when_paid: Callable[[], Candidate | None],
 ) -> None:
-    """Have machine code made of a variant when it pays.
+    """Compile a variant to machine code when that pays.
 
     Parameters
     ----------
@@ -109,29 +108,29 @@ def watch(
     steps : int
         How many steps it has.
     at_once : callable, optional
-        Returns what is to be made after a few calls, or None.
+        Returns the candidate for the first calls, or None.
     when_paid : callable
-        Returns what is to be made when the program has run for a while, or None.
+        Returns the candidate for a program that has run for a while, or None.
     """
     run = variant.run
     period = FEW_CALLS if steps >= MANY_STEPS else MANY_CALLS
     calls = 0
-    is_quick = at_once is not None
     candidate: Candidate | None = None
-    is_known = False
+    is_final = False  # whether there is no other candidate
 
     def look(seconds: float, args: tuple) -> int:
-        """Decide, when a call has taken so long."""
-        nonlocal period, calls, candidate, is_quick, is_known
+        """Decide what to do after a call that took so long."""
+        nonlocal period, calls, candidate, at_once, is_final
         calls += period
         spent = calls * seconds
         try:
-            if is_quick and candidate is None and at_once is not None:
+            if at_once is not None and candidate is None:
                 candidate = at_once()
-                is_quick = candidate is not None
-            if not is_quick and not is_known and spent >= _FIRST_LOOK:
-                candidate, is_known = when_paid(), True
-            if candidate is None and is_known:
+                if candidate is None:
+                    at_once = None
+            if at_once is None and not is_final and spent >= _FIRST_LOOK:
+                candidate, is_final = when_paid(), True
+            if candidate is None and is_final:
                 settle(variant, run)
                 return period
             needed = _FIRST_LOOK
@@ -141,18 +140,18 @@ def watch(
                     take(variant, candidate, run, False)
                     return period
             period = min(_MOST_CALLS, max(1, int((needed - spent) / max(seconds, 1e-7)) + 1))
-        except Exception:  # something that machine code has not: the program runs as it is
+        except Exception:  # machine code does not support something: keep the program
             variant.run = run
         return period
 
     variant.run = _timed(run, period, look)
 
 
-def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool = True) -> None:
-    """Make machine code, for `run` as it was; let both take turns where it may be slower."""
+def take(variant: Any, candidate: Candidate, run: Callable, is_requested: bool = True) -> None:
+    """Compile a candidate; use it in place of `run`, after a trial if it may be slower."""
     made = candidate.make()
-    if not is_asked_for:
-        made = (_or_as_before(variant, made[0], run), *made[1:])
+    if not is_requested:
+        made = (_with_fallback(variant, made[0], run), *made[1:])
     if candidate.is_faster:
         _use(variant, made, run)
     else:
@@ -161,17 +160,15 @@ def take(variant: Any, candidate: Candidate, run: Callable, is_asked_for: bool =
         )
 
 
-def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
-    """Return machine code that gives way where it cannot be run."""
+def _with_fallback(variant: Any, quick: Callable, before: Callable) -> Callable:
+    """Return a function that runs `quick`, and goes back to `before` for good if that fails."""
 
     def called(*args: Any) -> Any:
         try:
             return quick(*args)
         except ARITHMETIC:
             raise
-        except (
-            Exception
-        ):  # arrays that are not as expected, or the user's own error, which is raised again
+        except Exception:  # unexpected arrays, or the user's own error, which is raised again
             variant.run = before
             return before(*args)
 
@@ -179,7 +176,7 @@ def _or_as_before(variant: Any, quick: Callable, before: Callable) -> Callable:
 
 
 def settle(variant: Any, run: Callable) -> None:
-    """Keep a program, unless its arrays are large and the function as it is written is faster."""
+    """Keep a program, unless its arrays are large and the function as written is faster."""
     variant.run, written = run, variant.written
 
     def look(seconds: float, args: tuple) -> int:
@@ -190,7 +187,7 @@ def settle(variant: Any, run: Callable) -> None:
         return _MOST_CALLS
 
     def use() -> None:
-        variant.run, variant.is_slower = _where_it_fits(written, run), True
+        variant.run, variant.is_slower = _if_guards_hold(written, run), True
 
     def keep() -> None:
         contest(variant, run)
@@ -202,9 +199,9 @@ def settle(variant: Any, run: Callable) -> None:
 
 
 def contest(variant: Any, run: Callable) -> None:
-    """Run a variant; after a while, let a program that has loops take turns with it.
+    """Run a variant; after a while, try a version that keeps the loops, if there can be one.
 
-    The shortest of several calls counts: in one of them machine code may have been made.
+    Only the shortest of several calls counts, because others may have compiled machine code.
     """
     variant.run, with_loops = run, variant.with_loops
     period, calls, timed, shortest = FEW_CALLS, 0, 0, float("inf")
@@ -213,13 +210,13 @@ def contest(variant: Any, run: Callable) -> None:
         nonlocal period, calls, timed, shortest
         shortest = min(shortest, seconds)
         calls, timed = calls + period, timed + 1
-        still = int((WITH_LOOPS - calls * shortest) / max(shortest, 1e-7))
-        period = min(_MOST_CALLS, 1 + max(0, still)) if timed >= FEW_CALLS else 1
-        if still <= 0 and timed >= FEW_CALLS:
+        calls_left = int((WITH_LOOPS - calls * shortest) / max(shortest, 1e-7))
+        period = min(_MOST_CALLS, 1 + max(0, calls_left)) if timed >= FEW_CALLS else 1
+        if calls_left <= 0 and timed >= FEW_CALLS:
             variant.run, variant.with_loops = run, None
             other = with_loops(args)
             if other is not None:
-                quick = _or_as_before(variant, lambda *args: other.run(*args), run)
+                quick = _with_fallback(variant, lambda *args: other.run(*args), run)
                 variant.run = _trial(
                     quick, run, lambda: use(quick, other), lambda: contest(variant, run)
                 )
@@ -234,9 +231,9 @@ def contest(variant: Any, run: Callable) -> None:
 
 
 def _trial(quick: Callable, run: Callable, use: Callable, keep: Callable) -> Callable:
-    """Return a function that lets both take turns; then one is used, or the other is kept.
+    """Return a function that alternates between both; it then calls `use` if `quick` is faster.
 
-    A call that `quick` cannot make counts as one that takes forever.
+    Otherwise it calls `keep`. A call whose guards fail in `quick` does not count for it.
     """
     best = [float("inf"), float("inf")]
     turn = 0

@@ -1,1 +1,1 @@
-"""Large arrays worked through in blocks, on all cores."""
+"""Loop fusion and tiling of steps on large arrays."""

@@ -1,9 +1,9 @@
-"""Chains of elementwise steps on large arrays, done block by block on all cores.
+"""Loop fusion: run chains of elementwise steps on large arrays block by block, on all cores.
 
-An operation on an array that does not fit into the cache waits for memory; done on a block after
-the other, a chain reads and writes memory once. NumPy releases the interpreter lock while it
-computes, so the blocks are shared out among threads. Sums over all elements are taken by blocks as
-well, and added up in the order of the blocks, however many threads there are.
+An operation on an array that does not fit into the cache waits for memory. If a whole chain runs on
+one block after the other, it reads and writes memory once. NumPy releases the interpreter lock
+while it computes, so threads share the blocks. Sums over all elements are computed for each block,
+and added in the order of the blocks, independently of the number of threads.
 """
 
 from __future__ import annotations
@@ -32,19 +32,21 @@ from autodiff.compiler.recording.ir import (
 from autodiff.functions import is_elementwise, takes_floats
 
 LARGE = 1 << 15
-"""From how many elements on arrays are taken in blocks."""
+"""The number of elements from which on arrays are cut into blocks."""
 BLOCK = 8192
+FEWEST_BLOCKS = 4
+"""The fewest blocks or tiles of a thread."""
 _FEW_CALLS = 4
 
 
-def in_blocks(program: Program, by_machine: bool) -> Program:
-    """Return a program with its chains of elementwise steps on large arrays put together.
+def fuse_chains(program: Program, by_machine: bool) -> Program:
+    """Return a program with each chain of elementwise steps on large arrays as one step.
 
     `by_machine` says whether a chain may become a loop of machine code.
     """
     if not any(_is_large(program, s) for s in program.steps):
         return program
-    return _Grouping(program, by_machine).run()
+    return _Fusion(program, by_machine).run()
 
 
 def _is_large(program: Program, step: Step) -> bool:
@@ -71,7 +73,9 @@ def _fits(program: Program, x: Any, shape: Any) -> bool:
     return type(x) in (int, float)
 
 
-class _Grouping:
+class _Fusion:
+    """A walk over the steps that collects chains."""
+
     def __init__(self, program: Program, by_machine: bool) -> None:
         self.program = program
         self.by_machine = by_machine
@@ -80,13 +84,12 @@ class _Grouping:
         self.group: list[Step] = []
         self.members: set[int] = set()
         self.shape: Any = None
-        self.stands: dict[int, Ref] = {}
         self.uses = reads_of(program.steps, program.outputs)
 
     def run(self) -> Program:
         """Return the program with chains."""
         for step in self.program.steps:
-            step = self._with_nan_as_sum(step)
+            step = self._with_nan_check_as_sum(step)
             if _is_large(self.program, step):
                 shape = self.metas[step.out].shape
                 if self.group and (shape != self.shape or self._reads_a_sum(step)):
@@ -106,8 +109,8 @@ class _Grouping:
         self.group.append(step)
         self.members.add(step.out)
 
-    def _with_nan_as_sum(self, step: Step) -> Step:
-        """A look for NaN in a member is a sum of squares like any other."""
+    def _with_nan_check_as_sum(self, step: Step) -> Step:
+        """Replace the guard against NaN in a member by one of its sum of squares, a new member."""
         if step.f is not guard or step.args[1] is not has_nan:
             return step
         value = step.args[0]
@@ -116,7 +119,7 @@ class _Grouping:
         self.metas.append(NUMBER)
         i = len(self.metas) - 1
         self.uses[i] = 1
-        self.uses[value.i] += 1  # twice by the sum, no more by the guard
+        self.uses[value.i] += 1  # the sum reads it twice, the guard no more
         self._join(Step(np.vdot, (value, value), None, i))
         return Step(guard, (Ref(i), *step.args[1:]), None, -1)
 
@@ -160,12 +163,12 @@ class _Grouping:
 
 
 class Chain:
-    """A chain as a function of the arrays and numbers that it reads.
+    """A chain, as a function of the arrays and numbers that it reads.
 
     Attributes
     ----------
     source : str
-        What is done with each block.
+        The source of the function that runs on a range of blocks.
     """
 
     def __init__(
@@ -179,21 +182,21 @@ class Chain:
     ) -> None:
         self.shape = shape
         self.size = int(np.prod(shape))
-        self._waits = _FEW_CALLS if by_machine else 0
+        self._calls_until_vectorised = _FEW_CALLS if by_machine else 0
         self._steps = [s for s in group if not metas[s.out].is_scalar]
         self.__name__ = "chain"
         self._given = given
         self._numbers = [metas[i].shape != shape for i in given]
         self._arrays = [i for i in given if metas[i].shape == shape]
         self._order = results
-        self._outs = [i for i in results if not metas[i].is_scalar]
+        self._outputs = [i for i in results if not metas[i].is_scalar]
         self._sums = {s.out: s for s in group if metas[s.out].is_scalar}
         self._run, self.source = self._by_numpy(group)
-        self._otherwise = self._run, self._count
+        self._numpy_version = self._run, self._n_scratch
         self._scratch: list[list[np.ndarray]] = []
 
     def _by_numpy(self, group: list[Step]) -> tuple[Callable, str]:
-        """Return what calls NumPy's functions block by block, and its source."""
+        """Return a function that calls NumPy block by block, and its source."""
         scope: dict[str, Any] = {"np": np}
         scope |= {getattr(s.f, "__name__", "f"): s.f for s in group}
         names = {i: f"x{i}" for i in self._given}
@@ -204,7 +207,7 @@ class Chain:
         free: list[str] = []
         cut: list[str] = []
         lines: list[str] = []
-        self._count = 0
+        self._n_scratch = 0
 
         def shown(x: Any) -> str:
             if type(x) is Ref:
@@ -220,7 +223,7 @@ class Chain:
             return repr(x)
 
         def release(at: int, step: Step) -> None:
-            """Give back the scratch memory of what a step reads last."""
+            """Free the scratch memory of values that are dead after a step."""
             free.extend(
                 names[i] for i in set(refs_of(step)) if last[i] == at and names[i].startswith("t")
             )
@@ -233,13 +236,13 @@ class Chain:
                 release(at, step)
                 continue
             release(at, step)
-            if step.out in self._outs:
+            if step.out in self._outputs:
                 target = f"o{step.out}"
             elif free:
                 target = free.pop()
             else:
-                target = f"t{self._count}"
-                self._count += 1
+                target = f"t{self._n_scratch}"
+                self._n_scratch += 1
             names[step.out] = target
             lines.append(f"{step.f.__name__}({', '.join([*args, target])})")
         return self._framed(cut, lines, scope)
@@ -249,14 +252,15 @@ class Chain:
     ) -> tuple[Callable, str]:
         """Return a function that runs lines for each block, and its source.
 
-        Of each array the lines read the part that is the block, those named in `cut` among them.
+        In the lines, the name of an array stands for the present block of it. `cut` names the
+        constant arrays.
         """
-        arrays = [f"x{i}" for i in self._arrays] + [f"o{i}" for i in self._outs]
-        given = [f"x{i}" + ("_" if i in self._arrays else "") for i in self._given]
-        made = [f"o{i}_" for i in self._outs] + [f"s{i}" for i in self._sums]
-        scratch = [f"t{n}" for n in range(self._count)]
+        arrays = [f"x{i}" for i in self._arrays] + [f"o{i}" for i in self._outputs]
+        inputs = [f"x{i}" + ("_" if i in self._arrays else "") for i in self._given]
+        results = [f"o{i}_" for i in self._outputs] + [f"s{i}" for i in self._sums]
+        scratch = [f"t{n}" for n in range(self._n_scratch)]
         source = "\n    ".join([
-            f"def run({', '.join(['first', 'last', 'scratch', *given, *made])}):",
+            f"def run({', '.join(['first', 'last', 'scratch', *inputs, *results])}):",
             *[f"{t} = scratch[{n}]" for n, t in enumerate(scratch)],
             "for i in range(first, last):",
             f"    a = i * {BLOCK}",
@@ -270,23 +274,19 @@ class Chain:
 
     def __call__(self, *given: Any) -> tuple:
         """Compute the results, on all cores."""
-        if self._waits:
-            self._waits -= 1
-            if not self._waits:
-                self._widen()
+        if self._calls_until_vectorised:
+            self._calls_until_vectorised -= 1
+            if not self._calls_until_vectorised:
+                self._vectorise()
         flat = [
             x if is_number else x.ravel() if x.flags.aligned else x.copy().ravel()
             for x, is_number in zip(given, self._numbers, strict=True)
         ]
         blocks = -(-self.size // BLOCK)
-        outs = {i: np.empty(self.size) for i in self._outs}
+        outs = {i: np.empty(self.size) for i in self._outputs}
         sums = {i: np.empty(blocks) for i in self._sums}
         arguments = (*flat, *outs.values(), *sums.values())
-        n = min(threads(), blocks // 4)
-        if n <= 1:
-            self._part(0, blocks, arguments)
-        else:
-            shared_out(self._part, blocks, n, arguments)
+        run_in_threads(self._part, blocks, arguments)
         return tuple(
             [
                 np.add.reduce(sums[i]) if i in sums else outs[i].reshape(self.shape)
@@ -294,71 +294,71 @@ class Chain:
             ]
         )
 
-    def _widen(self) -> None:
-        """Have the elementwise steps done by one loop of machine code, if that is faster."""
+    def _vectorise(self) -> None:
+        """Replace the elementwise steps by one loop of machine code, if that is faster."""
         steps, sums = self._steps, self._sums.values()
         if not is_widened(steps):
             return
         numbers = [i for i in self._given if i not in self._arrays]
-        made = {s.out for s in steps}
-        inner = dict.fromkeys(
-            i for s in sums for i in refs_of(s) if i in made and i not in self._outs
+        computed = {s.out for s in steps}
+        summed = dict.fromkeys(
+            i for s in sums for i in refs_of(s) if i in computed and i not in self._outputs
         )
-        wanted = [*self._outs, *inner]
-        loop, self.source = loop_of(steps, self._arrays, numbers, wanted)
-        names = {i: f"x{i}" for i in self._given} | {i: f"o{i}" for i in self._outs}
-        names |= {i: f"t{n}" for n, i in enumerate(inner)}
-        call = ", ".join([names[i] for i in [*self._arrays, *numbers, *wanted]])
+        results = [*self._outputs, *summed]
+        loop, self.source = loop_of(steps, self._arrays, numbers, results)
+        names = {i: f"x{i}" for i in self._given} | {i: f"o{i}" for i in self._outputs}
+        names |= {i: f"t{n}" for n, i in enumerate(summed)}
+        call = ", ".join([names[i] for i in [*self._arrays, *numbers, *results]])
         lines = [f"if loop({call}, float(b - a)) != 1: return i"]
         lines += [_sum_of(s, [names[i] for i in refs_of(s)]) for s in sums]
-        self._otherwise = self._run, self._count
-        self._scratch, self._count = [], len(inner)
+        self._scratch, self._n_scratch = [], len(summed)
         self._run, _ = self._framed([], lines, {"np": np, "loop": loop})
 
     def _part(self, first: int, last: int, arguments: tuple) -> None:
+        """Run on some of the blocks."""
         try:
             scratch = self._scratch.pop()
         except IndexError:
-            scratch = [np.empty(BLOCK) for _ in range(self._count)]
+            scratch = [np.empty(BLOCK) for _ in range(self._n_scratch)]
         with np.errstate(all="ignore"):
             stopped = self._run(first, last, scratch, *arguments)
-            if stopped is not None:  # at a block with numbers too large for the loop
-                run, count = self._otherwise
+            if stopped is not None:  # a block has numbers that are too large for the loop
+                run, count = self._numpy_version
                 run(stopped, last, [np.empty(BLOCK) for _ in range(count)], *arguments)
         self._scratch.append(scratch)
 
 
 def _sum_of(step: Step, args: list[str]) -> str:
-    """Return the sum of a block, or of the products of two, as a statement."""
+    """Return the statement that sums a block, or the products of two."""
     text = f"np.add.reduce({args[0]})" if step.f is np.sum else f"{args[0]}.dot({args[1]})"
     return f"s{step.out}[i] = {text}"
 
 
 _pool: Any = None
-_wanted: int | None = None
+_n_threads: int | None = None  # as set by the user
 
 
 def threads() -> int:
     """Return how many threads share a chain."""
-    if _wanted is not None:
-        return _wanted
-    asked = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
-    if asked.isdecimal() and int(asked) > 0:  # as libraries of linear algebra do
-        return int(asked)
+    if _n_threads is not None:
+        return _n_threads
+    setting = os.environ.get("OMP_NUM_THREADS", "").partition(",")[0]
+    if setting.isdecimal() and int(setting) > 0:  # BLAS libraries read it as well
+        return int(setting)
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def set_threads(n: int | None) -> None:
-    """Say how many threads share a chain of elementwise steps; None for all cores."""
-    global _wanted, _pool
-    _wanted = n
+    """Set how many threads share a chain of elementwise steps; None for all cores."""
+    global _n_threads, _pool
+    _n_threads = n
     _pool = None
 
 
 def _forget_pool() -> None:
-    """Let go of the threads: a process that was forked has none of them, and would wait."""
+    """Drop the pool in a forked process, which has none of its threads and would wait forever."""
     global _pool
     _pool = None
 
@@ -367,10 +367,17 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_pool)
 
 
-def shared_out(work: Callable, blocks: int, n: int, arguments: tuple) -> None:
-    """Share blocks out among threads, one of which is this one."""
+def run_in_threads(work: Callable, blocks: int, arguments: tuple) -> None:
+    """Distribute blocks or tiles over threads, one of which is this one.
+
+    ``work(first, last, arguments)`` runs on a range of them.
+    """
     global _pool
-    from concurrent.futures import ThreadPoolExecutor  # few programs need it
+    n = min(threads(), blocks // FEWEST_BLOCKS)
+    if n <= 1:
+        work(0, blocks, arguments)
+        return
+    from concurrent.futures import ThreadPoolExecutor  # imported when needed
 
     pool = _pool
     if pool is None or pool._max_workers < n - 1:

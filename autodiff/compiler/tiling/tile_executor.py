@@ -1,7 +1,7 @@
-"""A stretch of a program as a function that does one tile of its arrays after the other.
+"""The execution of a group of steps, one tile of the arrays after the other.
 
-What is done with a tile is a program of its own, with the shapes of a tile. It is run by NumPy's
-calls, or as kernels where these are faster; the last tile, which is shorter, by NumPy.
+The code for a tile is a separate program with the shapes of a tile. NumPy runs it, or kernels if
+they are faster. NumPy always runs the last tile if it is shorter than the others.
 """
 
 from __future__ import annotations
@@ -15,14 +15,13 @@ import numpy as np
 
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.recording.ir import Meta, Program, Ref, Step, meta_of, part
-from autodiff.compiler.tiling.loop_fusion import shared_out, threads
+from autodiff.compiler.tiling.loop_fusion import FEWEST_BLOCKS, run_in_threads
 from autodiff.compiler.tiling.tile_rules import Member, in_tile
 from autodiff.fastpath.blocked_products import keep_freed_memory
 from autodiff.functions import UFUNC_OF, is_elementwise
 
 TILE = 1 << 14
-"""How many elements the largest array of a tile has, if its rows are no longer."""
-FEWEST_TILES = 4
+"""The elements of the largest array of a tile, unless one row has more."""
 _LARGEST_TILE, _SHORTEST_RUN = 1 << 18, 64
 _FEWEST_CALLS, _SECONDS, _TRIALS = 3, 0.03, 3
 _FEWEST_STEPS = 2
@@ -31,7 +30,7 @@ clock = time.perf_counter
 
 
 def length_of(members: list[Member], n: int, metas: list[Meta]) -> int | None:
-    """Return how long a tile is along its axis; None if tiles would be too large or too few."""
+    """Return the length of a tile along its axis; None if tiles would be too large or too few."""
     cut = [(metas[m.step.out].shape, m.axis) for m in members]
     for m in members:
         for x, axis in zip(m.step.args, m.cuts, strict=True):
@@ -42,10 +41,10 @@ def length_of(members: list[Member], n: int, metas: list[Meta]) -> int | None:
     widest = max(rows)
     length = max(1, TILE // widest)
     is_leading = all(row == run for row, run in zip(rows, runs, strict=True))
-    if not is_leading:  # the elements of a tile lie in runs, which are copied
+    if not is_leading:  # a tile consists of short contiguous runs, which are copied
         run = min(run for row, run in zip(rows, runs, strict=True) if row == widest)
         length = max(length, -(-_SHORTEST_RUN // run))
-    if n < FEWEST_TILES * length or length * widest > _LARGEST_TILE:
+    if n < FEWEST_BLOCKS * length or length * widest > _LARGEST_TILE:
         return None
     for shorter in range(length, length * 2 // 3, -1):
         if n % shorter == 0:
@@ -54,14 +53,14 @@ def length_of(members: list[Member], n: int, metas: list[Meta]) -> int | None:
 
 
 class Tiles:
-    """Steps that are done tile by tile, as a function of the arrays and numbers that they read.
+    """Steps that run tile by tile, as a function of the arrays and numbers that they read.
 
     Attributes
     ----------
     given : list
-        What it is called with: values and constants.
+        The arguments: values and constants.
     source : str
-        What is done with all tiles but the last, if that is shorter.
+        The source of the code for a tile.
     """
 
     def __init__(
@@ -87,22 +86,22 @@ class Tiles:
         for member in members:
             for x, cut in zip(member.step.args, member.cuts, strict=True):
                 if type(x) is np.ndarray or (type(x) is Ref and x.i not in made):
-                    self._place(x, cut)
-        whole, self.source = self._written(self._program(self._length))
+                    self._position(x, cut)
+        self._numpy_code, self.source = self._generated(self._program(self._length))
+        self._chosen = self._numpy_code
         rest = n % self._length
-        self._rest = self._written(self._program(rest))[0] if rest else None
-        self._whole = self._plain = whole
+        self._last_tile = self._generated(self._program(rest))[0] if rest else None
         self._by_machine = by_machine
-        keep_freed_memory()  # that of the last call's results serves the next one
+        keep_freed_memory()  # the next call reuses the memory of the results of this one
         self._calls, self._spent = 0, 0.0
         self._best = [float("inf"), float("inf")]
-        self._quick: Callable | None = None
-        self._strides: dict[int, tuple] = {}  # of arrays that machine code reads in no row
+        self._machine_code: Callable | None = None
+        self._strides: dict[int, tuple] = {}  # of the arrays whose tiles are not contiguous
 
-    # -- what is done with a tile ----------------------------------------------------------------
+    # -- the code for a tile ---------------------------------------------------------------------
 
-    def _place(self, x: Any, cut: int | None) -> int:
-        """Return the place of an array or number among what is given."""
+    def _position(self, x: Any, cut: int | None) -> int:
+        """Return the position of an array or number among the arguments; add it if it is new."""
         key = (("v", x.i) if type(x) is Ref else ("c", id(x)), cut)
         if key not in self._places:
             self._places[key] = len(self.given)
@@ -111,45 +110,46 @@ class Tiles:
         return self._places[key]
 
     def _program(self, length: int, by_machine: bool = False) -> Program:
-        """Return what is done with a tile of a length.
+        """Return the program for a tile of a given length.
 
-        Machine code knows the shapes, so that an array of equal elements may be a number there.
+        Machine code knows all shapes, so there a number replaces an array of equal elements.
         """
         metas: list[Meta] = []
         for x, cut in zip(self.given, self._cuts, strict=True):
             meta = self._metas[x.i] if type(x) is Ref else meta_of(x)
             metas.append(_cut(meta, cut, length))
         inputs = list(range(len(metas)))
-        number: dict[int, Ref] = {}
+        renumbered: dict[int, Ref] = {}
         steps = []
         for member in self._members:
             step = member.step
             args = []
             for x, cut in zip(step.args, member.cuts, strict=True):
-                if type(x) is Ref and x.i in number:
-                    args.append(number[x.i])
-                elif by_machine and is_spread(x) and is_broadcasting(step.f):
+                if type(x) is Ref and x.i in renumbered:
+                    args.append(renumbered[x.i])
+                elif by_machine and _is_broadcast(x) and _broadcasts(step.f):
                     args.append(x[(0,) * x.ndim].item())
                 elif type(x) in (Ref, np.ndarray):
-                    args.append(Ref(self._place(x, cut)))
+                    args.append(Ref(self._position(x, cut)))
                 else:
                     args.append(x)
             meta = _cut(self._metas[step.out], member.axis, length)
             metas.append(meta)
             f, given = in_tile(member, tuple(args), meta.shape)
             steps.append(Step(f, given, step.kwargs, len(metas) - 1))
-            number[step.out] = Ref(len(metas) - 1)
-        outputs = [number[m.step.out] for m in self._results]
+            renumbered[step.out] = Ref(len(metas) - 1)
+        outputs = [renumbered[m.step.out] for m in self._results]
         return Program(steps, metas, inputs, outputs)
 
-    def _written(self, program: Program) -> tuple[Callable, str]:
-        """Return a program as a function of what is given for a tile, and of parts of the results.
+    def _generated(self, program: Program) -> tuple[Callable, str]:
+        """Return the function of a program, and its source.
 
-        Kernels write into the parts that lie in a row.
+        It takes the arguments for a tile, and the tiles of the results. Kernels write directly
+        into those tiles that are contiguous.
         """
         scope: dict[str, Any] = {}
         into: dict[int, dict[str, str]] = {}  # by kernel
-        rows = {x.i: f"o{k}" for k, x in enumerate(program.outputs) if self._is_row(k)}
+        rows = {x.i: f"o{k}" for k, x in enumerate(program.outputs) if self._is_contiguous(k)}
         for step in program.steps:
             if type(step.f) is Kernel:
                 into[step.out] = {}
@@ -189,33 +189,31 @@ class Tiles:
     def __call__(self, *given: Any) -> tuple:
         """Compute the results, on all cores."""
         if not self._by_machine:
-            return self._computed(self._whole, given)
+            return self._computed(self._chosen, given)
         start = clock()
-        turn = self._calls % 2 if self._quick else 0
-        y = self._computed(self._quick if turn and self._quick else self._plain, given)
-        self._note(turn, clock() - start, given)
+        code = (self._calls % 2 and self._machine_code) or self._numpy_code
+        y = self._computed(code, given)
+        self._note(code is not self._numpy_code, clock() - start, given)
         return y
 
-    def _note(self, turn: int, seconds: float, given: tuple) -> None:
-        """Note how long a call took; make machine code when it pays, and keep what is faster."""
+    def _note(self, is_machine_code: bool, seconds: float, given: tuple) -> None:
+        """Count a call and its time; compile when that pays, and keep the faster version."""
         self._calls += 1
-        if self._quick is None:
+        if self._machine_code is None:
             self._spent += seconds
             if self._calls >= _FEWEST_CALLS and self._spent >= _SECONDS:
                 self._calls = 0
                 self._compile(given)
             return
-        self._best[turn] = min(self._best[turn], seconds)
+        self._best[is_machine_code] = min(self._best[is_machine_code], seconds)
         if self._calls >= 2 * _TRIALS:
-            self._whole = self._quick if self._best[1] < self._best[0] else self._plain
+            self._chosen = self._machine_code if self._best[1] < self._best[0] else self._numpy_code
             self._by_machine = False
 
     def _compile(self, given: tuple) -> None:
-        """Make machine code of what is done with a tile of these arrays, and those like them."""
+        """Compile the code for a tile to machine code, for arrays with these strides."""
         program = self._program(self._length, True)
-        self._strides = {
-            k: given[k].strides for k, cut in enumerate(self._cuts) if self._is_scattered(k, given)
-        }
+        self._strides = {k: x.strides for k, x in enumerate(given) if self._is_scattered(k, given)}
         strides = {program.inputs[k]: tuple([n // 8 for n in found])
                    for k, found in self._strides.items()}  # fmt: skip
         try:
@@ -224,27 +222,30 @@ class Tiles:
                 for step in faster.steps:
                     if type(step.f) is Kernel:
                         step.f.compiled()
-                self._quick, self.source = self._written(faster)
-        except Exception:  # something that machine code has not
-            self._quick = None
-        self._by_machine = self._quick is not None
+                self._machine_code, self.source = self._generated(faster)
+        except Exception:  # machine code does not support something
+            self._machine_code = None
+        self._by_machine = self._machine_code is not None
 
     def _is_scattered(self, k: int, given: tuple) -> bool:
-        """Whether the tiles of an array do not lie in a row, but are aligned."""
+        """Whether the tiles of an array are aligned, but not contiguous."""
         x, cut = given[k], self._cuts[k]
         if cut is None or x.dtype != np.float64 or not x.flags.aligned:
             return False
         tile = x[(slice(None),) * cut + (slice(self._length),)]
         return not tile.flags.c_contiguous and all(n >= 0 == n % 8 for n in x.strides)
 
-    def _is_row(self, k: int) -> bool:
-        """Whether what a tile gives to a result lies in a row there."""
+    def _is_contiguous(self, k: int) -> bool:
+        """Whether the tiles of a result are contiguous."""
         axis, shape = self._results[k].axis, self._shapes[k]
         return axis is not None and self._dtypes[k] == np.float64 and math.prod(shape[:axis]) == 1
 
-    def _computed(self, whole: Callable, given: tuple) -> tuple:
-        if whole is self._quick and any(given[k].strides != s for k, s in self._strides.items()):
-            whole = self._plain
+    def _computed(self, code: Callable, given: tuple) -> tuple:
+        """Compute the results with one version of the code for a tile."""
+        if code is self._machine_code and any(
+            given[k].strides != s for k, s in self._strides.items()
+        ):
+            code = self._numpy_code
         tiles = -(-self._n // self._length)
         arrays = [
             x if cut is not None or type(x) is not np.ndarray else np.ascontiguousarray(x)
@@ -256,11 +257,7 @@ class Tiles:
             else [None] * tiles
             for k, m in enumerate(self._results)
         ]
-        n = min(threads(), tiles // FEWEST_TILES)
-        if n <= 1:
-            self._part(0, tiles, (whole, arrays, outs))
-        else:
-            shared_out(self._part, tiles, n, (whole, arrays, outs))
+        run_in_threads(self._part, tiles, (code, arrays, outs))
         return tuple(
             [
                 y if m.axis is not None else self._combined(k, m, y)
@@ -269,6 +266,7 @@ class Tiles:
         )
 
     def _combined(self, k: int, member: Member, parts: list) -> Any:
+        """Combine the partial results of a reduction along the axis."""
         f: Any = member.combined
         total = parts[0]
         if len(parts) > 1:
@@ -276,55 +274,53 @@ class Tiles:
         return total / self._counts[k] if self._counts[k] else total
 
     def _part(self, first: int, last: int, arguments: tuple) -> None:
-        whole, given, outs = arguments
-        cut = [c for c in self._cuts if c is not None]
-        places = [k for k, c in enumerate(self._cuts) if c is not None]
-        before = [(slice(None),) * c for c in cut]
-        results = [(k, (slice(None),) * m.axis) for k, m in self._whole_results()]
-        sums = [k for k, m in enumerate(self._results) if m.axis is None]
+        """Run on some of the tiles."""
+        code, given, outs = arguments
+        cut = [(k, (slice(None),) * c) for k, c in enumerate(self._cuts) if c is not None]
+        axes = [m.axis for m in self._results]
+        results = [(k, (slice(None),) * axis) for k, axis in enumerate(axes) if axis is not None]
+        sums = [k for k, axis in enumerate(axes) if axis is None]
         args = [*given, *[None] * len(outs)]
         n = len(given)
         with np.errstate(all="ignore"):
             for i in range(first, last):
                 a = i * self._length
                 b = a + self._length
-                tile, here = whole, slice(a, b)
+                tile, here = code, slice(a, b)
                 if b > self._n:
-                    tile, here = self._rest, slice(a, self._n)
-                for k, index in zip(places, before, strict=True):
+                    tile, here = self._last_tile, slice(a, self._n)
+                for k, index in cut:
                     args[k] = given[k][(*index, here)]
                 for k, index in results:
                     args[n + k] = outs[k][(*index, here)]
                 try:
                     values = tile(*args)
                 except Exception as error:
-                    if tile is self._plain or tile is self._rest:
+                    if tile is self._numpy_code or tile is self._last_tile:
                         raise
-                    if type(error) is not ValueError:  # numbers are too large for a loop
-                        self._quick, self._whole, self._by_machine = None, self._plain, False
-                    values = self._plain(*args)
+                    if type(error) is not ValueError:  # that means numbers too large for a loop
+                        self._machine_code, self._by_machine = None, False
+                        self._chosen = self._numpy_code
+                    values = self._numpy_code(*args)
                 for k, _ in results:
                     if values[k] is not args[n + k]:
                         args[n + k][...] = values[k]
                 for k in sums:
                     outs[k][i] = values[k]
 
-    def _whole_results(self) -> list[tuple[int, Any]]:
-        return [(k, m) for k, m in enumerate(self._results) if m.axis is not None]
 
-
-def is_broadcasting(f: Any) -> bool:
-    """Whether a function takes a number for an array of its elements."""
+def _broadcasts(f: Any) -> bool:
+    """Whether a function broadcasts its arguments."""
     return is_elementwise(UFUNC_OF.get(f, f)) or f is np.where
 
 
-def is_spread(x: Any) -> bool:
-    """Whether an argument is an array of one element that is repeated."""
+def _is_broadcast(x: Any) -> bool:
+    """Whether an argument is a broadcast scalar: an array with all strides zero."""
     return type(x) is np.ndarray and x.size > 0 and not any(x.strides)
 
 
 def _cut(meta: Meta, axis: int | None, length: int) -> Meta:
-    """Return what is known of a value in a tile that is cut along an axis."""
+    """Return the abstract value of a tile that is cut along an axis."""
     if axis is None or not meta.shape:
         return meta
     shape = meta.shape
@@ -332,7 +328,7 @@ def _cut(meta: Meta, axis: int | None, length: int) -> Meta:
 
 
 def _count(member: Member, metas: list[Meta]) -> float:
-    """Return by how many elements a sum over tiles is divided for a mean; 0 for others."""
+    """Return the number of elements by which a mean divides the sum over tiles; 0 for others."""
     if member.step.f is not np.mean or member.axis is not None:
         return 0.0
     x, y = metas[member.step.args[0].i], metas[member.step.out]

@@ -1,7 +1,7 @@
-"""A program with its steps on large arrays in forms that can be done tile by tile.
+"""Lower steps on large arrays to steps that can run tile by tile.
 
-A variance is a mean of squares, a look for NaN a sum of squares, and a write into all of an array
-is what is written.
+A variance becomes a mean of squares, a check for NaN becomes a sum of squares, and a write into a
+whole array becomes the value that is written.
 """
 
 from __future__ import annotations
@@ -26,51 +26,59 @@ from autodiff.compiler.recording.ir import (
 )
 
 
-class Preparing:
-    """Writes variances as means, and looks for NaN as sums of squares."""
+class TileLowering:
+    """A walk over the steps that lowers them.
+
+    Attributes
+    ----------
+    means : dict
+        The number of an array and the axes → its mean with ``keepdims``.
+    replacements : dict
+        The number of a value → the value that replaces it.
+    """
 
     def __init__(self, program: Program) -> None:
         self.program = program
         self.metas = program.metas
         self.steps: list[Step] = []
-        self.means: dict[tuple, Ref] = {}  # with axes of one element, by array and axes
-        self.stands: dict[int, Ref] = {}
+        self.means: dict[tuple, Ref] = {}
+        self.replacements: dict[int, Ref] = {}
 
     def run(self) -> Program:
-        """Return the program with these."""
+        """Return the lowered program."""
         for step in self.program.steps:
-            if self.stands and not self.stands.keys().isdisjoint(refs_of(step)):
-                step = renamed(step, self._now)
+            if self.replacements and not self.replacements.keys().isdisjoint(refs_of(step)):
+                step = renamed(step, self._replacement)
             if step.f in (np.var, np.std) and self._is_plain(step):
-                self._spread(step)
+                self._variance(step)
             elif step.f is np.mean and self._is_plain(step) and self.metas[step.out].shape:
                 self._mean(step)
             elif step.f is guard and step.args[1] is has_nan and self._is_array(step.args[0]):
-                square = self._added(np.vdot, (step.args[0], step.args[0]), None, NUMBER)
+                square = self._add_step(np.vdot, (step.args[0], step.args[0]), None, NUMBER)
                 self.steps.append(Step(guard, (square, *step.args[1:]), None, -1))
-            elif step.f is set_item and self._is_all(step):
-                self.stands[step.out] = step.args[2]
+            elif step.f is set_item and self._replaces_array(step):
+                self.replacements[step.out] = step.args[2]
             else:
                 self.steps.append(step)
-        outputs = [self._now(x.i) if type(x) is Ref else x for x in self.program.outputs]
+        outputs = [self._replacement(x.i) if type(x) is Ref else x for x in self.program.outputs]
         return Program(self.steps, self.metas, self.program.inputs, outputs)
 
-    def _now(self, i: int) -> Ref:
-        return self.stands.get(i) or Ref(i)
+    def _replacement(self, i: int) -> Ref:
+        return self.replacements.get(i) or Ref(i)
 
     def _mean(self, step: Step) -> None:
-        """Take a mean once for all that keep its axes."""
+        """Compute equal means with `keepdims` once."""
         key = (step.args[0].i, self._reduced(step))
         if not (step.kwargs or {}).get("keepdims"):
             self.steps.append(step)
         elif key in self.means:
-            self.stands[step.out] = self.means[key]
+            self.replacements[step.out] = self.means[key]
         else:
             self.means[key] = Ref(step.out)
             self.steps.append(step)
 
     def _reduced(self, step: Step) -> tuple[int, ...]:
-        """Return the axes that a reduction is along."""
+        """Return the axes that a reduction sums over."""
         d = len(self.metas[step.args[0].i].shape or ())
         axis = (step.kwargs or {}).get("axis")
         axes = range(d) if axis is None else axis if type(axis) is tuple else (axis,)
@@ -80,8 +88,8 @@ class Preparing:
         meta = self.metas[x.i] if type(x) is Ref else None
         return meta is not None and meta.type is np.ndarray and meta.dtype == FLOAT64
 
-    def _is_all(self, step: Step) -> bool:
-        """Whether a write replaces an array by another one of its form."""
+    def _replaces_array(self, step: Step) -> bool:
+        """Whether a write replaces all elements by another array of the same shape."""
         before, index, value = step.args
         if index is not Ellipsis or not (self._is_array(before) and self._is_array(value)):
             return False
@@ -90,12 +98,13 @@ class Preparing:
     def _is_plain(self, step: Step) -> bool:
         return is_reduction(step) and self._is_array(step.args[0])
 
-    def _added(self, f: Any, args: tuple, kwargs: dict | None, meta: Meta) -> Ref:
+    def _add_step(self, f: Any, args: tuple, kwargs: dict | None, meta: Meta) -> Ref:
         self.metas.append(meta)
         self.steps.append(Step(f, args, kwargs, len(self.metas) - 1))
         return Ref(len(self.metas) - 1)
 
-    def _spread(self, step: Step) -> None:
+    def _variance(self, step: Step) -> None:
+        """Lower a variance or standard deviation."""
         (x,), options = step.args, step.kwargs or {}
         whole = self.metas[x.i]
         shape = whole.shape or ()
@@ -104,14 +113,14 @@ class Preparing:
         if mean is None:
             kept = tuple([1 if d in reduced else n for d, n in enumerate(shape)])
             along = {"axis": reduced, "keepdims": True}
-            mean = self._added(np.mean, (x,), along, Meta(np.ndarray, FLOAT64, kept))
+            mean = self._add_step(np.mean, (x,), along, Meta(np.ndarray, FLOAT64, kept))
             self.means[x.i, reduced] = mean
-        away = self._added(np.subtract, (x, mean), None, whole)
-        square = self._added(np.square, (away,), None, whole)
+        deviation = self._add_step(np.subtract, (x, mean), None, whole)
+        square = self._add_step(np.square, (deviation,), None, whole)
         rest = {"axis": reduced, "keepdims": options.get("keepdims", False)}
         meta = self.metas[step.out]
         if step.f is np.var:
             self.steps.append(Step(np.mean, (square,), rest, step.out))
         else:
-            variance = self._added(np.mean, (square,), rest, meta)
+            variance = self._add_step(np.mean, (square,), rest, meta)
             self.steps.append(Step(np.sqrt, (variance,), None, step.out))

@@ -1,8 +1,8 @@
-"""Which steps can be done one tile of an array after the other, and along which axis.
+"""Rules of tiling: which steps can run tile by tile, and along which axis.
 
-A tile is a stretch of one axis, with all that lies along the others. Elementwise steps, views,
-writes and reductions along other axes keep the tiles apart; a reduction along the axis itself gives
-a part of its result for each tile, and the parts are put together at the end.
+A tile is a range of one axis, with the whole extent of the others. Elementwise steps, views, writes
+and reductions along other axes keep the tiles independent. A reduction along the axis itself gives
+a partial result for each tile; these are combined at the end.
 """
 
 from __future__ import annotations
@@ -47,18 +47,18 @@ _FEW_TERMS, _WIDEST_ROW, _LARGEST_PART = 16, 256, 4096
 
 
 class Member(NamedTuple):
-    """A step that is done tile by tile.
+    """A step that runs tile by tile.
 
     Attributes
     ----------
     step : Step
         The step.
     cuts : tuple
-        For each argument the axis along which it is cut; None for one that is taken whole.
+        For each argument, the axis along which it is cut; None for one that each tile reads whole.
     axis : int or None
-        The axis along which the result is cut; None if each tile gives a part of it.
+        The axis along which the result is cut; None if each tile gives a partial result.
     combined : numpy.ufunc or None
-        How the parts are put together.
+        Combines the partial results.
     """
 
     step: Step
@@ -67,15 +67,15 @@ class Member(NamedTuple):
     combined: np.ufunc | None = None
 
 
-class Rules:
-    """Finds out how steps follow an axis.
+class TilingRules:
+    """Finds out how a group of steps can run along one axis.
 
     Attributes
     ----------
     n : int
-        How many elements the axis has.
+        The extent of the axis.
     axes : dict
-        For each value that is made tile by tile the axis along which it is cut.
+        For each value that is computed tile by tile, the axis along which it is cut.
     """
 
     def __init__(self, metas: list[Meta], n: int) -> None:
@@ -84,7 +84,7 @@ class Rules:
         self.axes: dict[int, int] = {}
 
     def member(self, step: Step) -> Member | None:
-        """Return how a step that reads tiles is done; None if it cannot be done so."""
+        """Return a step that reads tiles as a member; None if it cannot run tile by tile."""
         f = UFUNC_OF.get(step.f, step.f)
         if step.out < 0 or not self._is_known(step.out):
             return None
@@ -105,7 +105,7 @@ class Rules:
         return None
 
     def first(self, step: Step, axis: int) -> Member | None:
-        """Return how a step is done that reads no tiles yet, with its array cut along an axis."""
+        """Return the first step of a group as a member, with its array cut along an axis."""
         if step.f in _COMBINED:
             return self._reduction(step, axis) if self._is_known(step.out) else None
         if step.f in MATRIX_PRODUCTS:
@@ -115,9 +115,9 @@ class Rules:
         return self.elementwise(step, axis)
 
     def elementwise(self, step: Step, axis: int | None = None) -> Member | None:
-        """Return how an elementwise step is done, with its result cut along an axis if it is given.
+        """Return an elementwise step as a member.
 
-        It is that of the arguments that are cut, if there are any.
+        The result is cut along the axis of the arguments that are cut, or else along `axis`.
         """
         f: Any = UFUNC_OF.get(step.f, step.f)
         if step.kwargs or (is_elementwise(f) and not takes_floats(f)):
@@ -138,14 +138,14 @@ class Rules:
         return Member(step, cuts, len(shape) - backward)
 
     def _cuts(self, args: tuple, backward: int) -> tuple | None:
-        """Return where arguments are cut that are broadcast; the axis is counted from the end."""
+        """Return where broadcast arguments are cut; the axis is counted from the end."""
         cuts: list[int | None] = []
         for a in args:
             shape = self._shape(a)
             if shape is None:
                 return None
             is_cut = len(shape) >= backward and shape[len(shape) - backward] == self.n
-            if type(a) is Ref and a.i in self.axes:  # of two axes of one length it is one
+            if type(a) is Ref and a.i in self.axes:  # two axes may have the same extent
                 is_cut = is_cut and self.axes[a.i] == len(shape) - backward
                 if not is_cut:
                     return None
@@ -153,7 +153,7 @@ class Rules:
         return tuple(cuts)
 
     def _shape(self, x: Any) -> tuple | None:
-        """Return the shape of an operand; None for what is no operand here."""
+        """Return the shape of an operand; None for an unsupported type."""
         if type(x) is Ref:
             meta = self.metas[x.i]
             if meta.type is np.ndarray and meta.dtype in (FLOAT64, np.bool_):
@@ -168,6 +168,7 @@ class Rules:
         return meta.is_scalar or meta.type is np.bool_ or meta.dtype in (FLOAT64, np.bool_)
 
     def _reduction(self, step: Step, along: int | None = None) -> Member | None:
+        """Return a reduction as a member."""
         f: Any = step.f
         options = dict(step.kwargs or {})
         axis, keepdims = options.pop("axis", None), options.pop("keepdims", False)
@@ -192,7 +193,7 @@ class Rules:
         return Member(step, (mine,), mine - gone)
 
     def _dot(self, step: Step) -> Member | None:
-        """Return how the sum of all products of two arrays of one shape is done."""
+        """Return an inner product of two arrays of the same shape as a member."""
         if step.kwargs:
             return None
         mine = next(self.axes[a.i] for a in step.args if type(a) is Ref and a.i in self.axes)
@@ -204,10 +205,10 @@ class Rules:
         return Member(step, (mine, mine), None, np.add)
 
     def _product(self, step: Step, along: int | None = None) -> Member | None:
-        """Return how a product of matrices is done: by rows, by columns, or as a sum of products.
+        """Return a matrix product as a member: by rows, by columns, or as a sum of products.
 
-        BLAS puts a matrix that is taken whole in another order first, which has to pay for each
-        tile.
+        BLAS first rearranges a matrix that is not cut, and does so for each tile, so the rows have
+        to be short.
         """
         out = self.metas[step.out].shape
         if step.kwargs or not out or not all(map(self._is_matrix, step.args)):
@@ -235,7 +236,7 @@ class Rules:
         return Member(step, (None, 1), len(out) - 1) if len(b) == 2 else None
 
     def _outer(self, step: Step, along: int | None = None) -> Member | None:
-        """Return how an outer product is done: one of the vectors is cut."""
+        """Return an outer product as a member: one of the vectors is cut."""
         *rest, left, right = step.args
         factors = left, right
         if step.kwargs or not all(
@@ -257,15 +258,18 @@ class Rules:
         shape = self._shape(x)
         return bool(shape) and len(shape or ()) <= 2 and self._kind(x) == FLOAT64
 
-    def _seen(self, step: Step, shape: tuple, axis: int, args: tuple) -> tuple[tuple, int] | None:
-        """Return the shape of a view, and the axis that an axis of the array has become."""
+    def _viewed(self, step: Step, shape: tuple, axis: int, args: tuple) -> tuple[tuple, int] | None:
+        """Return the shape of a view, and which of its axes is the given axis of the array.
+
+        It takes the view of a model that has a nonzero stride only along the axis.
+        """
         strides = [0] * len(shape)
         strides[axis] = 1
         buffer = np.empty(self.n, np.uint8)
         model: Any = np.ndarray(shape, np.uint8, buffer, strides=tuple(strides))
         try:
             view = step.f(model, *args, **(step.kwargs or {}))
-        except Exception:  # the options are for other arrays than the model: it is not cut
+        except Exception:  # the arguments do not fit the model
             return None
         if type(view) is not np.ndarray or not np.may_share_memory(view, buffer):
             return None
@@ -275,6 +279,7 @@ class Rules:
         return view.shape, found[0]
 
     def _view(self, step: Step) -> Member | None:
+        """Return a view as a member."""
         x, *rest = step.args
         args = tuple(rest)
         if type(x) is not Ref or x.i not in self.axes or has_refs((args, step.kwargs or {})):
@@ -286,13 +291,13 @@ class Rules:
         meta, out = self.metas[x.i], self.metas[step.out]
         if out.type is not np.ndarray or out.dtype != meta.dtype:
             return None
-        seen = self._seen(step, meta.shape or (), self.axes[x.i], args)
-        if seen is None or seen[0] != out.shape:
+        view = self._viewed(step, meta.shape or (), self.axes[x.i], args)
+        if view is None or view[0] != out.shape:
             return None
-        return Member(step, (self.axes[x.i], *[None] * len(args)), seen[1])
+        return Member(step, (self.axes[x.i], *[None] * len(args)), view[1])
 
     def _change(self, step: Step) -> Member | None:
-        """Return how a write into elements is done that are as many in each tile."""
+        """Return a write as a member: an update of the same region of each tile."""
         before, index, value = step.args
         shape, given = self._shape(before), self._shape(value)
         if shape is None or given is None or not is_plain(index):
@@ -305,11 +310,11 @@ class Rules:
         for axis in tried:
             if shape[axis] != self.n:
                 continue
-            taken = Step(operator.getitem, (before, index), None, -1)
-            seen = self._seen(taken, shape, axis, (index,))
-            if seen is None:
+            region = Step(operator.getitem, (before, index), None, -1)
+            view = self._viewed(region, shape, axis, (index,))
+            if view is None:
                 continue
-            cuts = self._cuts((value,), len(seen[0]) - seen[1])
+            cuts = self._cuts((value,), len(view[0]) - view[1])
             if cuts is not None:
                 return Member(step, (axis, None, cuts[0]), axis)
         return None
@@ -321,11 +326,11 @@ class Rules:
 
 
 def in_tile(member: Member, args: tuple, shape: tuple | None) -> tuple[Any, tuple]:
-    """Return the function and the arguments of a step for a tile, where its result has a shape."""
+    """Return the function and arguments of a member for a tile with a result of a given shape."""
     if member.step.f in _SHAPED:
         return member.step.f, (args[0], shape)
     if member.step.f is np.einsum:
         return np.outer, args[1:]
     if member.step.f is np.mean and member.axis is None:
-        return np.sum, args  # it is divided at the end
+        return np.sum, args  # divided at the end
     return member.step.f, args

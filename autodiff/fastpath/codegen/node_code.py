@@ -1,8 +1,8 @@
-"""Generated node classes, and the scope of all generated code.
+"""Generated node classes, and the global scope of all generated code.
 
-When the code of a call is generated, it is known which derivatives are wanted and how they are
-computed. So the code gets its own class of nodes, with a `hand_on` for the most frequent case:
-arrays whose cotangents need neither a sum nor a projection. The base class handles all other cases.
+When the code of a call is generated, it is known which cotangents are needed and how to compute
+them. So the code gets its own node class, whose `hand_on` handles the most frequent case: arrays
+whose cotangents need neither a sum nor a projection. The base class handles all other cases.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ SCOPE: dict[str, Any] = {
     "vdot": np.vdot,
     "where_true": where_true,
 }
-"""What all written code reads."""
+"""The global scope of all generated code."""
 
 
 STORE = """\
@@ -93,23 +93,23 @@ STORE_NUMBER = """\
 def product(
     partial: Partial, bar: str, names: Sequence[str], constant: Callable[[float], str]
 ) -> str | None:
-    """Write the product of a partial derivative with a cotangent or tangent.
+    """Return the source of the product of a partial derivative with a cotangent or tangent.
 
     Parameters
     ----------
     partial : Partial
         The partial derivative.
     bar : str
-        The cotangent or the tangent.
+        The name of the cotangent or tangent.
     names : sequence of str
-        What ``(y, *args)`` are called.
+        The names of ``(y, *args)``.
     constant : callable
         Returns the name of a number.
 
     Returns
     -------
     str or None
-        An expression; None where a function has to be called first.
+        An expression; None if a function has to be called first.
     """
     if partial.function is None:
         c = partial.constant
@@ -118,7 +118,7 @@ def product(
 
 
 def quietly(partial: Partial) -> Callable | None:
-    """Return the function of a partial derivative, with NumPy's warnings switched off."""
+    """Return the function of a partial derivative, with NumPy warnings switched off."""
     function = partial.function
     if function is None or partial.is_arithmetic:
         return function
@@ -126,10 +126,10 @@ def quietly(partial: Partial) -> Callable | None:
 
 
 def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
-    """Return the function of a partial derivative, with 0-d arrays in place of its constants.
+    """Return the function of a partial derivative, with its constants as 0-d arrays.
 
-    NumPy takes half as long again for a product with a number of Python's as for one with an array,
-    if it is small. Functions that do more than to add, multiply and divide arrays are left alone.
+    For small arrays, a product with a Python number takes NumPy 1.5 times as long as one with a 0-d
+    array. Functions that do more than basic arithmetic on arrays are returned unchanged.
     """
     function: Any = partial.function
     if not all(i == 0 or kinds[i - 1] is _ndarray for i in partial.reads):
@@ -147,7 +147,7 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
 
 
 class _ArrayPrinter(Printer):
-    """Writes arithmetic of arrays, whose constants are 0-d arrays."""
+    """Prints arithmetic of arrays, with 0-d arrays as constants."""
 
     operations = frozenset({"add", "sub", "mul", "truediv", "neg"})
 
@@ -156,7 +156,7 @@ class _ArrayPrinter(Printer):
         self.constants: dict[str, Any] = {}
 
     def number(self, x: Any) -> str:
-        """Write the name of a float, or of an integer that is as good as one."""
+        """Return the name of a float, or of an integer that is exact as a float."""
         if type(x) is not float and (type(x) is not int or abs(x) >= 2**53):
             raise UnclearError
         name = f"c{len(self.constants)}"
@@ -222,7 +222,7 @@ _PULLED = """
 
 
 def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[PlannedNode]:
-    """Create the node class for the results of a plan.
+    """Create the node class of a plan.
 
     Parameters
     ----------
@@ -234,8 +234,8 @@ def planned_node_class(plan: OfLinear | OfHand, kinds: Sequence[type]) -> type[P
     Returns
     -------
     type
-        Its nodes are made without `__init__`: ``parents`` and ``space`` are set, and ``seen`` and
-        ``options`` or ``pullback``.
+        Its nodes are created without `__init__`. The generated code sets ``parents``, ``space``
+        and either ``seen`` and ``options``, or ``pullback``.
     """
     base: Any = LinearNode if isinstance(plan, OfLinear) else HandNode
     known: dict[str, Any] = {"__slots__": (), "plan": plan}
@@ -275,7 +275,7 @@ def _planned_hand_on(plan: OfLinear | OfHand, base: Any) -> Callable:
 
 
 def _pulled_by_adjoint(plan: OfLinear, position: int, seen: list[str], scope: dict) -> str:
-    """Write how the cotangent is propagated to one argument of a linear function."""
+    """Return the source that propagates the cotangent to one argument of a linear function."""
     adjoint, factors = plan.adjoints[position], plan.factors[position]
     scope[f"adjoint_{position}"], scope[f"factors_{position}"] = adjoint, factors
     given, options = ", ".join(seen), ", **self.options" if plan.options or plan.fixed else ""

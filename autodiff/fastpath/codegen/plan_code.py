@@ -1,9 +1,8 @@
-"""Generated code for plans: what a call with arguments of given types does.
+"""Code generation for plans, which say how to call a function with arguments of given types.
 
-A plan that has run often, and returned an array or a number, is turned into a function. Its guards
-check everything that the plan relies on: the types of the values, and that all traced values are on
-one tape. Where a guard fails, the function returns `NO_RULE`. It records the plan's nodes; no
-derivative is written here.
+A plan that has often returned an array or a number is compiled to a function. Its guards check
+everything that the plan relies on: the types of the values, and that all traced values are on one
+tape. If a guard fails, the function returns `NO_RULE`. Otherwise it records the plan's node.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ from chainrules_core.projection.project_to import KNOWN_SPACES
 
 _ndarray = np.ndarray
 IN_TUPLES = frozenset({int, type(None), slice, type(Ellipsis)})
-"""What an index or a shape consists of."""
+"""The types of the items of an index or a shape."""
 
 _SCOPE = {
     **SCOPE,
@@ -85,7 +84,7 @@ _VIEW = """
             return made"""
 
 
-# Names of the code's own; an argument with such a name keeps to the plan.
+# Names that the code uses; a call with a keyword of such a name keeps running by its plan.
 _TAKEN = re.compile(r"_|[xc]\d+$|(y|f|tape|nodes|node|place|base|space|dtype|known|plan|made)$")
 _TAKEN_TOO = frozenset({"function", "options", "pair", "pullback", *vars(builtins), *_SCOPE})
 
@@ -112,10 +111,10 @@ def write(plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any], result: A
             return
         if _TAKEN.match(name) or name in _TAKEN_TOO:
             return
-    dispatch_cache.add(f, args, kwargs, _Writer(plan, f, args, kwargs).function())
+    dispatch_cache.add(f, args, kwargs, _PlanGenerator(plan, f, args, kwargs).function())
 
 
-class _Writer:
+class _PlanGenerator:
     """Generates the code of one plan."""
 
     def __init__(self, plan: Any, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
@@ -130,7 +129,7 @@ class _Writer:
         self.lines: list[str] = []
 
     def constant(self, value: Any) -> str:
-        """Return a name for a value that the code reads."""
+        """Return the name of a constant in the code."""
         if value is None or type(value) in (bool, int):
             return repr(value)
         name = f"c{len(self.scope)}"
@@ -138,7 +137,7 @@ class _Writer:
         return name
 
     def function(self) -> Callable:
-        """Return the code as a function."""
+        """Generate the function."""
         self.parameters = ", ".join(
             [*self.given[: self.n], *(["/"] if self.n else []), *self.names]
         )
@@ -164,7 +163,7 @@ class _Writer:
 
     def guards(self) -> None:
         """Write the guards, and read the values into local variables."""
-        # What is given by name has any type: the table knows those of the others only.
+        # The dispatch cache knows only the types of positional arguments.
         for value, given in zip(self.values[self.n :], self.names, strict=True):
             self.unless(f"type({given}) is {self.constant(type(value))}")
         first = ""
@@ -201,17 +200,17 @@ class _Writer:
             self.plain[i] = given
 
     def unless(self, condition: str, otherwise: str = "NO_RULE") -> None:
-        """Write a guard: without the condition, something else is returned."""
+        """Write a guard: return `otherwise` if the condition fails."""
         self.add(f"if not ({condition}):", f"    return {otherwise}")
 
     def call(self, function: str, values: list[str] | None = None) -> str:
-        """Return the source of the call, with its keywords."""
+        """Return the source of the call of a function with the same keywords."""
         values = self.plain if values is None else values
         by_name = [f"{n}={x}" for n, x in zip(self.names, values[self.n :], strict=True)]
         return f"{function}({', '.join([*values[: self.n], *by_name])})"
 
     def recording(self) -> str:
-        """Write how the primal is computed and recorded."""
+        """Return the source that computes and records the primal."""
         plan: OfLinear | OfHand = self.plan
         places = [place for place, _ in plan.places]
         bound = [
@@ -241,7 +240,7 @@ class _Writer:
             keeps = f"node.seen = [{', '.join(seen)}]; node.options = {options}"
         else:
             self.scope["function"] = plan.function
-            # What is not given has the rule's own defaults.
+            # Options that are not given have the defaults of the rule.
             by_name = [f"{name}={self.plain[i]}" for name, i in plan.options]
             self.add(
                 f"found = function({', '.join([*bound, *by_name])})",
@@ -264,7 +263,7 @@ class _Writer:
         )
 
     def views(self, places: list[int], bound: list[str], options: str) -> str:
-        """Write how a view of a traced array remembers the array."""
+        """Return the source that notes of which traced array the result is a view."""
         sources = [i for i in self.plan.wanted if self.is_array(places[i])]
         if len(sources) != 1:
             return ""

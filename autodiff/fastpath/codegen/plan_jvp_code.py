@@ -1,6 +1,6 @@
-"""Generated code for linear functions in forward mode, and on a tape inside another trace level.
+"""Code generation for linear functions in forward mode, and on a tape inside another trace level.
 
-:mod:`autodiff.fastpath.codegen.plan_code` uses it for calls that are linear in their one traced
+:mod:`autodiff.fastpath.codegen.plan_code` uses it for calls that are linear in their only traced
 argument. In forward mode, the tangent of the result is the function applied to the tangent. On a
 tape inside another level, the primal is the same call on that outer level.
 """
@@ -89,28 +89,29 @@ _VIEW = """
                 return made"""
 
 
-def for_levels(writer: Any) -> Callable[[str], Callable] | None:
-    """Return a function that generates the code for other levels; None if the call does not fit.
+def for_levels(generator: Any) -> Callable[[str], Callable] | None:
+    """Return a function that generates the code for other levels; None if that is impossible.
 
     Call it with ``"on"`` for code in forward mode, or with ``"over"`` for code on a tape whose
-    values one outer level traces. It does not keep the writer, which holds the values of a call.
+    values one outer level traces. It does not refer to the generator, which holds the arguments of
+    a call.
     """
-    plan = writer.plan
-    traced = [i for i, is_traced in enumerate(writer.traced) if is_traced]
-    if not isinstance(plan, OfLinear) or len(traced) != 1 or not writer.is_array(traced[0]):
+    plan = generator.plan
+    traced = [i for i, is_traced in enumerate(generator.traced) if is_traced]
+    if not isinstance(plan, OfLinear) or len(traced) != 1 or not generator.is_array(traced[0]):
         return None
     rule = plan.rule
     if (rule.joint and len(rule.argnums) != 1) or plan.sources != tuple(traced):
         return None
     entry = frule.entry(rule.f)  # in forward mode, another rule may match
-    plain = [bare(v) for v in writer.values]
-    named = dict(zip(writer.names, plain[writer.n :], strict=True))
+    plain = [bare(v) for v in generator.values]
+    named = dict(zip(generator.names, plain[generator.n :], strict=True))
     resolved = (
-        None if entry is None else entry.resolve(tuple(plain[: writer.n]), named, calls.CONFIG)
+        None if entry is None else entry.resolve(tuple(plain[: generator.n]), named, calls.CONFIG)
     )
     if resolved is None or resolved[0] is not rule:
         return None
-    text, scope, kind = _text(writer, traced[0]), writer.scope, type(plain[traced[0]])
+    text, scope, kind = _text(generator, traced[0]), generator.scope, type(plain[traced[0]])
 
     def write(name: str) -> Callable:
         known = {**scope, "LinearNode": LinearNode, "call": calls.call, "kind": kind}
@@ -120,38 +121,39 @@ def for_levels(writer: Any) -> Callable[[str], Callable] | None:
     return write
 
 
-def _text(writer: Any, i: int) -> dict[str, Any]:
-    """Return the parts of the code for a call whose value `i` is traced."""
-    plan = writer.plan
-    writer.constants()
-    constants = "".join(f"    {line}\n" for line in writer.lines)
-    writer.lines = []
-    plain, first = [*writer.plain], writer.given[i]
+def _text(generator: Any, i: int) -> dict[str, Any]:
+    """Return the fields of the templates, for a call whose value `i` is traced."""
+    plan = generator.plan
+    generator.constants()
+    constants = "".join(f"    {line}\n" for line in generator.lines)
+    generator.lines = []
+    plain, first = [*generator.plain], generator.given[i]
     bound = [
-        plain[place] if place >= 0 else writer.constant(default) for place, default in plan.places
+        plain[place] if place >= 0 else generator.constant(default)
+        for place, default in plan.places
     ]
     options = [f"{name!r}: {plain[k]}" for name, k in plan.options]
-    options += [f"{name!r}: {writer.constant(value)}" for name, value in plan.fixed.items()]
+    options += [f"{name!r}: {generator.constant(value)}" for name, value in plan.fixed.items()]
     (wanted,) = plan.wanted
     seen = [f"ProjectTo({b})" if k in plan.as_spaces else b for k, b in enumerate(bound)]
     seen[wanted] = f"tape.nodes[{first}._index].space"
     bound[wanted] = first
     plain[i] = "x"
-    by_name = zip(writer.names, plain[writer.n :], strict=True)
+    by_name = zip(generator.names, plain[generator.n :], strict=True)
     text = {
-        "again": writer.call("way", plain),
+        "again": generator.call("way", plain),
         "bound": "".join(f"{b}, " for b in bound),
         "by_name": "{" + ", ".join(f"{name!r}: {x}" for name, x in by_name) + "}",
         "constants": constants,
         "first": first,
-        "given": "".join(f"{x}, " for x in writer.given),
+        "given": "".join(f"{x}, " for x in generator.given),
         "options": "{" + ", ".join(options) + "}",
-        "parameters": writer.parameters,
-        "positional": "".join(f"{x}, " for x in plain[: writer.n]),
+        "parameters": generator.parameters,
+        "positional": "".join(f"{x}, " for x in plain[: generator.n]),
         "seen": ", ".join(seen),
-        "value": writer.call("f", plain),
+        "value": generator.call("f", plain),
     }
     plain[i] = "dot"
-    text["tangent"] = writer.call("f", plain)
+    text["tangent"] = generator.call("f", plain)
     text["view"] = _VIEW.format(**text, i=wanted)
     return text

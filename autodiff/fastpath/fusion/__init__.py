@@ -1,1 +1,1 @@
-"""Generated code for elementwise operations: several recorded as one value, or a single one."""
+"""Code generation for elementwise operations: single ones, and fused expressions."""

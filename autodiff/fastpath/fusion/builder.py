@@ -1,4 +1,4 @@
-"""The base class of the generators of code for expressions."""
+"""The base class of code generators for expressions of elementwise operations."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _INDICES = frozenset({int, slice, tuple})
 
 
 def _quietly(generic: Callable, *leaves: Any) -> Any:
-    """Evaluate an expression again, without repeating its warnings."""
+    """Evaluate an expression again, without the warnings."""
     with np.errstate(all="ignore"):
         return generic(*leaves)
 
@@ -36,7 +36,7 @@ class Declined(Exception):  # noqa: N818 - it is no error
     """No code is generated for this expression."""
 
 
-class Writer:
+class ExpressionGenerator:
     """Generates code for an expression with leaves of given types.
 
     Parameters
@@ -44,22 +44,22 @@ class Writer:
     steps : sequence of Step
         The operations.
     leaves : tuple
-        The values of a call; the code is for values of the same types.
+        The leaves in one call; the code is for leaves of the same types.
     has_generic : bool
-        Whether the code is given a function that evaluates the expression operation by operation.
+        Whether the code takes a function that evaluates the expression operation by operation.
 
     Attributes
     ----------
     otherwise, again : str
-        The call that the code makes for other values, before and after its own operations ran.
+        The fallback if a guard fails, before and after the code has run operations.
     elsewhere : str
-        The call that it makes for values of other trace levels.
+        The fallback for values of other trace levels.
     inputs : dict
-        Operand → what its plain value is called in the code.
+        Operand → the name of its plain value.
     samples : dict
-        The name of a value → one that it has had.
+        The name of a value → a sample of it.
     traced : dict
-        The name of a traced value → the name of the tracer.
+        The name of a traced value → the name of its tracer.
     """
 
     def __init__(self, steps: Steps, leaves: tuple, has_generic: bool = True) -> None:
@@ -84,20 +84,20 @@ class Writer:
             "spread_to": spread_to,
             "zeros": np.zeros,
         }
-        self.reads()
+        self.read_inputs()
 
     def constant(self, value: Any, name: str) -> str:
-        """Put a value into the scope of the code, and return its name there."""
+        """Add a value to the scope of the code; return its name there."""
         name = f"{name}_{len(self.scope)}"
         self.scope[name] = value
         return name
 
     def unless(self, condition: str, otherwise: str | None = None) -> None:
-        """Write a guard: without the condition, something else is returned."""
+        """Write a guard: return the fallback if the condition fails."""
         self.lines += [f"if not ({condition}):", f"    return {otherwise or self.otherwise}"]
 
-    def reads(self) -> None:
-        """Write guards for the functions, and how the leaves and items are read."""
+    def read_inputs(self) -> None:
+        """Write guards for the functions, and read the leaves and items."""
         functions: dict[tuple, Callable] = {}
         for step in self.steps:
             if step.leaf is not None:
@@ -117,7 +117,10 @@ class Writer:
                     raise Declined
                 self.unless(f"type({name}) is ModuleType and {name}.{attribute} is {expected}")
         for name, leaf in zip(self.names, self.leaves, strict=True):
-            if type(leaf) in (Tracer, FloatTracer):  # before any item is read, and so recorded
+            if type(leaf) in (
+                Tracer,
+                FloatTracer,
+            ):  # before items are read and recorded
                 self.guard(name, leaf)
         for operand, name in self.inputs.items():
             self.read(operand, name)
@@ -128,7 +131,7 @@ class Writer:
         self.unless(f"{name}._tape.records and type({name}._value) is {kind}", self.elsewhere)
 
     def read(self, operand: Operand, name: str) -> None:
-        """Write how one value is read."""
+        """Write the code that reads one value."""
         if operand.kind == "leaf":
             tracer, sample = self.names[operand.value], self.leaves[operand.value]
         else:
@@ -150,7 +153,7 @@ class Writer:
             self.unless(f"type({name}) is {self.constant(type(sample), 'kind')}")
         self.samples[name] = sample
 
-    def tapes(self) -> None:
+    def guard_tapes(self) -> None:
         """Write a guard: all traced values are on one tape that records."""
         first, *others = self.traced.values()
         self.lines.append(f"tape = {first}._tape")
@@ -173,7 +176,7 @@ class Writer:
         return f"{self.constant(step.f, 'f')}({', '.join(operands)})"
 
     def evaluate(self) -> None:
-        """Evaluate the operations for the samples."""
+        """Evaluate the operations on the samples."""
         for k, step in enumerate(self.steps):
             before = mark()
             with np.errstate(all="ignore"):
@@ -195,12 +198,12 @@ class Writer:
         return operand.kind != "number" and self.inputs[operand] in self.traced
 
     def function(self, body: str, name: str = "way") -> Callable:
-        """Return the code as a function."""
+        """Generate the function."""
         lines = "".join(f"    {line}\n" for line in self.lines)
         source = f"def {name}({self.parameters}):\n{lines}{body}"
         return dispatch_cache.define(name, source, self.scope)
 
-    def plan_of(self, step: Step) -> elementwise.Plan:
+    def plan_of(self, step: Step) -> elementwise.ElementwisePlan:
         """Return the plan of an operation."""
         plan = elementwise.plans[(step.f, *[type(self.sample(o)) for o in step.operands])]
         if plan is None:

@@ -1,4 +1,4 @@
-"""Code for expressions whose value is a small array of float64."""
+"""Code generation for expressions whose value is a small array of float64."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product, quietly
-from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, Writer
+from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, ExpressionGenerator
 from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
 from autodiff.fastpath.fusion.steps import Operand
 from autodiff.trace.tape import FLOAT64
@@ -63,14 +63,14 @@ _STORE_NUMBER = (
 )
 
 
-class OfArrays(Writer):
+class ArrayGenerator(ExpressionGenerator):
     """Generates code for arrays of float64 and numbers.
 
     All results that are arrays have the shape of the value; an argument may be broadcast to it.
     """
 
-    # The class of the nodes, its general method and when that is called, what is done with a
-    # cotangent of another shape, whether the cotangent of the value may be reused, and the dtype.
+    # The node class; its general method, and when that is called; the source for a cotangent of
+    # another shape; whether the cotangent of the value may be reused; the dtype.
     base: Any = Fused
     general: Any = staticmethod(Fused.hand_on_stepwise)
     is_other = "strong or bars.nested or type(y_bar) is not ndarray"
@@ -80,12 +80,12 @@ class OfArrays(Writer):
     is_of_float64 = True
 
     def way(self) -> Callable:
-        """Return the code."""
-        self.tapes()
+        """Generate the function."""
+        self.guard_tapes()
         self.evaluate()
-        self.precisions()
+        self.guard_precisions()
         needed: dict[str, int] = {}
-        self.plans: dict[int, elementwise.Plan] = {}
+        self.plans: dict[int, elementwise.ElementwisePlan] = {}
         for k, step in enumerate(self.steps):
             self.lines.append(f"t{k} = {self.computed(step)}")
             if not any(map(self.is_traced, step.operands)):
@@ -95,7 +95,7 @@ class OfArrays(Writer):
                 if name is not None:
                     needed.setdefault(name, len(needed))
         last = f"t{len(self.steps) - 1}"
-        self.shapes(last)
+        self.guard_shapes(last)
         self.lines += [
             "try:",
             "    space = FLOAT64_SPACES[shape]",
@@ -118,11 +118,11 @@ class OfArrays(Writer):
             tracer=dispatch_cache.NEW_TRACER,
         )
 
-    def precisions(self) -> None:
+    def guard_precisions(self) -> None:
         """Write a guard: all arrays are small and of float64."""
         self.arrays = [n for n in self.inputs.values() if type(self.samples[n]) is _ndarray]
         for made in self.samples.values():
-            # Of an array without axes NumPy's operations make numbers, of all others arrays.
+            # The results of operations on arrays without axes are numbers, not arrays.
             is_array = type(made) is _ndarray and made.dtype is FLOAT64 and made.ndim
             if not is_array and type(made) not in CONSTANTS:
                 raise Declined
@@ -134,12 +134,15 @@ class OfArrays(Writer):
             )
         )
 
-    def shapes(self, last: str) -> None:
-        """Write a guard: all recorded arrays have one shape."""
+    def guard_shapes(self, last: str) -> None:
+        """Write a guard: all recorded arrays have the same shape."""
         inputs = " and ".join(f"{name}.shape == shape" for name in self.arrays)
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         steps = " and ".join(f"{name}.shape == shape" for name in made[:-1])
-        is_alike = f"({inputs} or {steps})" if steps else "True"
+        self.guard_value(last, f"({inputs} or {steps})" if steps else "True")
+
+    def guard_value(self, last: str, is_alike: str) -> None:
+        """Write a guard: the value is a small array, and all shapes are alike."""
         self.lines += [
             f"shape = {last}.shape",
             f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {is_alike}):",
@@ -147,7 +150,7 @@ class OfArrays(Writer):
             f"    return {self.again}",
         ]
 
-    def kept_by(self, k: int, plan: elementwise.Plan) -> list[str | None]:
+    def kept_by(self, k: int, plan: elementwise.ElementwisePlan) -> list[str | None]:
         """Return the names of the values (y, *args) that the partial derivatives of a step read."""
         operands = self.steps[k].operands
         keeps = plan.keeps[sum(1 << p for p, o in enumerate(operands) if self.is_traced(o))]
@@ -155,12 +158,12 @@ class OfArrays(Writer):
         return [name if keep else None for name, keep in zip(names, keeps, strict=True)]
 
     def keep(self, name: str) -> None:
-        """Write that the pullback keeps a plain array."""
+        """Write the code that keeps a plain array for the pullback."""
         if type(self.samples[name]) is _ndarray:
             self.lines.append(f"{name} = tape.kept({name})")
 
     def node_class(self, needed: dict[str, int]) -> type[Fused]:
-        """Return the class of the nodes."""
+        """Return the node class."""
         parents = {name: i for i, name in enumerate(self.traced)}
         places: dict[int, int] = {}
         steps = []
@@ -181,7 +184,7 @@ class OfArrays(Writer):
         return type("Fused", (self.base,), known)
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
-        """Return the method that propagates a cotangent through all steps at once."""
+        """Generate the method that propagates a cotangent through all steps."""
         names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
         last = f"b{len(self.steps) - 1}"
         source = _HAND_ON.format(is_other=self.is_other)
@@ -201,7 +204,7 @@ class OfArrays(Writer):
         return ""
 
     def stored(self, name: str, position: int) -> str:
-        """Return the source that adds a cotangent to those of a leaf."""
+        """Return the source that adds to the cotangent of a leaf."""
         fresh = self.fresh[f"l{name}"]
         store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
         return store.format(
@@ -219,7 +222,7 @@ class OfArrays(Writer):
         read = [name or "None" for name in self.kept_by(k, plan)]
         partials = [plan.partials[p] for p in wanted]
         passed = [p.function is None and p.constant == 1 for p in partials]
-        # A product of a value with itself, of which both derivatives are the value.
+        # The square of a value: both partial derivatives are the value.
         factors = {None if p.returns is None else read[p.returns] for p in partials}
         is_square = len(wanted) == 2 and operands[0] == operands[1]
         is_square = is_square and len(factors) == 1 and None not in factors
@@ -244,12 +247,12 @@ class OfArrays(Writer):
         return source
 
     def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
-        """Return the source of the sum of the products, for a number that was broadcast."""
+        """Return the source of the sum of the products, for a broadcast number."""
         return self.product(bar, k, partial, read) + f"    {bar} = add.reduce({bar}, None)\n"
 
     def product(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
         """Return the source of the product of a cotangent with a partial derivative."""
-        # Numbers that are written out are multiplied by as other constants are.
+        # Literal numbers are treated as other constants.
         names = [self.factor(float(n.strip("()")), k) if n[0] == "(" else n for n in read]
         made = product(partial, f"b{k}", names, lambda c: self.factor(c, k))
         if made is not None:
@@ -260,7 +263,7 @@ class OfArrays(Writer):
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
 
     def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
-        """Return the function of a partial derivative of a step, in its fastest form."""
+        """Return the function of a partial derivative of a step, in the fastest form."""
         if self.is_of_float64 and self.is_array(Operand("step", k)):
             return for_arrays(partial, kinds)
         return partial.function if self.is_array(Operand("step", k)) else quietly(partial)
@@ -275,7 +278,7 @@ class OfArrays(Writer):
         return type(self.sample(operand)) is _ndarray
 
     def added(self, leaf: str, bar: str) -> str:
-        """Return the source that adds a cotangent to those of a leaf in this expression."""
+        """Return the source that adds to the cotangent of a leaf within this expression."""
         if leaf not in self.fresh:
             self.fresh[leaf] = self.fresh[bar]
             return f"    {leaf} = {bar}\n"

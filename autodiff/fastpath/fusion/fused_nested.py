@@ -1,9 +1,9 @@
-"""Generated code for expressions on a forward level, and on a tape that an outer level traces.
+"""Code generation for expressions on a forward level, and on a tape that an outer level traces.
 
-The code computes the operations and their tangents one after the other, with the results of the
-single operations. On a tape it appends one node, as for plain arrays, whose `hand_on` propagates
-cotangents and their tangents together. Where a tangent is NaN, the operations are evaluated one by
-one, because which zero wins over Inf and NaN depends on each of them.
+The code computes the operations and their tangents in order, with the same results as the single
+operations. On a tape, it appends one node, whose `hand_on` propagates cotangents and their tangents
+together. If a tangent is NaN, the operations are evaluated one by one, because strong zeros depend
+on each of them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
-from autodiff.fastpath.fusion.fused_arrays import OfArrays
+from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
 from autodiff.fastpath.fusion.fused_node import Fused
 from autodiff.fastpath.fusion.steps import Operand, Step, Steps
 from autodiff.trace.tape import Forward
@@ -95,15 +95,15 @@ _BY_FUNCTION = """\
 """
 
 
-class FusedOver(Fused):
-    """A value made by several elementwise operations, which an outer level traces.
+class NestedFused(Fused):
+    """The node of a fused expression whose values an outer forward level traces.
 
     Attributes
     ----------
     plain, dots : tuple
-        What the partial derivatives read, and its tangents on the outer level.
+        The values that the partial derivatives read, and their tangents on the outer level.
     level : Forward
-        That level.
+        The outer level.
     """
 
     __slots__ = ("dots", "level", "plain")
@@ -113,7 +113,7 @@ class FusedOver(Fused):
     level: Forward
 
     def in_steps(self, nodes: list) -> list:
-        """Return leaves for the parents, and a node for each operation behind them."""
+        """Return a list of leaves for the parents, followed by a node for each operation."""
         self.values = tuple(
             [
                 value if dot is None else Tracer(value, self.level, dot)
@@ -123,7 +123,7 @@ class FusedOver(Fused):
         return super().in_steps(nodes)
 
 
-class OnLevels(OfArrays):
+class NestedGenerator(ArrayGenerator):
     """Generates code for arrays of float64 and numbers that a forward level traces."""
 
     def __init__(self, steps: Steps, leaves: tuple) -> None:
@@ -141,7 +141,7 @@ class OnLevels(OfArrays):
         self.same_level(f"{name}._value._tape" if self.is_over else f"{name}._tape")
 
     def same_level(self, level: str) -> None:
-        """Write a guard: a value is of the same level as the first."""
+        """Write a guard: a value is on the same level as the first one."""
         if self.has_level:
             self.unless(f"{level} is level")
         else:
@@ -150,7 +150,7 @@ class OnLevels(OfArrays):
             self.unless("type(level) is Forward")
 
     def read(self, operand: Operand, name: str) -> None:
-        """Write how a value and its tangent are read."""
+        """Write the code that reads a value and its tangent."""
         super().read(operand, name)
         if name not in self.traced:
             return
@@ -171,7 +171,7 @@ class OnLevels(OfArrays):
         self.tangent_of(name, tracer)
 
     def tangent_of(self, name: str, tracer: str) -> None:
-        """Write how the tangent of a value is read."""
+        """Write the code that reads the tangent of a value."""
         sample = self.samples[name]
         is_tangent = f"type(d_{name}) in NUMBERS"
         if type(sample) is _ndarray:
@@ -180,20 +180,20 @@ class OnLevels(OfArrays):
         self.unless(f"type({name}) is {self.constant(type(sample), 'kind')} and {is_tangent}")
 
     def given(self, operand: Operand) -> Any:
-        """Return the value of a leaf or item as it was given."""
+        """Return the traced value of a leaf or item."""
         if operand.kind == "leaf":
             return self.leaves[operand.value]
         owner, index = operand.value
         return self.leaves[owner][self.leaves[index]]
 
-    def tapes(self) -> None:
+    def guard_tapes(self) -> None:
         """Write a guard: all traced values are on one tape, and the level is open."""
         if self.is_over:
-            super().tapes()
+            super().guard_tapes()
         self.lines.append("level.check_open()")
 
     def keep(self, name: str) -> None:
-        """Write that the pullback keeps a plain array, if there is a tape."""
+        """Write the code that keeps a plain array for the pullback, if there is a tape."""
         if self.is_over:
             super().keep(name)
 
@@ -202,8 +202,8 @@ class OnLevels(OfArrays):
         is_array = self.is_array(Operand("step", k))
         return super().function_of(partial, k, kinds) if is_array else partial.function
 
-    def plan_of(self, step: Step) -> elementwise.Plan:
-        """Return the plan of an operation whose rule serves both modes."""
+    def plan_of(self, step: Step) -> elementwise.ElementwisePlan:
+        """Return the plan of an operation, which must have the same rule in both modes."""
         plan = super().plan_of(step)
         kinds = [type(self.sample(o)) for o in step.operands]
         forward = elementwise.forward_plans[(step.f, *kinds)]
@@ -211,17 +211,12 @@ class OnLevels(OfArrays):
             raise Declined
         return plan
 
-    def shapes(self, last: str) -> None:
-        """Write a guard: all arrays have one shape; then compute the tangents."""
+    def guard_shapes(self, last: str) -> None:
+        """Write a guard: all arrays have the same shape; then compute the tangents."""
         made = [f"t{k}" for k in self.plans if type(self.samples[f"t{k}"]) is _ndarray]
         dots = [f"d_{x}" for x in self.arrays if x in self.traced]
         alike = [f"{x}.shape == shape" for x in (*self.arrays, *dots, *made[:-1])]
-        self.lines += [
-            f"shape = {last}.shape",
-            f"if not ({last}.dtype is FLOAT64 and {last}.size <= SMALL and {' and '.join(alike)}):",
-            "    leave()",
-            f"    return {self.again}",
-        ]
+        self.guard_value(last, " and ".join(alike))
         self.tangents()
         self.lines += [
             f"if type(d_{last}) is not ndarray or d_{last}.shape != shape or has_nan(d_{last}):",
@@ -229,14 +224,14 @@ class OnLevels(OfArrays):
         ]
 
     def tangents(self) -> None:
-        """Write the tangents of all steps, whose errors are not those of the program."""
+        """Write the tangents of all steps; their warnings do not concern the user's program."""
         parts = [self.tangent(k, plan) for k, plan in self.plans.items()]
         self.lines += ["try:", "    with quiet():"]
         self.lines += "".join(parts).splitlines()
         self.lines += ["except ARITHMETIC:", f"    return {self.again}"]
 
-    def tangent(self, k: int, plan: elementwise.Plan) -> str:
-        """Write the tangent of a step."""
+    def tangent(self, k: int, plan: elementwise.ElementwisePlan) -> str:
+        """Return the source of the tangent of a step."""
         step, terms, source = self.steps[k], [], ""
         read = [f"t{k}", *map(self.name_of, step.operands)]
         for p, operand in enumerate(step.operands):
@@ -260,7 +255,7 @@ class OnLevels(OfArrays):
         return source
 
     def recorded(self, needed: dict[str, int], last: str) -> str:
-        """Write how the value is recorded, or carries its tangent on a forward level."""
+        """Return the source that records the value, or attaches its tangent on a forward level."""
         if not self.is_over:
             return _ON_LEVEL.format(last=last, tracer=dispatch_cache.NEW_TRACER)
         return _OVER.format(
@@ -276,12 +271,11 @@ class OnLevels(OfArrays):
         """Whether a value of the code has a tangent."""
         return name in self.traced or (name[0] == "t" and int(name[1:]) in self.plans)
 
-    base: Any = FusedOver
+    base: Any = NestedFused
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
-        """Return the method that propagates a cotangent through all steps at once."""
+        """Generate the method that propagates a cotangent and its tangent through all steps."""
         k = len(self.steps) - 1
-        self.needed = needed
         source = _HAND_ON.format(k=k)
         names = {n: i for n, i in needed.items() if n[0] != "("}
         for name, i in names.items():
@@ -302,7 +296,7 @@ class OnLevels(OfArrays):
         return dispatch_cache.define("hand_on", source, scope)
 
     def back_through(self, k: int) -> str:
-        """Write how the cotangent of a step and its tangent are propagated to its operands."""
+        """Return the source that propagates the cotangent of a step and its tangent."""
         step, plan, source = self.steps[k], self.plans[k], ""
         read = [name or "None" for name in self.kept_by(k, plan)]
         for p, operand in enumerate(step.operands):
@@ -324,7 +318,7 @@ class OnLevels(OfArrays):
         return source
 
     def products(self, bar: str, dot: str, k: int, partial: Partial, read: list[str]) -> str:
-        """Write the products with a partial derivative: s b, and its tangent s ḃ + ṡ b."""
+        """Return the source of the product s b with a partial derivative, and of its tangent."""
         made, made_dot = [product(partial, f"{x}{k}", read, repr) for x in "be"]
         if made is not None:
             source = f"    {bar} = {made}\n    {dot} = {made_dot}\n"

@@ -1,4 +1,4 @@
-"""The node of an expression of several elementwise operations on arrays of one shape."""
+"""The tape node of a fused expression: several elementwise operations on arrays of one shape."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from chainrules_core.define import ScalarRule
 
 
 class FusedStep(NamedTuple):
-    """One operation on at least one traced value.
+    """One operation with at least one traced argument.
 
     Attributes
     ----------
     rule : ScalarRule
         Its rule.
     wanted : tuple of (int, int)
-        For each traced argument its position and its place: among the parents of the node, or
-        behind them among the steps.
+        For each traced argument, its position, and its index in the list of the node's parents
+        followed by the steps.
     seen : tuple of int
-        Where in the values of the node that of the step stands, and its arguments; -1 if it is not
-        kept.
+        The indices of ``(y, *args)`` among the values of the node; -1 if a value is not kept.
     space : ProjectTo, optional
-        That of its result, if it is a number.
+        The space of the result, if it is a number.
     """
 
     rule: ScalarRule
@@ -34,19 +33,19 @@ class FusedStep(NamedTuple):
 
 
 class Fused:
-    """A value computed by several elementwise operations.
+    """The node of a value that several elementwise operations have computed.
 
-    `hand_on` is written for each expression, for what is most frequent; it leaves all else to
-    `hand_on_stepwise`, in which the operations have nodes of their own.
+    Each expression has a generated `hand_on` for the most frequent case. All others go to
+    `hand_on_stepwise`, which makes a node for each operation.
 
     Attributes
     ----------
     parents : tuple of int
-        The places of the traced arguments.
+        The places of the traced arguments on the tape.
     values : tuple
-        What the partial derivatives read.
+        The values that the partial derivatives read.
     space : ProjectTo
-        The value's; all operations that give arrays have results of this shape and dtype.
+        The space of the value, and of all operations that give arrays.
     """
 
     __slots__ = ("parents", "space", "values")
@@ -57,13 +56,13 @@ class Fused:
     space: Any
 
     def in_steps(self, nodes: list) -> list:
-        """Return leaves for the parents, and a node for each operation behind them."""
+        """Return a list of leaves for the parents, followed by a node for each operation."""
         parents = [nodes[j] for j in self.parents]
         made: list[Any] = [Leaf(FLOAT if type(p) is tuple else p.space) for p in parents]
-        kept = (*self.values, None)  # -1
-        for rule, wanted, seen, of_number in self.steps:
+        kept = (*self.values, None)  # None has the index -1
+        for rule, wanted, seen, number_space in self.steps:
             values = tuple([kept[i] for i in seen])
-            space = self.space if of_number is None else of_number
+            space = self.space if number_space is None else number_space
             partials = tuple([rule.partials[0][position] for position, _ in wanted])
             sources = tuple([parent for _, parent in wanted])
             made.append(Elementwise(sources, partials, values, space, rule))

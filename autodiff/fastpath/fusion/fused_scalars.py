@@ -1,4 +1,4 @@
-"""Generated code for expressions of numbers."""
+"""Code generation for expressions of numbers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.fastpath.codegen.node_code import quietly
-from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, Writer
+from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, ExpressionGenerator
 from autodiff.fastpath.fusion.steps import Step
 from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, scalar_rule
 from chainrules_core.define import ScalarRule
@@ -30,20 +30,20 @@ _ONE = "1.0"
 
 
 def _of_python(x: Any) -> Any:
-    """Return a number of Python's for one of NumPy's: its products never warn."""
+    """Return a NumPy scalar as a Python number, whose products never warn."""
     return x.item() if isinstance(x, (np.float64, np.complex128)) else x
 
 
-class OfFloats(Writer):
+class FloatGenerator(ExpressionGenerator):
     """Generates code for numbers; the node holds the derivatives of the whole expression.
 
-    Where one of them is zero, infinite or NaN, the operations are recorded one by one: what a zero
-    or an infinite cotangent gives depends on each of them.
+    If a derivative is zero, infinite or NaN, the operations are recorded one by one, because strong
+    zeros depend on each of them.
     """
 
     def way(self) -> Callable:
-        """Return the code."""
-        self.tapes()
+        """Generate the function."""
+        self.guard_tapes()
         self.evaluate()
         self.lines.append("try:")
         rules: dict[int, ScalarRule] = {}
@@ -60,7 +60,7 @@ class OfFloats(Writer):
             self.derive(k, rules[k], total)
         slopes = [total[name] for name in self.traced]
         found = [p for p in slopes if p != _ONE]
-        # A truth value, as of a maximum, cannot be subtracted from itself.
+        # p * 0.0 and not p - p: a bool, as of a maximum, cannot be subtracted.
         irregular = " or ".join(f"not {p} or {p} * 0.0 != 0.0" for p in found) or "False"
         pairs = zip(self.traced.values(), slopes, strict=True)
         return self.function(
@@ -84,7 +84,7 @@ class OfFloats(Writer):
         return rule
 
     def derive(self, k: int, rule: ScalarRule, total: dict[str, str | None]) -> None:
-        """Write the derivatives by the operands of a step, given the derivative by its result."""
+        """Write the derivatives by the operands of a step, given that by its result."""
         step = self.steps[k]
         names = (f"t{k}", *map(self.name_of, step.operands))
         by_y = total[f"t{k}"]

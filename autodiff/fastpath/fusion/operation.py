@@ -1,18 +1,18 @@
-"""Generated code for single elementwise operations, which are expressions of one step.
+"""Code generation for single elementwise operations, which are expressions of one step.
 
 When a function has been called often with arguments of the same types, generated code replaces
 :mod:`autodiff.fastpath.elementwise`: guards, the operation itself, and its node or tangent. Each
 operation has four functions; the last three are generated at their first call:
 
 * ``way`` for arrays on one tape;
-* ``constants`` for arrays of the traced function that hold nothing traced;
-* ``on`` for arrays and numbers on a forward level, where the tangent is computed at once from the
-  partial derivatives of the rule for forward mode;
-* ``over`` for a tape whose values one outer level traces. There the operation, and the products of
-  its node, are operations of that level.
+* ``constants`` for arrays that the traced function has made, without traced values in them;
+* ``on`` for arrays and numbers on a forward level. It computes the tangent at once from the partial
+  derivatives of the rule for forward mode;
+* ``over`` for a tape whose values one outer level traces. The operation, and the products of its
+  node, are operations of that level.
 
-So ``hvp`` is generated code as well. The code is for arrays of given dtypes. Where a guard fails,
-it calls ``otherwise``: the code for other dtypes, or a function that returns `NO_RULE`.
+So ``hvp`` runs generated code as well. The code is for arrays of given dtypes. If a guard fails, it
+calls ``otherwise``: the code for other dtypes, or a function that returns `NO_RULE`.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from autodiff.dispatch.call import NO_RULE
 from autodiff.fastpath.codegen.node_code import NUMBERS, STORE
 from autodiff.fastpath.elementwise import (
     NOT_HERE,
-    Plan,
+    ElementwisePlan,
     forward_plans,
     is_inexact,
     plans,
@@ -37,9 +37,9 @@ from autodiff.fastpath.elementwise import (
     with_dot,
 )
 from autodiff.fastpath.elementwise_nodes import Elementwise, hand_product
-from autodiff.fastpath.fusion.builder import Declined, Writer
-from autodiff.fastpath.fusion.fused_arrays import OfArrays
-from autodiff.fastpath.fusion.fused_nested import OnLevels
+from autodiff.fastpath.fusion.builder import Declined, ExpressionGenerator
+from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
+from autodiff.fastpath.fusion.fused_nested import NestedGenerator
 from autodiff.fastpath.fusion.steps import Operand, Step
 from autodiff.trace.tape import CONSTANT, FLOAT64, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
@@ -63,7 +63,7 @@ _RECORDED = (
 """
     + dispatch_cache.ADD_NODE
 )
-# A value of another kind is recorded here as well: to compute it again would warn again.
+# A value of another kind is recorded here as well: computing it again would warn again.
 _ON_TAPE = (
     """\
     if type(y) is ndarray and y.dtype is DTYPE:
@@ -117,14 +117,14 @@ _ON_LEVEL = (
 )
 _KEPT = '{x} = {x}.copy("K") if {x}.nbytes <= tape.small else tape.kept({x})'
 
-# -- going back ----------------------------------------------------------------------------------
+# -- the backward sweep --------------------------------------------------------------------------
 
 _SAME = """\
     left, right = self.parents
     if left == right:
         return general(self, y_bar, bars, strong)
 """
-# The product of a value with itself, of which both derivatives are the value.
+# The square of a value: both partial derivatives are the value.
 _SQUARE = """\
     left, right = self.parents
     if left == right:
@@ -149,7 +149,7 @@ if nodes[j].space.shape:
             bars.put(j, x_bar, {fresh})
         else:
             hand_product(by_{position}, self, y_bar, bars, j, False, False)"""
-# The cotangent, or a view of its real part, may have become that of the left argument.
+# The left argument may have taken over the cotangent, or a view of its real part.
 _OWNED_BY_RIGHT = """\
     taken = values[left]
     owns = bool(bars.owns_current) and taken is not y_bar
@@ -166,7 +166,7 @@ _SUM_BY_FUNCTION = """\
 """
 
 
-class Operation(OfArrays):
+class OperationGenerator(ArrayGenerator):
     """Generates code for a function of one or two arguments, on a tape.
 
     Parameters
@@ -183,7 +183,7 @@ class Operation(OfArrays):
 
     base: Any = Elementwise
     general = staticmethod(Elementwise.hand_on)
-    is_other = OfArrays.is_other + " or space.size > SMALL or space.dtype is not DTYPE"
+    is_other = ArrayGenerator.is_other + " or space.size > SMALL or space.dtype is not DTYPE"
     put = _OTHER_SPACE
     owns = "bool(bars.owns_current)"
 
@@ -191,15 +191,15 @@ class Operation(OfArrays):
         self.f, self.wanted, self.y = f, wanted, y
         self.dtype = getattr(y, "dtype", None)
         step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
-        Writer.__init__(self, (step,), samples, has_generic=False)
+        ExpressionGenerator.__init__(self, (step,), samples, has_generic=False)
         self.makes_array = type(y) is _ndarray
         arrays = [x for x in (*samples, y) if type(x) is _ndarray]
         self.is_of_float64 = all(x.dtype is FLOAT64 for x in arrays)
         self.scope |= {"DTYPE": self.dtype, "otherwise": _not_known}
         self.value = self.computed(step)
 
-    def reads(self) -> None:
-        """Write how the arguments are read."""
+    def read_inputs(self) -> None:
+        """Write the code that reads the arguments."""
         self.samples["t0"] = self.y
         for i, (name, sample) in enumerate(zip(self.names, self.leaves, strict=True)):
             x = self.inputs[Operand("leaf", i)] = f"x{i}"
@@ -212,7 +212,7 @@ class Operation(OfArrays):
                 self.has_dtype(x)
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
-        """Write how a traced argument is read."""
+        """Write the code that reads a traced argument."""
         given = ", ".join(self.names)
         if is_first:
             self.lines.append(f"tape = {name}._tape")
@@ -230,7 +230,7 @@ class Operation(OfArrays):
             self.unless(f"{x}.dtype is {self.constant(self.samples[x].dtype, 'dtype')}")
 
     def way(self) -> Callable:
-        """Return the code, which calls the functions for other levels."""
+        """Generate the function, which calls those for other levels."""
         plan = plans[(self.f, *map(type, self.leaves))]
         if plan is None or plan.loses_precision(self.leaves):
             raise Declined
@@ -250,11 +250,15 @@ class Operation(OfArrays):
         scope["wrap"] = wrap
         given = self.f, self.leaves, self.wanted, self.y
         # Few functions are used on all kinds of levels.
-        dispatch_cache.define_later("constants", scope, lambda: Constants(*given).written())
+        dispatch_cache.define_later(
+            "constants", scope, lambda: ConstantsGenerator(*given).generated()
+        )
         dispatch_cache.define_later("on", scope, lambda: on_level(scope, *given))
-        dispatch_cache.define_later("over", scope, lambda: Over(*given).written(scope, text))
+        dispatch_cache.define_later(
+            "over", scope, lambda: OuterLevelGenerator(*given).generated(scope, text)
+        )
         if not self.makes_array:
-            # Numbers that are no `FloatTracer`: on forward levels, or traced by an outer level.
+            # Numbers in a `Tracer`: on forward levels, or traced by an outer level.
             names, first = ", ".join(self.names), self.names[self.wanted[0]]
             self.lines = [f"return (over if {first}._tape.records else on)({names})"]
             return self.function("")
@@ -264,15 +268,15 @@ class Operation(OfArrays):
         return self.function(_ON_TAPE.format(**text))
 
     def keep(self, seen: Iterable[str]) -> None:
-        """Write copies of the arrays that a node keeps and that somebody else may write into."""
+        """Write copies of the arrays that a node keeps and that the user may write into."""
         for x in self.inputs.values():
             if x in seen and x not in self.traced and type(self.samples[x]) is _ndarray:
                 self.lines.append(_KEPT.format(x=x))
 
-    # -- going back ------------------------------------------------------------------------------
+    # -- the backward sweep ----------------------------------------------------------------------
 
     def hand_on_or_general(self) -> Callable:
-        """Return a generated `hand_on`; the general method where generated code is no faster."""
+        """Return a generated `hand_on`, or the general method if that is as fast."""
         (plan,) = self.plans.values()
         partials = [plan.partials[i] for i in self.wanted]
         dtypes = [getattr(x, "dtype", None) for x in (*self.leaves, self.y)]
@@ -291,12 +295,12 @@ class Operation(OfArrays):
         except Declined:
             return self.general
 
-    def kept_by(self, k: int, plan: Plan) -> list[Any]:
-        """Return the names of ``(y, *args)``, for each of which the node has a place."""
+    def kept_by(self, k: int, plan: ElementwisePlan) -> list[Any]:
+        """Return the names of ``(y, *args)``: the node has a field for each of them."""
         return ["t0", *self.inputs.values()]
 
     def special_cases(self) -> str:
-        """Return the source for two arguments that are one value, and for shared products."""
+        """Return the source for two equal arguments, and for products computed together."""
         if len(self.wanted) < 2:
             return ""
         names = self.kept_by(0, self.plans[0])
@@ -311,7 +315,7 @@ class Operation(OfArrays):
         return source + (_TOGETHER if has_together else "")
 
     def stored(self, name: str, position: int) -> str:
-        """Return the source that adds a cotangent to those of an argument."""
+        """Return the source that adds to the cotangent of an argument."""
         passed = [p.function is None and p.constant == 1 for p in self.plans[0].partials]
         if position == 0 or not passed[self.wanted[1]]:
             return super().stored(name, position)
@@ -319,7 +323,7 @@ class Operation(OfArrays):
         return _OWNED_BY_RIGHT + super().stored(name, position)
 
     def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
-        """Return the source of the cotangent of a number that was broadcast: a dot product."""
+        """Return the source of the cotangent of a broadcast number: a dot product."""
         if partial.function is None:
             return super().summed(bar, k, partial, read)
         if partial.returns is not None:
@@ -330,25 +334,25 @@ class Operation(OfArrays):
         return _SUM_BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar)
 
 
-class Constants(Operation):
-    """Generates code for constant arrays of a traced function; their results can become traced."""
+class ConstantsGenerator(OperationGenerator):
+    """Generates code for constant arrays of a traced function; results can become traced."""
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
-        """Write how an array is read."""
+        """Write the code that reads an array."""
         self.lines.append(f"{x} = {name}._value")
         if not is_first:
             self.unless(f"{name}._tape is CONSTANT")
 
-    def written(self) -> Callable:
-        """Return the code."""
+    def generated(self) -> Callable:
+        """Generate the function."""
         return self.function(_OF_CONSTANTS.format(value=self.value))
 
 
-class Over(Operation):
+class OuterLevelGenerator(OperationGenerator):
     """Generates code for a function on a tape whose values one outer level traces."""
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
-        """Write how a traced argument is read, with the outer level left on it."""
+        """Write the code that reads a traced argument as a value of the outer level."""
         if is_first:
             self.lines.append(f"tape = {name}._tape")
         else:
@@ -357,8 +361,8 @@ class Over(Operation):
         self.lines.append(f"{x} = {name}._value")
         self.unless(f"type({x}) is Tracer and type({x}._value) is {kind}")
 
-    def written(self, scope: dict[str, Any], text: dict[str, str]) -> Callable:
-        """Return the code; `scope` is that of the code for one tape."""
+    def generated(self, scope: dict[str, Any], text: dict[str, str]) -> Callable:
+        """Generate the function; `scope` is that of the code for one tape."""
         is_other = "type(beneath) is not ndarray or beneath.dtype is not DTYPE"
         self.keep(text["seen"].split(", "))
         self.scope |= _linked(scope, "otherwise", "on") | {"Node": scope["Node"]}
@@ -373,20 +377,20 @@ class Over(Operation):
         )
 
 
-class OnLevel(Operation, OnLevels):
+class ForwardGenerator(OperationGenerator, NestedGenerator):
     """Generates code for a function on a forward level, which computes the tangent at once."""
 
     has_level = is_over = False
 
     def read_traced(self, x: str, name: str, is_first: bool) -> None:
-        """Write how a traced argument and its tangent are read."""
+        """Write the code that reads a traced argument and its tangent."""
         self.same_level(f"{name}._tape")
         self.lines.append(f"{x} = {name}._value")
         self.tangent_of(x, name)
         self.has_dtype(x)
 
     def way(self) -> Callable:
-        """Write the operation."""
+        """Generate the function."""
         plan = forward_plans[(self.f, *map(type, self.leaves))]
         partials = () if plan is None else tuple([plan.partials[i] for i in self.wanted])
         if plan is None or not all(map(_is_number_or_function, partials)):
@@ -412,8 +416,8 @@ class OnLevel(Operation, OnLevels):
 
 
 def on_level(scope: dict[str, Any], *given: Any) -> Callable:
-    """Return the code for a forward level; `scope` is that of the code for one tape."""
-    code = OnLevel(*given)
+    """Generate the function for a forward level; `scope` is that of the code for one tape."""
+    code = ForwardGenerator(*given)
     code.scope |= _linked(scope, "otherwise")
     try:
         return code.way()
@@ -422,7 +426,7 @@ def on_level(scope: dict[str, Any], *given: Any) -> Callable:
 
 
 def _linked(scope: dict[str, Any], *names: str) -> dict[str, Callable]:
-    """Return functions that call those of a scope by name, since they may be replaced there."""
+    """Return functions that call those of a scope by name, because they may be replaced there."""
     return {name: lambda *args, name=name: scope[name](*args) for name in names}
 
 
@@ -436,7 +440,7 @@ def _is_number_or_function(partial: Partial) -> bool:
 
 
 def _sample_of(x: Any) -> Any:
-    """Return a small value of the type and dtype of a plain value."""
+    """Return a small value with the type and dtype of a plain value."""
     return np.empty(1, x.dtype) if type(x) is _ndarray else x
 
 
@@ -459,11 +463,15 @@ def note(f: Callable, args: tuple, result: Any) -> None:
     if (type(y) is _ndarray) != (_ndarray in map(type, plain)):
         return
     with contextlib.suppress(Declined):
-        _add(f, args, Operation(f, tuple(map(_sample_of, plain)), wanted, _sample_of(y)).way())
+        _add(
+            f,
+            args,
+            OperationGenerator(f, tuple(map(_sample_of, plain)), wanted, _sample_of(y)).way(),
+        )
 
 
 def _add(f: Callable, args: tuple, way: Any) -> None:
-    """Register code for arguments like these, after code for other dtypes if there is some."""
+    """Register code for arguments of these types, after code for other dtypes if there is any."""
     known: Any = dispatch_cache.find(dispatch_cache.ways_of(f), args, {})
     if known is None:
         dispatch_cache.add(f, args, {}, way)

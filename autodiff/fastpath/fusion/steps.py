@@ -1,4 +1,4 @@
-"""Expressions of elementwise operations as data: what generated code computes."""
+"""The representation of expressions of elementwise operations."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any, NamedTuple
 
 
 class Operand(NamedTuple):
-    """What an operation is applied to: a leaf, the result of another step, a number or an item.
+    """An operand: a leaf, the result of another step, a number or an item of a leaf.
 
     Attributes
     ----------
     kind : str
         ``"leaf"``, ``"step"``, ``"number"`` or ``"item"``.
     value : int, float or pair of int
-        Its place among leaves or steps, the number, or the leaves that are an owner and an index.
+        The position among the leaves or steps, the number, or the leaves that are the container
+        and the index.
     """
 
     kind: str
@@ -22,18 +23,18 @@ class Operand(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One operation.
+    """One operation of an expression.
 
     Attributes
     ----------
     f : callable
         The function.
     operands : tuple of Operand
-        What it is applied to.
+        Its operands.
     leaf : int, optional
-        The leaf that is `f`, or the module that has it.
+        The leaf that is `f`, or the module that contains it.
     attribute : str, optional
-        The name that it has in the module.
+        The name of `f` in the module.
     """
 
     f: Callable
@@ -43,4 +44,4 @@ class Step(NamedTuple):
 
 
 Steps = list[Step] | tuple[Step, ...]
-"""The operations of an expression, from the leaves on; the last one is its value."""
+"""The operations of an expression in order; the last one gives its value."""

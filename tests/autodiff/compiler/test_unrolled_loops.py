@@ -340,3 +340,43 @@ def test_a_recursion_without_machine_code_is_recorded_with_all_its_calls() -> No
             assert found[k] == pytest.approx(slope, rel=1e-6)
     assert compiled.eager_because is None
     assert len(compiled.source.splitlines()) > 500
+
+
+def test_a_second_recording_draws_the_same_numbers() -> None:
+    """A recording that would unroll a loop is given up after the generator has been used."""
+
+    def decaying(x: Any, e: Any) -> Any:
+        s = x[0]
+        for i in range(300):
+            s = 0.9 * s + np.sin(x[i % 12]) * e
+        return s
+
+    def slope(generator: np.random.Generator, x: Any) -> Any:
+        e = generator.normal()
+        return gradient(lambda z: decaying(z, e), x)
+
+    compiled = compile(slope)
+    drawn, expected = np.random.default_rng(1), np.random.default_rng(1)
+    weights = 0.9 ** np.arange(299, -1, -1.0)
+    for _ in range(4):
+        by_x = np.cos(np.ones(12)) * weights.reshape(25, 12).sum(axis=0) * expected.normal()
+        by_x[0] += 0.9**300
+        np.testing.assert_allclose(compiled(drawn, np.ones(12)), by_x, rtol=1e-12)
+    assert compiled.eager_because is None
+
+
+def test_a_recording_with_strong_zeros_repeats_no_effects(capsys: Any) -> None:
+    """A NaN in a tangent has the call recorded again."""
+
+    def pushed(generator: np.random.Generator, x: Any) -> Any:
+        e = generator.normal()
+        print("called")
+        return e, jvp(lambda z: z * e, (x,), (np.array([1.0, np.nan, 0.0]),))[1]
+
+    compiled = compile(pushed)
+    drawn, expected = np.random.default_rng(1), np.random.default_rng(1)
+    for n in range(1, 4):
+        e, y_dot = compiled(drawn, np.ones(3))
+        assert e == expected.normal()
+        np.testing.assert_array_equal(y_dot, [e, np.nan, 0.0])
+        assert capsys.readouterr().out.count("called") == 1, n

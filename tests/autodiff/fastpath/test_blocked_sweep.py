@@ -21,15 +21,15 @@ PIECE = N // 7 + 1
 
 @pytest.fixture
 def members(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """How many nodes each run had that was swept."""
+    """The lengths of the chains that were swept."""
     found: list[int] = []
-    sweep = blocked_sweep._Run.sweep
+    sweep = blocked_sweep._Chain.sweep
 
     def counted(self: Any) -> None:
         found.append(len(self.members))
         sweep(self)
 
-    monkeypatch.setattr(blocked_sweep._Run, "sweep", counted)
+    monkeypatch.setattr(blocked_sweep._Chain, "sweep", counted)
     return found
 
 
@@ -100,11 +100,11 @@ def test_constants_of_single_precision_are_multiplied_in_double(members: list[in
     assert members
 
 
-def test_cotangents_from_outside_the_run(members: list[int]) -> None:
+def test_cotangents_from_outside_the_chain(members: list[int]) -> None:
     def f(x: Any) -> Any:
         y = np.tanh(x)
         z = y * y
-        total = np.cumsum(z)[-1] + np.sum(z * x)  # z has a cotangent that is no run's
+        total = np.cumsum(z)[-1] + np.sum(z * x)  # z has a cotangent from outside the chain
         return total + np.sum(np.flip(y) * W) + y[5] * y[7]
 
     place, h = [0, 5, 7, N - 1], 1e-5

@@ -140,3 +140,57 @@ def test_a_jacobian_with_nan_in_one_row_is_found() -> None:
             if place is not None:
                 x[place] = 0.0
             np.testing.assert_allclose(compiled(x), autodiff.jacobian(f, x), rtol=1e-12)
+
+
+def test_the_jacobian_of_a_linear_function_is_its_argument() -> None:
+    a = np.cos(np.arange(144.0)).reshape(12, 12)
+    compiled = autodiff.compile(lambda a, x: autodiff.jacobian(lambda z: a @ z, x))
+    for _ in range(2):
+        np.testing.assert_array_equal(compiled(a, np.ones(12)), a)
+    assert compiled.eager_because is None
+
+
+PERMUTED = np.array([3, 1, 0, 5, 4, 2])
+
+
+@pytest.mark.parametrize(
+    "column, row",
+    [
+        (lambda v: v[:, None], lambda w: w[None]),
+        (lambda v: v[..., None], lambda w: w),
+        (lambda v: v[::-1, None], lambda w: w[None]),
+        (lambda v: v[PERMUTED[:, None]], lambda w: w[None]),
+        (lambda v: v[:, None], lambda w: w[None, ::-1]),
+        (lambda v: v[:, None], lambda w: w[None, :1]),
+    ],
+)
+def test_sums_of_products_of_columns_and_rows(column: Any, row: Any) -> None:
+    def summed(v: Any, w: Any) -> Any:
+        total = np.ones((6, 5)) * v[0, 0]
+        for k in range(10):
+            total = total + column(v[k]) * row(w[k])
+        return total
+
+    v, w = np.sin(np.arange(60.0)).reshape(10, 6), np.cos(np.arange(50.0)).reshape(10, 5)
+    compiled = autodiff.compile(lambda v, w: summed(v, w))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(v, w), summed(v, w), rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize("n", [3, 8])
+@pytest.mark.parametrize("index", [slice(0, 8), slice(2, 5), 4])
+def test_a_stack_of_arrays_into_which_vectors_are_written(n: int, index: Any) -> None:
+    rows = [np.sin(np.arange(n) + 0.1 * i) for i in range(8)]
+
+    def stacked(x: Any) -> Any:
+        arrays = []
+        for row in rows:
+            a = np.zeros((8, n))
+            a[index] = x * row
+            arrays.append(a)
+        return np.stack(arrays)
+
+    x = np.cos(np.arange(float(n)))
+    compiled = autodiff.compile(lambda x: stacked(x))
+    for _ in range(2):
+        np.testing.assert_allclose(compiled(x), stacked(x), rtol=1e-14)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from autodiff import compile, gradient
-from autodiff.compiler.passes.einsum_pairs import with_pairs
+from autodiff.compiler.passes.einsum_pairs import split_einsums
 from autodiff.compiler.recording.ir import Program, Ref, Step, meta_of, refs_of
 
 rng = np.random.default_rng(0)
@@ -56,7 +56,7 @@ def of(text, operands, kwargs=None):
 def test_each_step_has_two_operands(name):
     text, shapes = CASES[name]
     program = of(text, [np.ones(s) for s in shapes])
-    steps = with_pairs(program).steps
+    steps = split_einsums(program).steps
     if len(steps) > 1:
         assert [len(refs_of(s)) for s in steps] == [2] * (len(shapes) - 1)
         assert steps[-1].out == len(shapes)
@@ -86,10 +86,10 @@ def test_each_step_has_two_operands(name):
 )
 def test_others_stay(text, operands, kwargs):
     program = of(text, operands, kwargs)
-    assert with_pairs(program) is program
+    assert split_einsums(program) is program
 
 
 def test_two_operands_become_a_product_of_matrices():
     program = of("hwd,hwc->cd", [np.ones((20, 20, 16))] * 2)
-    (step,) = with_pairs(program).steps
+    (step,) = split_einsums(program).steps
     assert step.f is np.tensordot

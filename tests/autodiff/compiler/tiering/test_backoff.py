@@ -34,12 +34,12 @@ def test_pauses_are_bounded():
         def __init__(self):
             self.run = lambda: None
 
-    given = backoff.Patience()
+    waiting = backoff.Backoff()
     longest = 0
     for _ in range(60):
         waited = 0
-        while given.is_over():
+        while waiting.must_wait():
             waited += 1
-        given.note(Variant())
+        waiting.note_recording(Variant())
         longest = max(longest, waited)
     assert longest == backoff.LONGEST - 1

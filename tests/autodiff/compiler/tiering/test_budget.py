@@ -10,7 +10,7 @@ from autodiff import compile, gradient
 from autodiff.autocompile import Settings, call_records, program_builder
 from autodiff.compiler.compile_errors import TooLongError
 from autodiff.compiler.tiering import backoff, budget
-from autodiff.compiler.tiering.backoff import Patience
+from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
 
 
@@ -97,13 +97,13 @@ def test_the_next_recording_may_take_as_long_as_some_calls(monkeypatch):
     now = [0.0]
     monkeypatch.setattr(budget, "clock", lambda: now[0])
     monkeypatch.setattr(budget, "SECONDS", 3.0)
-    patience = Patience()
-    patience.owe(1.8, 0.01)
-    assert patience.owes
-    assert patience.budget().left == 3.0
-    patience.owe(1.8, 0.25)
-    assert not patience.owes
-    assert patience.budget().left == 5.0
+    waiting = Backoff()
+    waiting.note_too_long(1.8, 0.01)
+    assert waiting.has_debt
+    assert waiting.budget().left == 3.0
+    waiting.note_too_long(1.8, 0.25)
+    assert not waiting.has_debt
+    assert waiting.budget().left == 5.0
 
 
 def test_the_next_recording_may_take_as_long_as_all_calls(monkeypatch):
@@ -111,16 +111,16 @@ def test_the_next_recording_may_take_as_long_as_all_calls(monkeypatch):
     monkeypatch.setattr(budget, "clock", lambda: now[0])
     monkeypatch.setattr(budget, "SECONDS", 3.0)
     monkeypatch.setattr(backoff.time, "perf_counter", lambda: now[0])
-    patience = Patience()
-    patience.owe(3.0, 0.1)
+    waiting = Backoff()
+    waiting.note_too_long(3.0, 0.1)
     calls = 0
-    while patience.owes:
-        patience.pays(lambda: now.__setitem__(0, now[0] + 0.1))
+    while waiting.has_debt:
+        waiting.pay_off(lambda: now.__setitem__(0, now[0] + 0.1))
         calls += 1
     assert calls in (40, 41)
     for _ in range(60):
-        patience.pays(lambda: now.__setitem__(0, now[0] + 0.1))
-    assert patience.budget().left > 10.0
+        waiting.pay_off(lambda: now.__setitem__(0, now[0] + 0.1))
+    assert waiting.budget().left > 10.0
 
 
 def test_long_operations_have_more_time(monkeypatch):

@@ -116,7 +116,7 @@ def both(f, args, calls=8, has_machine=True):
     for variant in next(iter(compiled._variants.values())):
         assert variant.run(*args) is not MISMATCH
     functions = [s.f for v in compiled._variants[len(args)] for s in v.program.steps]
-    assert all(g._quick or not has_machine for g in functions if type(g) is Tiles)
+    assert all(g._machine_code or not has_machine for g in functions if type(g) is Tiles)
     return functions
 
 
@@ -207,7 +207,9 @@ def test_parts_of_arrays_are_read_and_written_where_they_are(interpreted, monkey
         groups = [g for g in functions if type(g) is Tiles]
         assert any(g._strides for g in groups)
         assert any(g and g.strides for kernel in interpreted for g in kernel.given)
-        assert all(g._whole is not None and g._quick for g in groups)  # no kernel has failed
+        assert all(
+            g._chosen is not None and g._machine_code for g in groups
+        )  # no kernel has failed
         assert any("p0=o0" in g.source for g in groups) == are_rows
         # Of arrays that lie in memory otherwise, each is read by its own strides.
         compiled = compile(f)

@@ -1,4 +1,4 @@
-"""Fused expressions in nested differentiation: Hessian-vector products, pushforwards."""
+"""Expressions fused in nested differentiation: Hessian-vector products, pushforwards."""
 
 from __future__ import annotations
 
