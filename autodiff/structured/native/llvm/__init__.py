@@ -1,1 +1,1 @@
-"""LLVM: instructions, the memory of a run, and calls of BLAS."""
+"""Code generation with LLVM: instructions, runtime memory, and calls of BLAS and Python."""
