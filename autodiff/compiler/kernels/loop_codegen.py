@@ -1,11 +1,11 @@
-"""Operations on small arrays as source: nests of loops.
+"""Code generation: the source of a kernel, as loop nests over fused operations.
 
-Elementwise operations of one shape that follow each other share a nest, so that most of their
-results are never stored.
+`machine_code` compiles the source. `op_codegen` writes operations that are not elementwise.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -21,23 +21,23 @@ from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of
 
 _MANY = 8
-"""From how many elements on a nest takes functions that are widened."""
-_SUMMED = ("sum", "product", "guard", "max", "min")  # what joins a nest and adds its elements up
+"""Fewest elements of a nest that calls vectorizable functions."""
+_SUMMED = ("sum", "product", "guard", "max", "min")  # reductions that are fused into a nest
 _START = {"max": "-math.inf", "min": "math.inf"}
-_CHOSEN = {"max": "larger", "min": "smaller"}
+_EXTREMUM = {"max": "larger", "min": "smaller"}
 
 
 class NestWriter(Layout):
-    """Writes the source of a list of operations.
+    """Code generator for a list of operations.
 
     Attributes
     ----------
     lines : list of str
         The statements.
     tables : dict
-        Arrays of numbers that they read, by name.
+        Arrays of constants that they read, by name.
     nests : int
-        How many nests of loops there are.
+        The number of loop nests.
     """
 
     def __init__(self, ops: list[Op], results: list[View]) -> None:
@@ -51,35 +51,35 @@ class NestWriter(Layout):
     # -- operands --------------------------------------------------------------------------------
 
     def moving(self, places: np.ndarray) -> str:
-        """Return a place that is another one in each turn of a loop."""
+        """Return the expression of an offset that iteration `t` of a loop takes from a list."""
         first, stride = int(places[0]), int(places[1] - places[0])
         if (np.diff(places) == stride).all():
             return f"{first} + ({stride}) * t"
         return f"{self.table(places)}[t]"
 
     def table(self, values: np.ndarray) -> str:
-        """Return the name of an array of numbers."""
+        """Add an array of constants; return its name."""
         name = f"table{len(self.tables)}"
         self.tables[name] = values
         return name
 
     def memory(self, p: int, a: int) -> tuple[str, str]:
-        """Return the array that an operand is in, and the place of its first element."""
+        """Return the array that contains an operand, and the offset of its first element."""
         view = self.ops[p].args[a]
         if view.kind == "x":
             return f"x{view.base}", str(view.offset)
         return "s", str(self.stored(view.base) + view.offset)
 
     def target(self, p: int) -> str:
-        """Return the place of the first element of a result."""
+        """Return the offset of a result."""
         return str(self.stored(p))
 
     def region(self, p: int) -> str:
-        """Return where the elements begin that a change writes."""
+        """Return the offset of the region of a result that an update or scatter writes."""
         return str(self.stored(p) + self.ops[p].offset)
 
     def number(self, p: int, a: int) -> str:
-        """Return an operand that is a number."""
+        """Return the expression of an operand that is a number."""
         view = self.ops[p].args[a]
         if view.kind == "n":
             return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
@@ -92,7 +92,7 @@ class NestWriter(Layout):
         return f"({text} != 0.0)" if view.is_bool else text
 
     def variable(self, position: int) -> str:
-        """Return the variable of a number."""
+        """Return the variable of an operation whose result is a number."""
         return f"v{position}"
 
     # -- statements ------------------------------------------------------------------------------
@@ -102,13 +102,13 @@ class NestWriter(Layout):
         self.lines.append(self._indent + text)
 
     def temporary(self, text: str) -> str:
-        """Write an expression into a variable."""
+        """Assign an expression to a new variable; return its name."""
         self._temporaries += 1
         self.write(f"c{self._temporaries} = {text}")
         return f"c{self._temporaries}"
 
     def begin(self, text: str) -> None:
-        """Write the head of a compound statement; what follows is inside."""
+        """Write the head of a compound statement, and indent what follows."""
         self.write(text)
         self._indent += "    "
 
@@ -117,19 +117,18 @@ class NestWriter(Layout):
         self.begin(f"for {variable} in range({n}):")
 
     def leave(self, n: int = 1) -> None:
-        """End loops and the like."""
+        """End compound statements."""
         self._indent = self._indent[: len(self._indent) - 4 * n]
 
     def result(self, p: int, text: str) -> None:
-        """Write a result that is a number, or an array of one."""
-        op = self.ops[p]
-        if op.shape:
+        """Write a result that is a number, or an array with one element."""
+        if self.ops[p].shape:
             self.write(f"put(s, {self.target(p)}, {text})")
-            return
-        self.write(f"{self.variable(p)} = {text}")
+        else:
+            self.write(f"{self.variable(p)} = {text}")
 
     def source(self) -> list[str]:
-        """Return the statements."""
+        """Write all operations; return the statements."""
         for item in self.items:
             if item.kind == "nest":
                 self._group(item.positions, item.shape, item.again)
@@ -148,7 +147,7 @@ class NestWriter(Layout):
         op = self.ops[p]
         args = [self.number(p, a) for a in range(len(op.args))]
         divides = op.f is np.true_divide or op.f is np.reciprocal
-        if op.is_number and divides and not _is_constant(op.args[-1]):
+        if op.is_number and divides and not _is_nonzero_constant(op.args[-1]):
             self.write(f"if {args[-1]} == 0.0: return 2")
         name = self.variable(p)
         self.write(f"{name} = {self._expression(op, args)}")
@@ -161,8 +160,8 @@ class NestWriter(Layout):
 
     def _guard(self, p: int) -> None:
         op = self.ops[p]
-        view, how = op.args[0], op.f
-        if how is has_nan and view.shape:
+        view, question = op.args[0], op.f
+        if question is has_nan and view.shape:
             array, place = self.memory(p, 0)
             self.write("total = 0.0")
             terms, variables = self.nest(view.shape, [view.strides])
@@ -172,22 +171,21 @@ class NestWriter(Layout):
             self.write("if total != total: return 0")
             return
         x = self.number(p, 0)
-        if how is bool:
-            is_truth = view.is_bool
-            x = x if is_truth else f"({x} != 0.0)"
+        if question is bool:
+            x = x if view.is_bool else f"({x} != 0.0)"
             self.write(f"if {f'not {x}' if op.extra[0] else x}: return 0")
-        elif how is has_nan:
+        elif question is has_nan:
             self.write(f"if {x} != {x}: return 0")
         else:
-            self.write(f"if not ({SOURCES[how].format(x)}): return 0")
+            self.write(f"if not ({SOURCES[question].format(x)}): return 0")
 
     def nest(
         self, shape: tuple, strides: list[tuple], between: Callable | None = None
     ) -> tuple[list, list]:
-        """Begin a nest over a shape, axes put together where they can be.
+        """Begin a loop nest over a shape; adjacent axes are merged where all strides allow it.
 
-        Return for each of some views the terms of its index, and the variables of the loops.
-        `between` is called before the innermost loop with these terms and the last strides.
+        Return the terms of the index for each of the strides, and the loop variables. `between` is
+        called before the innermost loop, with the terms so far and the strides in that loop.
         """
         axes: list[list[int]] = []
         for d, n in enumerate(shape):
@@ -200,14 +198,11 @@ class NestWriter(Layout):
         terms: list[list[str]] = [[] for _ in strides]
         variables = []
         for k, merged in enumerate(axes):
-            extent = 1
-            for d in merged:
-                extent *= shape[d]
             variable = f"i{k}"
             variables.append(variable)
             if between is not None and k == len(axes) - 1:
                 between(terms, [s[merged[-1]] for s in strides])
-            self.enter(variable, extent)
+            self.enter(variable, math.prod([shape[d] for d in merged]))
             for term, s in zip(terms, strides, strict=True):
                 stride = s[merged[-1]]
                 if stride:
@@ -215,7 +210,7 @@ class NestWriter(Layout):
         return terms, variables
 
     def _group(self, own: list[int], shape: tuple, again: set[int]) -> None:
-        """Write operations on elements of one shape as one nest; those `again` are not stored."""
+        """Write operations as one loop nest; the results of those in `again` are not stored."""
         positions = sorted([*own, *again])
         self.nests += 1
         reads: list[tuple[str, str]] = []
@@ -237,7 +232,7 @@ class NestWriter(Layout):
         rows = [p for p in positions if is_of_rows(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
-            """Read what stays the same in the innermost loop before it."""
+            """Hoist loads that are invariant in the innermost loop; begin sums of rows."""
             for k, (array, _) in enumerate(reads, 1):
                 if is_pure and last[k] == 0 and terms[k] and k not in bounded:
                     known[k] = self.temporary(f"get({array}, {at(reads[k - 1][1], terms[k])})")
@@ -245,7 +240,7 @@ class NestWriter(Layout):
                 self.write(f"total{p} = 0.0")
 
         def read(k: int, view: View) -> str:
-            """Read an element into a variable."""
+            """Load an element of operand `k` into a variable."""
             text = known.get(k) or f"get({reads[k - 1][0]}, {at(reads[k - 1][1], terms[k])})"
             return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
 
@@ -272,17 +267,16 @@ class NestWriter(Layout):
     def _operands(
         self, p: int, positions: list[int], reads: list, strides: list[tuple]
     ) -> list[Any]:
-        """Return the operands of an operation of a nest: expressions, or the numbers of `reads`.
+        """Return the operands of a fused operation: an expression, or the index of a load.
 
-        What is read in each turn is added to `reads` and `strides`.
+        Loads in each iteration are added to `reads` and `strides`; others are hoisted.
         """
         op = self.ops[p]
         shown: list[Any] = []
         for a, view in enumerate(op.args):
             if op.kind == "change" and a == 0:
-                continue  # it is changed in place
-            inside = view.kind == "v" and view.base in positions
-            if inside:
+                continue  # it is updated in place
+            if view.kind == "v" and view.base in positions:
                 shown.append(f"g{view.base}")
             elif view.kind in "nc" or self.is_single(view):
                 text = self.number(p, a)
@@ -298,7 +292,7 @@ class NestWriter(Layout):
         return shown
 
     def _element_of(self, view: View, text: str, variables: dict[int, str]) -> str:
-        """Read an element of a view into a variable: a zero around those that there are."""
+        """Load an element of a view into a variable; in the padding it is zero."""
         self._temporaries += 1
         name = f"e{self._temporaries}"
         if view.bounds is None:
@@ -311,12 +305,12 @@ class NestWriter(Layout):
         return name
 
     def _edges(self, positions: list[int]) -> list[int]:
-        """Return the axes along which operations read zeros before or behind some elements."""
+        """Return the axes along which an operation reads a padded view."""
         views = [a for p in positions for a in self.ops[p].args if a.bounds is not None]
         return sorted({d for a in views for d, _ in _ends(a)})
 
     def _begin(self, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]) -> None:
-        """Write what comes before a nest for an operation, and note where its result goes."""
+        """Write what precedes the nest for an operation, and add where its result is stored."""
         op = self.ops[p]
         own: tuple
         if is_of_rows(op):
@@ -342,10 +336,10 @@ class NestWriter(Layout):
         targets[p] = (place, len(strides) - 1)
 
     def _element(self, p: int, args: list[str], to: str, is_widened: bool) -> None:
-        """Write an operation on one element, whose result goes to a place in the memory, if any."""
+        """Write an operation on one element; the result is stored at the offset `to`, if any."""
         op = self.ops[p]
         if op.kind in _START:
-            self.write(f"total{p} = {_CHOSEN[op.kind]}(total{p}, {args[0]})")
+            self.write(f"total{p} = {_EXTREMUM[op.kind]}(total{p}, {args[0]})")
             self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
             return
         if op.kind in _SUMMED:
@@ -366,7 +360,7 @@ class NestWriter(Layout):
             self.write(f"put({array}, {to}, {value})")
 
     def _finish(self, p: int) -> None:
-        """Write what is done with a sum over a nest behind it."""
+        """Write what follows the nest for a reduction."""
         op = self.ops[p]
         if op.kind == "guard":
             self.write(f"if total{p} != total{p}: return 0")
@@ -376,38 +370,39 @@ class NestWriter(Layout):
         self.write(f"{self.variable(p)} = {self._sum(p)}")
 
     def _sum(self, p: int) -> str:
-        """Return a sum, or a mean."""
+        """Return the expression of a reduction; means divide by the number of elements."""
         op = self.ops[p]
         divisor = op.extra[1] if op.kind == "sum" else 0
         return f"total{p}" + (f" / {float(divisor)!r}" if divisor else "")
 
     def _cleared(self, p: int) -> None:
-        """Write zeros to a result of which a region is written then: around it, if it is a run."""
+        """Clear a result before a region of it is written; skip the region if it is contiguous."""
         op = self.ops[p]
         place = self.target(p)
         shape, strides = op.extra
-        stretches = [(0, op.size)]
+        ranges = [(0, op.size)]
         if len(op.shape) == 1 and strides == (1,):
-            stretches = [(0, op.offset), (op.offset + shape[0], op.size)]
-        for first, end in stretches:
+            ranges = [(0, op.offset), (op.offset + shape[0], op.size)]
+        for first, end in ranges:
             if first < end:
                 self.enter("i0", end - first)
                 self.write(f"put(s, {place} + {first} + i0, 0.0)")
                 self.leave()
 
     def _hoisted(self, text: str) -> str:
+        """Assign an expression to a variable, unless it is a literal."""
         is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()
         return text if is_plain or text.startswith("(-") else self.temporary(text)
 
 
 def _ends(view: View) -> list[tuple[int, tuple[int, int]]]:
-    """Return along which axes there are zeros around the elements of a view, and the bounds."""
+    """Return the axes along which a view is padded, with the bounds of its elements."""
     both = zip(view.bounds or (), view.shape, strict=True)
     return [(d, b) for d, (b, n) in enumerate(both) if b != (0, n)]
 
 
 def _is_inside(view: View, variables: dict[int, str]) -> str:
-    """Return whether there is an element of a view at a place, as an expression."""
+    """Return the expression of whether an index is inside of the elements of a padded view."""
     tests = []
     for d, (first, end) in _ends(view):
         tests += [f"{variables[d]} >= {first}"] if first else []
@@ -415,5 +410,5 @@ def _is_inside(view: View, variables: dict[int, str]) -> str:
     return " and ".join(tests) or "True"
 
 
-def _is_constant(view: View) -> bool:
+def _is_nonzero_constant(view: View) -> bool:
     return view.kind == "c" and view.base != 0

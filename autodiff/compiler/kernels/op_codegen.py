@@ -1,7 +1,8 @@
-"""The operations on small arrays that are no elementwise ones, as nests of loops."""
+"""Code generation for operations that are not elementwise: each has loop nests of its own."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,21 +15,23 @@ if TYPE_CHECKING:
 
 _UNROLLED = 4
 _FEW = 4096
-"""Up to how many products a call takes no longer than loops of known lengths."""
+"""Up to this number of multiplications, a call is as fast as loops of constant trip count."""
 
 
 def written(w: NestWriter, p: int) -> None:
     """Write an operation."""
-    _FORMS[w.ops[p].kind](w, p)
+    _WRITERS[w.ops[p].kind](w, p)
 
 
 def _term(stride: int, variable: str) -> list[str]:
+    """Return the term of an index for a loop variable: none if the stride is 0."""
     if stride == 0:
         return []
     return [variable if stride == 1 else f"({stride}) * {variable}"]
 
 
 def _product(w: NestWriter, p: int) -> None:
+    """Write a product of vectors and matrices, with loops in the order of the strides."""
     a, b = w.ops[p].args
     (x, x_at), (y, y_at) = w.memory(p, 0), w.memory(p, 1)
     k = a.shape[-1]
@@ -36,11 +39,11 @@ def _product(w: NestWriter, p: int) -> None:
     m, column = (1, 0) if len(b.shape) == 1 else (b.shape[1], b.strides[1])
     along, down = a.strides[-1], b.strides[0]
     if n * m > 1 and n * k * m <= _FEW:
-        target = w.target(p)  # it is done once: a call takes the least time to compile
+        target = w.target(p)  # a call compiles fastest, as the routine is compiled once
         left, right = f"{x}, {x_at}, {row}, {along}", f"{y}, {y_at}, {down}, {column}"
         w.write(f"multiplied({left}, {right}, {n}, {k}, {m}, s, {target})")
         return
-    if n == 1 and m > 1:  # a row times a matrix is its transpose times a column
+    if n == 1 and m > 1:  # a row times a matrix is the transposed matrix times a column
         x, x_at, y, y_at = y, y_at, x, x_at
         n, m, row, column, along, down = m, 1, column, 0, down, along
     if n == m == 1:
@@ -67,7 +70,7 @@ def _product(w: NestWriter, p: int) -> None:
 
 
 def _add_products(w: NestWriter, k: int, left: tuple[str, str], right: tuple[str, str]) -> None:
-    """Add up products of elements, given by their arrays and places, which move with j."""
+    """Write the inner product of two vectors, given by array and index; the loop variable is j."""
     w.write("total = 0.0")
     w.enter("j", k)
     w.write(f"total = plus(total, times(get({', '.join(left)}), get({', '.join(right)})))")
@@ -90,7 +93,7 @@ def _matrix_times_vector(
 
 
 def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str) -> None:
-    """Add up the columns of a matrix, some at a time, each times an element of a vector."""
+    """Write a linear combination of the columns of a matrix, several columns at a time."""
     x, x_at, row, along = matrix
     y, y_at, down = vector
     w.enter("i0", n)
@@ -114,7 +117,7 @@ def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, targe
 
 
 def _contracted(w: NestWriter, p: int) -> None:
-    """A sum of products: element by element, or row by row where the rows are in order."""
+    """Write a contraction: for each element of the result, or for whole rows if contiguous."""
     op = w.ops[p]
     a, b = op.args
     n = len(op.shape)
@@ -161,9 +164,9 @@ def _contracted(w: NestWriter, p: int) -> None:
 
 
 def _reduced(w: NestWriter, p: int) -> None:
-    """A sum, maximum or minimum along axes."""
+    """Write a sum, maximum or minimum along axes."""
     op = w.ops[p]
-    axes, divisor = op.extra  # of extrema: what they begin with, if that is not an element
+    axes, divisor = op.extra  # for extrema not a divisor, but the initial value, if any
     view = op.args[0]
     array, place = w.memory(p, 0)
     kept = [d for d in range(len(view.shape)) if d not in axes]
@@ -203,7 +206,7 @@ def _reduced(w: NestWriter, p: int) -> None:
 
 
 def _first(op: Op, element: str) -> str:
-    """Return what a reduction begins with."""
+    """Return the initial value of a reduction."""
     if op.kind == "sum":
         return "0.0"
     return element if op.extra[1] is None else constant(float(op.extra[1]))
@@ -212,7 +215,7 @@ def _first(op: Op, element: str) -> str:
 def _reduced_by_rows(
     w: NestWriter, op: Op, source: tuple[str, str], kept: list[int], target: str
 ) -> None:
-    """A reduction whose results lie as the rows do that it adds up."""
+    """Write a reduction along other axes than the contiguous one: whole rows at a time."""
     axes, divisor = op.extra
     view = op.args[0]
     array, place = source
@@ -248,7 +251,7 @@ def _reduced_by_rows(
 
 
 def _running(w: NestWriter, p: int) -> None:
-    """The sums of all elements so far along an axis."""
+    """Write a cumulative sum along an axis."""
     op = w.ops[p]
     (axis,) = op.extra
     view = op.args[0]
@@ -282,13 +285,13 @@ def _added_places(w: NestWriter, p: int) -> None:
     view, table = w.ops[p].args
     target = w.target(p)
     _filled(w, target, w.ops[p].size)
-    text = ""
+    number = ""
     if view.kind in "nc" or not view.shape or w.is_single(view):
-        text = w.temporary(w.number(p, 0))
+        number = w.temporary(w.number(p, 0))
     else:
         array, start = w.memory(p, 0)
     terms, variables = w.nest(view.shape, [view.strides, strides_of(view.shape)])
-    value = text or f"get({array}, {at(start, terms[0])})"
+    value = number or f"get({array}, {at(start, terms[0])})"
     to = w.temporary(f"{target} + x{table.base}[{' + '.join(terms[1]) or '0'}]")
     w.write(f"put(s, {to}, get(s, {to}) + {value})")
     w.leave(len(variables))
@@ -301,7 +304,7 @@ def _filled(w: NestWriter, target: str, size: int) -> None:
 
 
 def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str = "=") -> None:
-    """Write an operand to elements of the result: a shape and the strides there."""
+    """Write an operand to a region of the result, given by its offset, and shape and strides."""
     shape, strides = place
     view = w.ops[p].args[a]
     if view.is_bool:
@@ -314,7 +317,7 @@ def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str 
         array, start = w.memory(p, a)
         mine, text = view.strides, ""
         if sign == "=" and mine == strides == strides_of(shape):
-            w.write(f"moved({array}, {start}, {int(np.prod(shape))}, s, {target})")
+            w.write(f"moved({array}, {start}, {math.prod(shape)}, s, {target})")
             return
     terms, variables = w.nest(shape, [strides, mine])
     value = text or f"get({array}, {at(start, terms[1])})"
@@ -329,25 +332,22 @@ def _change(w: NestWriter, p: int) -> None:
     op = w.ops[p]
     sign, shape, strides = op.extra
     if w.home[p] == p:
-        target = w.target(p)
-        _copied(w, p, 0, target, (op.shape, strides_of(op.shape)))
-    start = w.region(p)
-    _copied(w, p, 1, start, (shape, strides), sign)
+        _copied(w, p, 0, w.target(p), (op.shape, strides_of(op.shape)))
+    _copied(w, p, 1, w.region(p), (shape, strides), sign)
 
 
 def _scatter(w: NestWriter, p: int) -> None:
     op = w.ops[p]
     _filled(w, w.target(p), op.size)
-    start = w.region(p)
-    _copied(w, p, 0, start, op.extra)
+    _copied(w, p, 0, w.region(p), op.extra)
 
 
 def _stacked(w: NestWriter, p: int) -> None:
-    """Arrays one after the other: those that are alike and in the memory, in a loop."""
+    """Write a stack of arrays; a loop copies those in the memory with equal shape and strides."""
     op = w.ops[p]
     target = w.target(p)
     views = op.args
-    sizes = [int(np.prod(v.shape)) for v in views]
+    sizes = [math.prod(v.shape) for v in views]
     begins = np.cumsum([0, *sizes[:-1]])
     alike: dict[tuple, list[int]] = {}
     for a, v in enumerate(views):
@@ -373,6 +373,7 @@ def _stacked(w: NestWriter, p: int) -> None:
 
 
 def _packed(w: NestWriter, p: int) -> None:
+    """Write an array of zeros with some numbers; a loop copies those in the memory."""
     op = w.ops[p]
     target = w.target(p)
     _filled(w, target, op.size)
@@ -394,7 +395,7 @@ def _packed(w: NestWriter, p: int) -> None:
             w.write(f"put(s, {target} + {place}, {w.number(p, a)})")
 
 
-_FORMS: dict[str, Any] = {
+_WRITERS: dict[str, Any] = {
     "product": _product,
     "contraction": _contracted,
     "sum": _reduced,
