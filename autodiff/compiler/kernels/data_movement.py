@@ -18,7 +18,7 @@ _DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}
 _MATRICES = frozenset({np.tril, np.triu, np.diag})
 
 
-def bound(step: Step) -> dict[str, Any] | None:
+def _bound_arguments(step: Step) -> dict[str, Any] | None:
     """Return the arguments of a call by name; None if they are not supported."""
     names = facts_of(step.f).parameters
     if not names or len(step.args) > len(names):
@@ -34,8 +34,8 @@ def bound(step: Step) -> dict[str, Any] | None:
 
 
 def is_move(step: Step, metas: list[Meta]) -> bool:
-    """Whether `moved` can lower a call, as far as its options are concerned."""
-    given = bound(step)
+    """Whether `lower_move` can lower a call, as far as its options are concerned."""
+    given = _bound_arguments(step)
     if given is None:
         return False
     if step.f is np.concatenate:
@@ -65,13 +65,13 @@ def _are_integers(widths: Any) -> bool:
 
 def arrays_of(step: Step) -> list:
     """Return the arrays that a call moves."""
-    given: Any = bound(step)
+    given: Any = _bound_arguments(step)
     return list(given["a"]) if step.f is np.concatenate else [given["a"]]
 
 
-def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
+def lower_move(reader: Reader, step: Step, shape: tuple) -> Op | View:
     """Lower a call to an operation or a view; operations that it needs are added before."""
-    given: Any = bound(step)
+    given: Any = _bound_arguments(step)
     views = [reader.view(a) for a in arrays_of(step)]
     if any(v.is_bool for v in views):
         raise NotSmallError

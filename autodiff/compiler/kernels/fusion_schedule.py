@@ -108,8 +108,8 @@ class _Schedule:
             self.items[joined].positions.append(p)
         self.item_of[p] = joined
         self._follow(joined, needed, above)
-        for buffer in (home, *[layout.home[a.base] for a in op.args if a.kind == "v"]):
-            self.touching[buffer] = self.touching.get(buffer, 0) | 1 << joined
+        for at in (home, *[layout.home[a.base] for a in op.args if a.kind == "v"]):
+            self.touching[at] = self.touching.get(at, 0) | 1 << joined
         if self.items[joined].kind in ("nest", "form"):
             for at in inside.keys() - {joined}:
                 if self.open.get(self.items[at].shape) == at:

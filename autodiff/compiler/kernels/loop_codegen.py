@@ -1,6 +1,6 @@
-"""Code generation: the source of a kernel, as loop nests over fused operations.
+"""The source of a kernel: loop nests over fused operations.
 
-`machine_code` compiles the source. `op_codegen` writes operations that are not elementwise.
+`machine_code` compiles it. `op_codegen` writes the operations that are not elementwise.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 from autodiff.compiler.kernels.fusion_schedule import is_of_rows
 from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of
 from autodiff.compiler.kernels.memory_planner import Layout
-from autodiff.compiler.kernels.op_codegen import written
+from autodiff.compiler.kernels.op_codegen import write_operation
 from autodiff.compiler.kernels.simd_math import FAR, WAVES, WIDENED, widened
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
@@ -28,7 +28,7 @@ _EXTREMUM = {"max": "larger", "min": "smaller"}
 
 
 class NestWriter(Layout):
-    """Code generator for a list of operations.
+    """Generator of the source of a list of operations.
 
     Attributes
     ----------
@@ -139,7 +139,7 @@ class NestWriter(Layout):
             elif item.kind == "guard":
                 self._guard(p)
             else:
-                written(self, p)
+                write_operation(self, p)
                 self.nests += 1
         return self.lines
 

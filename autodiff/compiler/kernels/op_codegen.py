@@ -1,4 +1,4 @@
-"""Code generation for operations that are not elementwise: each has loop nests of its own."""
+"""The source of operations that are not elementwise: each has loop nests of its own."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FEW = 4096
 """Up to this number of multiplications, a call is as fast as loops of constant trip count."""
 
 
-def written(w: NestWriter, p: int) -> None:
+def write_operation(w: NestWriter, p: int) -> None:
     """Write an operation."""
     _WRITERS[w.ops[p].kind](w, p)
 

@@ -14,7 +14,7 @@ from autodiff.compiler.kernels.contractions import (
     factors_of,
     is_contraction,
 )
-from autodiff.compiler.kernels.data_movement import arrays_of, is_move, joined, moved
+from autodiff.compiler.kernels.data_movement import arrays_of, is_move, joined, lower_move
 from autodiff.compiler.kernels.gather_scatter import added_places, is_table, read_places
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair, is_system
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
@@ -360,7 +360,7 @@ def _packed(reader: Reader, step: Step, shape: tuple) -> Op:
 _CONTRACTION = Lowering(_takes_contraction, contracted)
 _PRODUCT = Lowering(_takes_product, _product)
 _OUTER = Lowering(_takes_outer, _outer)
-_MOVE = Lowering(_takes_move, moved)
+_MOVE = Lowering(_takes_move, lower_move)
 _STACK = Lowering(_takes_stack, _stacked)
 _SYSTEM = (Lowering(is_system, lambda reader, step, shape: reader.systems.read(step, shape)),)
 _LOWERINGS: dict[Any, tuple[Lowering, ...]] = {

@@ -1,7 +1,7 @@
 """Chains of elementwise steps as one loop of machine code, with vectorizable functions.
 
 On processors for which NumPy's exp and tanh are not vectorized, these dominate the time of a chain;
-sines never are. Here they are those of `vector_functions`, so that LLVM vectorizes the loop. Code
+sines never are. Here they are those of `vector_functions`, so that LLVM vectorizes the loop. A loop
 with sines or cosines checks for elements beyond `FAR`.
 """
 

@@ -1,4 +1,4 @@
-"""Code generation for linear algebra: for each matrix of a stack, a call of a routine."""
+"""Source of linear algebra in kernels: for each matrix of a stack, a call of a routine."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Code generation with LLVM: instructions, runtime memory, and calls of BLAS and Python."""
+"""LLVM code generation: instructions, memory at run time, and calls of BLAS and Python."""

@@ -84,8 +84,8 @@ def constant(kind: Any, x: complex) -> Any:
 class Builder(ir.IRBuilder):
     """Builder of instructions that splits operations on complex numbers into their parts.
 
-    Code that loads, stores, selects or adds numbers need not know whether they are complex, and
-    LLVM sees only floats.
+    An emitter that loads, stores, selects or adds numbers need not know whether they are complex,
+    and LLVM sees only floats.
     """
 
     def pair(self, x: Any, y: Any) -> Any:
