@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.kernels.fusion_schedule import is_of_rows
-from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of
+from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of, term_of
 from autodiff.compiler.kernels.memory_planner import Layout
 from autodiff.compiler.kernels.op_codegen import write_operation
 from autodiff.compiler.kernels.simd_math import FAR, WAVES, WIDENED, widened
@@ -149,14 +149,10 @@ class NestWriter(Layout):
         divides = op.f is np.true_divide or op.f is np.reciprocal
         if op.is_number and divides and not _is_nonzero_constant(op.args[-1]):
             self.write(f"if {args[-1]} == 0.0: return 2")
-        name = self.variable(p)
-        self.write(f"{name} = {self._expression(op, args)}")
-        bad = facts_of(op.f).undefined if op.is_number else ""
-        if bad:
-            self.write(f"if {bad.format(*args, y=name)}: return 2")
-
-    def _expression(self, op: Op, args: list[str]) -> str:
-        return facts_of(op.f).loops.format(*args)
+        name, facts = self.variable(p), facts_of(op.f)
+        self.write(f"{name} = {facts.loops.format(*args)}")
+        if op.is_number and facts.undefined:
+            self.write(f"if {facts.undefined.format(*args, y=name)}: return 2")
 
     def _guard(self, p: int) -> None:
         op = self.ops[p]
@@ -203,52 +199,51 @@ class NestWriter(Layout):
             if between is not None and k == len(axes) - 1:
                 between(terms, [s[merged[-1]] for s in strides])
             self.enter(variable, math.prod([shape[d] for d in merged]))
-            for term, s in zip(terms, strides, strict=True):
-                stride = s[merged[-1]]
-                if stride:
-                    term.append(variable if stride == 1 else f"({stride}) * {variable}")
+            for index, s in zip(terms, strides, strict=True):
+                index += term_of(s[merged[-1]], variable)
         return terms, variables
 
     def _group(self, own: list[int], shape: tuple, again: set[int]) -> None:
         """Write operations as one loop nest; the results of those in `again` are not stored."""
         positions = sorted([*own, *again])
         self.nests += 1
-        reads: list[tuple[str, str]] = []
+        loads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
-        plan = [self._operands(p, positions, reads, strides) for p in positions]
+        operands = [self._operands(p, positions, loads, strides) for p in positions]
         targets: dict[int, tuple[str, int]] = {}
         for p in own:
             self._begin(p, strides, targets)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
         is_long = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
-        waves = {p for p in is_long if self.ops[p].f in WAVES}
-        if waves:
+        sines = {p for p in is_long if self.ops[p].f in WAVES}
+        if sines:
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
-        known: dict[int, str] = {}
-        taken = [x for args in plan for x in args if not isinstance(x, str)]
-        bounded = {k for k, view in taken if view.bounds is not None}
+        hoisted: dict[int, str] = {}
+        loaded = [x for args in operands for x in args if not isinstance(x, str)]
+        padded = {k for k, view in loaded if view.bounds is not None}
         rows = [p for p in positions if is_of_rows(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
             """Hoist loads that are invariant in the innermost loop; begin sums of rows."""
-            for k, (array, _) in enumerate(reads, 1):
-                if is_pure and last[k] == 0 and terms[k] and k not in bounded:
-                    known[k] = self.temporary(f"get({array}, {at(reads[k - 1][1], terms[k])})")
+            for k, (array, place) in enumerate(loads, 1):
+                if is_pure and last[k] == 0 and terms[k] and k not in padded:
+                    hoisted[k] = self.temporary(f"get({array}, {at(place, terms[k])})")
             for p in rows:
                 self.write(f"total{p} = 0.0")
 
-        def read(k: int, view: View) -> str:
-            """Load an element of operand `k` into a variable."""
-            text = known.get(k) or f"get({reads[k - 1][0]}, {at(reads[k - 1][1], terms[k])})"
+        def load(k: int, view: View) -> str:
+            """Load the element of a view with the k-th strides into a variable."""
+            array, place = loads[k - 1]
+            text = hoisted.get(k) or f"get({array}, {at(place, terms[k])})"
             return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
 
         terms, variables = self.nest(shape, strides, between)
-        for p, shown in zip(positions, plan, strict=True):
-            args = [x if type(x) is str else read(*x) for x in shown]
+        for p, parts in zip(positions, operands, strict=True):
+            args = [x if type(x) is str else load(*x) for x in parts]
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
-            if p in waves:
+            if p in sines:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
             self._element(p, args, to, p in is_long)
         if rows:
@@ -258,38 +253,39 @@ class NestWriter(Layout):
             place, k = targets[p]
             self.write(f"put(s, {at(place, terms[k])}, {self._sum(p)})")
         self.leave(len(variables))
-        if waves:
+        if sines:
             self.write("if far > 0.0: return 2")
         for p in positions:
             if self.ops[p].kind in _SUMMED and p not in rows:
                 self._finish(p)
 
     def _operands(
-        self, p: int, positions: list[int], reads: list, strides: list[tuple]
+        self, p: int, positions: list[int], loads: list, strides: list[tuple]
     ) -> list[Any]:
-        """Return the operands of a fused operation: an expression, or the index of a load.
+        """Return the operands of a fused operation: each is an expression, or a load.
 
-        Loads in each iteration are added to `reads` and `strides`; others are hoisted.
+        A load is the index of its strides, and a view; it is added to `loads` and `strides`. Loads
+        of a single element are hoisted out of the nest.
         """
         op = self.ops[p]
-        shown: list[Any] = []
+        operands: list[Any] = []
         for a, view in enumerate(op.args):
             if op.kind == "change" and a == 0:
                 continue  # it is updated in place
             if view.kind == "v" and view.base in positions:
-                shown.append(f"g{view.base}")
+                operands.append(f"g{view.base}")
             elif view.kind in "nc" or self.is_single(view):
                 text = self.number(p, a)
-                shown.append(text if text.isidentifier() else self._hoisted(text))
+                operands.append(text if text.isidentifier() else self._hoisted(text))
             elif not any(view.strides) and view.bounds is None:
                 array, place = self.memory(p, a)
                 text = f"get({array}, {place})"
-                shown.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
+                operands.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
             else:
-                reads.append(self.memory(p, a))
+                loads.append(self.memory(p, a))
                 strides.append(view.strides)
-                shown.append((len(strides) - 1, view))
-        return shown
+                operands.append((len(strides) - 1, view))
+        return operands
 
     def _element_of(self, view: View, text: str, variables: dict[int, str]) -> str:
         """Load an element of a view into a variable; in the padding it is zero."""
@@ -350,7 +346,7 @@ class NestWriter(Layout):
         if is_widened:
             text = widened(op.f, args)
         elif op.kind == "map":
-            text = self._expression(op, args)
+            text = facts_of(op.f).loops.format(*args)
         elif op.kind == "change" and op.extra[0] != "=":
             text = f"get(s, {to}) {op.extra[0]} {text}"
         self.write(f"g{p} = {text}")

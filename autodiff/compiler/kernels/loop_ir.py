@@ -133,6 +133,13 @@ def at(place: str, terms: list[str]) -> str:
     return " + ".join([place, *terms])
 
 
+def term_of(stride: int, variable: str) -> list[str]:
+    """Return the term of an index for a loop variable: none if the stride is 0."""
+    if stride == 0:
+        return []
+    return [variable if stride == 1 else f"({stride}) * {variable}"]
+
+
 def constant(x: Any) -> str:
     """Return the source of a number."""
     if type(x) is bool:

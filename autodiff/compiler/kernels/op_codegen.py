@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff.compiler.kernels.linalg import linalg_codegen
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of, term_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.loop_codegen import NestWriter
@@ -21,13 +21,6 @@ _FEW = 4096
 def write_operation(w: NestWriter, p: int) -> None:
     """Write an operation."""
     _WRITERS[w.ops[p].kind](w, p)
-
-
-def _term(stride: int, variable: str) -> list[str]:
-    """Return the term of an index for a loop variable: none if the stride is 0."""
-    if stride == 0:
-        return []
-    return [variable if stride == 1 else f"({stride}) * {variable}"]
 
 
 def _product(w: NestWriter, p: int) -> None:
@@ -47,7 +40,7 @@ def _product(w: NestWriter, p: int) -> None:
         x, x_at, y, y_at = y, y_at, x, x_at
         n, m, row, column, along, down = m, 1, column, 0, down, along
     if n == m == 1:
-        _add_products(w, k, (x, at(x_at, _term(along, "j"))), (y, at(y_at, _term(down, "j"))))
+        _add_products(w, k, (x, at(x_at, term_of(along, "j"))), (y, at(y_at, term_of(down, "j"))))
         w.result(p, "total")
         return
     target = w.target(p)
@@ -56,15 +49,15 @@ def _product(w: NestWriter, p: int) -> None:
     elif abs(down) < abs(column):
         w.enter("i", n)
         w.enter("l", m)
-        left = at(x_at, _term(row, "i") + _term(along, "j"))
-        right = at(y_at, _term(down, "j") + _term(column, "l"))
+        left = at(x_at, term_of(row, "i") + term_of(along, "j"))
+        right = at(y_at, term_of(down, "j") + term_of(column, "l"))
         _add_products(w, k, (x, left), (y, right))
         w.write(f"put(s, {target} + {m} * i + l, total)")
         w.leave(2)
     else:
         w.enter("i", n)
         start = w.temporary(f"{target} + {m} * i")
-        here = w.temporary(at(x_at, _term(row, "i")))
+        here = w.temporary(at(x_at, term_of(row, "i")))
         _combined(w, (y, y_at, column, down), (x, here, along), m, k, start)
         w.leave()
 
@@ -86,8 +79,8 @@ def _matrix_times_vector(
         _combined(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
         return
     w.enter("i", n)
-    left = at(x_at, _term(row, "i") + _term(along, "j"))
-    _add_products(w, k, (x, left), (y, at(y_at, _term(down, "j"))))
+    left = at(x_at, term_of(row, "i") + term_of(along, "j"))
+    _add_products(w, k, (x, left), (y, at(y_at, term_of(down, "j"))))
     w.write(f"put(s, {target} + i, total)")
     w.leave()
 
@@ -104,14 +97,14 @@ def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, targe
     factors = []
     for u in range(unrolled):
         index = f"({unrolled} * j + {u})"
-        factors.append(w.temporary(f"get({y}, {at(y_at, _term(down, index))})"))
+        factors.append(w.temporary(f"get({y}, {at(y_at, term_of(down, index))})"))
     starts = [
-        w.temporary(at(x_at, _term(along, f"({unrolled} * j + {u})"))) for u in range(unrolled)
+        w.temporary(at(x_at, term_of(along, f"({unrolled} * j + {u})"))) for u in range(unrolled)
     ]
     w.enter("i0", n)
     total = f"get(s, {target} + i0)"
     for factor, start in zip(factors, starts, strict=True):
-        total = f"plus({total}, times({factor}, get({x}, {at(start, _term(row, 'i0'))})))"
+        total = f"plus({total}, times({factor}, get({x}, {at(start, term_of(row, 'i0'))})))"
     w.write(f"put(s, {target} + i0, {total})")
     w.leave(2)
 
@@ -139,18 +132,18 @@ def _contracted(w: NestWriter, p: int) -> None:
     for d in range(outer):
         w.enter(f"k{d}", op.shape[d])
         for terms, strides in zip(index, (out, a.strides, b.strides), strict=True):
-            terms += _term(strides[d], f"k{d}")
+            terms += term_of(strides[d], f"k{d}")
     to, here, there = (
         w.temporary(at(x, t)) for x, t in zip((target, x_at, y_at), index, strict=True)
     )
     if by_rows:
         m = op.shape[-1]
-        _filled(w, to, m)
+        _zeroed(w, to, m)
         (here_terms, there_terms), variables = w.nest(inner, [a.strides[n:], b.strides[n:]])
         here, there = w.temporary(at(here, here_terms)), w.temporary(at(there, there_terms))
         w.enter("i", m)
-        left = f"get({x}, {at(here, _term(a.strides[n - 1], 'i'))})"
-        right = f"get({y}, {at(there, _term(b.strides[n - 1], 'i'))})"
+        left = f"get({x}, {at(here, term_of(a.strides[n - 1], 'i'))})"
+        right = f"get({y}, {at(there, term_of(b.strides[n - 1], 'i'))})"
         w.write(f"put(s, {to} + i, plus(get(s, {to} + i), times({left}, {right})))")
         w.leave(len(variables) + 1 + outer)
         return
@@ -175,8 +168,8 @@ def _reduced(w: NestWriter, p: int) -> None:
     if kept and view.strides[kept[-1]] == 1 and all(view.strides[d] != 1 for d in axes):
         _reduced_by_rows(w, op, (array, place), kept, target)
         return
-    index = [t for k, d in enumerate(kept) for t in _term(out[k], f"k{k}")]
-    inside = [t for k, d in enumerate(kept) for t in _term(view.strides[d], f"k{k}")]
+    index = [t for k, d in enumerate(kept) for t in term_of(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(kept) for t in term_of(view.strides[d], f"k{k}")]
     for k, d in enumerate(kept):
         w.enter(f"k{k}", view.shape[d])
     here = w.temporary(at(place, inside)) if inside else place
@@ -221,8 +214,8 @@ def _reduced_by_rows(
     array, place = source
     out = strides_of(tuple([view.shape[d] for d in kept]))
     *outer, last = kept
-    index = [t for k, _ in enumerate(outer) for t in _term(out[k], f"k{k}")]
-    inside = [t for k, d in enumerate(outer) for t in _term(view.strides[d], f"k{k}")]
+    index = [t for k, _ in enumerate(outer) for t in term_of(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(outer) for t in term_of(view.strides[d], f"k{k}")]
     for k, d in enumerate(outer):
         w.enter(f"k{k}", view.shape[d])
     here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
@@ -263,13 +256,13 @@ def _running(w: NestWriter, p: int) -> None:
     for d, n in enumerate(op.shape):
         if d != axis:
             w.enter(f"k{d}", n)
-            index += _term(out[d], f"k{d}")
-            inside += _term(view.strides[d], f"k{d}")
+            index += term_of(out[d], f"k{d}")
+            inside += term_of(view.strides[d], f"k{d}")
     here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
     w.write("total = 0.0")
     w.enter("j", op.shape[axis])
-    w.write(f"total = total + get({array}, {at(here, _term(view.strides[axis], 'j'))})")
-    w.write(f"put(s, {at(there, _term(out[axis], 'j'))}, total)")
+    w.write(f"total = total + get({array}, {at(here, term_of(view.strides[axis], 'j'))})")
+    w.write(f"put(s, {at(there, term_of(out[axis], 'j'))}, total)")
     w.leave(len(op.shape))
 
 
@@ -284,7 +277,7 @@ def _read_places(w: NestWriter, p: int) -> None:
 def _added_places(w: NestWriter, p: int) -> None:
     view, table = w.ops[p].args
     target = w.target(p)
-    _filled(w, target, w.ops[p].size)
+    _zeroed(w, target, w.ops[p].size)
     number = ""
     if view.kind in "nc" or not view.shape or w.is_single(view):
         number = w.temporary(w.number(p, 0))
@@ -297,7 +290,7 @@ def _added_places(w: NestWriter, p: int) -> None:
     w.leave(len(variables))
 
 
-def _filled(w: NestWriter, target: str, size: int) -> None:
+def _zeroed(w: NestWriter, target: str, size: int) -> None:
     w.enter("i0", size)
     w.write(f"put(s, {target} + i0, 0.0)")
     w.leave()
@@ -338,7 +331,7 @@ def _change(w: NestWriter, p: int) -> None:
 
 def _scatter(w: NestWriter, p: int) -> None:
     op = w.ops[p]
-    _filled(w, w.target(p), op.size)
+    _zeroed(w, w.target(p), op.size)
     _copied(w, p, 0, w.region(p), op.extra)
 
 
@@ -376,7 +369,7 @@ def _packed(w: NestWriter, p: int) -> None:
     """Write an array of zeros with some numbers; a loop copies those in the memory."""
     op = w.ops[p]
     target = w.target(p)
-    _filled(w, target, op.size)
+    _zeroed(w, target, op.size)
     views = op.args
     moving = [
         (place, w.address[v.base] + v.offset)

@@ -284,17 +284,13 @@ class Code:
         ir.IRBuilder(left).ret(status)
         self.b.position_at_end(following)
 
-    @contextmanager
     def branch(self, test: Any) -> Any:
         """Emit a branch that runs if a test holds."""
-        with self.b.if_then(test):
-            yield
+        return self.b.if_then(test)
 
-    @contextmanager
     def branches(self, test: Any) -> Any:
         """Emit two branches, for a test that holds and for one that does not."""
-        with self.b.if_else(test) as both:
-            yield both
+        return self.b.if_else(test)
 
     @contextmanager
     def counted(self, n: Any, alone: bool = False, is_dense: bool = True) -> Any:

@@ -347,7 +347,7 @@ class Complexes(Library):
     def _call(self, name: str, parts: list[Any], letter: str) -> Any:
         """Call a function of complex numbers of the C library."""
         if sys.platform == "win32":
-            raise UnsupportedError("functions of complex numbers, which are handed over otherwise")
+            raise UnsupportedError("functions of complex numbers: Windows passes these otherwise")
         b = self.b
         doubles = [b.fpext(p, TYPES["d"]) for p in parts] if letter == "c" else parts
         found = self.code.call(name, TYPES["z"], doubles)
