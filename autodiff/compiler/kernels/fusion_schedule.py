@@ -93,25 +93,25 @@ class _Schedule:
         is_array = op.kind == "map" and op.shape != ()
         if not is_array and op.kind not in _REDUCTIONS and op.f is not has_nan:
             needed |= self.guards  # it may exit, so that the guards have to hold
-        above = 0  # bit set of the items that cannot be joined: a predecessor depends on them
+        above = 0  # bit set of the items that it cannot join: a predecessor depends on them
         for at in _bits(needed):
             above |= self.before[at]
         near = {at: read for at, read in inside.items() if not above >> at & 1}
-        joined = self._nest_for(p, near)
-        if joined is None and is_array:
+        chosen = self._nest_for(p, near)
+        if chosen is None and is_array:
             latest = self.open.get(op.shape)
             if latest is not None and latest not in inside and not above >> latest & 1:
-                joined = latest
-        if joined is None:
-            joined = self._new(p, op, is_array)
+                chosen = latest
+        if chosen is None:
+            chosen = self._new(p, op, is_array)
         else:
-            self.items[joined].positions.append(p)
-        self.item_of[p] = joined
-        self._follow(joined, needed, above)
+            self.items[chosen].positions.append(p)
+        self.item_of[p] = chosen
+        self._follow(chosen, needed, above)
         for at in (home, *[layout.home[a.base] for a in op.args if a.kind == "v"]):
-            self.touching[at] = self.touching.get(at, 0) | 1 << joined
-        if self.items[joined].kind in ("nest", "form"):
-            for at in inside.keys() - {joined}:
+            self.touching[at] = self.touching.get(at, 0) | 1 << chosen
+        if self.items[chosen].kind in ("nest", "form"):
+            for at in inside.keys() - {chosen}:
                 if self.open.get(self.items[at].shape) == at:
                     del self.open[self.items[at].shape]
 
