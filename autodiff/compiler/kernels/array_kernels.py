@@ -362,7 +362,7 @@ def machine_code(
     source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool,
     is_brief: bool,
 ) -> Callable:  # fmt: skip
-    """Compile a source, unless an equal one has been compiled: see `machine_code.Module.kernel`.
+    """Compile a source, unless an equal one is there: see `machine_code.Module.kernel`.
 
     Equal kernels are common: in each iteration of an unrolled loop, around a NumPy call.
     """

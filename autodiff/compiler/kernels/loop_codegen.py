@@ -204,7 +204,7 @@ class NestWriter(Layout):
         return terms, variables
 
     def _group(self, own: list[int], shape: tuple, again: set[int]) -> None:
-        """Write operations as one loop nest; the results of those in `again` are not stored."""
+        """Write operations as one loop nest; results of those in `again` are not stored."""
         positions = sorted([*own, *again])
         self.nests += 1
         loads: list[tuple[str, str]] = []
