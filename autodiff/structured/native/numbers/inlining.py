@@ -209,7 +209,7 @@ class Inlining:
         return scope
 
     def _either(
-        self, test: Any, both: tuple, scope: dict, outer: dict, letter: str, depth: int
+        self, test: Any, both: list, scope: dict, outer: dict, letter: str, depth: int
     ) -> Any:
         """Emit both branches of an if statement that return; select one result."""
         found = [self._result(branch, scope, outer, letter, depth) for branch in both]
@@ -219,7 +219,11 @@ class Inlining:
         return self.plain(letter, self.code.b.select(self.converted(test, "b"), *values))
 
     def _result(self, body: list, scope: dict, outer: dict, letter: str, depth: int) -> Any:
-        """Emit statements; return what they return, or None if they do not."""
+        """Emit statements; return what they return, or None if they do not.
+
+        Both branches of an if statement continue with the statements behind it, so that these see
+        what the branch has bound.
+        """
         for k, node in enumerate(body):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
@@ -227,16 +231,10 @@ class Inlining:
                 return self.evaluated(node.value, scope, outer, letter, depth)
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
-                if not isinstance(test, Known):
-                    rest = body[k + 1 :]
-                    return self._either(
-                        test, (node.body + rest, node.orelse + rest), scope, outer, letter, depth
-                    )
-                branch = node.body if test.x else node.orelse
-                found = self._result(branch, scope, outer, letter, depth)
-                if found is not None:
-                    return found
-                continue
+                both = [branch + body[k + 1 :] for branch in (node.body, node.orelse)]
+                if isinstance(test, Known):
+                    return self._result(both[0 if test.x else 1], scope, outer, letter, depth)
+                return self._either(test, both, scope, outer, letter, depth)
             scope = self._assigned(node, scope, outer, letter, depth)
         return None
 
