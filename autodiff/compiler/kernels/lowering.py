@@ -93,7 +93,7 @@ class Reader:
 
     def _parameter(self, x: np.ndarray, is_flat: bool = False) -> int:
         """Return the index of the parameter for a constant array; equal ones share a parameter."""
-        key = content_of(x)
+        key = _content_key(x)
         number = self._constants.get(key)
         if number is None:
             self.given.append(x.ravel() if is_flat else x)
@@ -252,7 +252,7 @@ def _whole_of(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def content_of(x: np.ndarray) -> Any:
+def _content_key(x: np.ndarray) -> Any:
     """Return a key by which equal constants are shared: loop iterations make copies of theirs."""
     if x.nbytes > LARGEST_LOOKED_AT:
         return id(x)

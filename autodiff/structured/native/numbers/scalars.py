@@ -224,10 +224,9 @@ class Scalars(Integers, Comparisons):
         if kind.is_array or len(kind.classes) < 2:
             return None
         is_operator = getattr(f, "__module__", "") == "_operator"
+        is_tagged = is_operator or function_of(f) in _OF_PARTS
         gives_integers = f in _OF_INTEGERS or (f is operator.pow and whole_of(args[1]) is not None)
-        if not (is_operator or function_of(f) in _OF_PARTS) or (
-            int in kind.classes and not gives_integers
-        ):
+        if not is_tagged or (int in kind.classes and not gives_integers):
             raise UnsupportedError("a number of several classes")
         tag: Any = self.code.whole(TAGS[int if int in kind.classes else float])
         for a in args:
