@@ -1,1 +1,1 @@
-"""Programs as nests of loops, which become machine code."""
+"""Lowering of programs to loop nests, and their compilation to machine code."""

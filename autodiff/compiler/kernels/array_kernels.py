@@ -1,8 +1,8 @@
-"""Stretches of a program on floats and small arrays as machine code, if llvmlite is installed.
+"""Machine code for sections of a program on floats and small arrays, if llvmlite is installed.
 
-A call of NumPy's costs half a microsecond however small the arrays are. Steps that are known as
-loops over elements (``nests``) are put together where they are many, whatever stands between them
-that does not depend on them: the others (factorisations, large products) stay NumPy's calls.
+A NumPy call takes at least half a microsecond, however small the arrays are. Steps that can be
+lowered to loop nests are grouped into kernels if there are enough of them, even if independent
+steps are between them. The others (factorizations, large products) remain NumPy calls.
 """
 
 from __future__ import annotations
@@ -36,38 +36,38 @@ from autodiff.structured.native.llvm.given import Given
 from chainrules_core.interpreter.places import MADE_HERE
 
 FEWEST = 60
-"""From how many steps on machine code is worth its compilation."""
-_FEWEST_IF_ASKED = 4
+"""Fewest steps of a kernel: compiling a smaller one takes longer than it saves."""
+_FEWEST_IF_FORCED = 4
 _MOST_NESTS, _MOST_LINES = 500, 5000
-_LONG = 4096
-_MANY_LINES, _FEW_BY_LINE = 300, 6
+_LONG = 4096  # elements of a result from which a kernel releases the interpreter lock
+_MANY_LINES, _FEW_PER_LINE = 300, 6  # brief kernels: many lines, few elements for each
 
 
 def is_installed() -> bool:
-    """Whether there is llvmlite."""
+    """Whether llvmlite is installed."""
     return importlib.util.find_spec("llvmlite") is not None
 
 
 def with_kernels(
     program: Program, forced: bool, fewest: int = 0, strides: dict[int, tuple] | None = None
 ) -> Program | None:
-    """Return a program with kernels in place of its sections on small arrays; None if none.
+    """Replace the sections of a program on small arrays by kernels; return None if there are none.
 
     Parameters
     ----------
     program : Program
         The program.
     forced : bool
-        Whether few steps are worth a kernel, too.
+        Whether a kernel may also have few steps, or many lines.
     fewest : int, optional
-        From how many steps on a section becomes one.
+        The fewest steps of a kernel.
     strides : dict, optional
-        Of inputs that do not lie in a row, in elements. Their memory is read where it is, so the
-        caller must not give others.
+        Input → its strides in elements, if it is not C-contiguous. Kernels are specialized for
+        these strides, so the caller must not pass arrays with others.
     """
     program = with_counts_as_floats(program)
     steps = program.steps
-    fewest = fewest or (_FEWEST_IF_ASKED if forced else FEWEST)
+    fewest = fewest or (_FEWEST_IF_FORCED if forced else FEWEST)
     metas = program.metas
     if len(steps) < fewest or any(s.f is effect for s in steps):
         return None
@@ -95,11 +95,11 @@ def with_kernels(
 
 
 class _TooLargeError(NotSmallError):
-    """A kernel would have more loop nests than are compiled in acceptable time."""
+    """A kernel would have so many loop nests that compiling it takes too long."""
 
 
 class _GroupError(Exception):
-    """The steps of a level cannot be written as a kernel."""
+    """The steps of a level cannot become a kernel."""
 
     def __init__(self, level: float, is_too_large: bool) -> None:
         self.level = level
@@ -108,7 +108,7 @@ class _GroupError(Exception):
 
 
 def _halve(program: Program, levels: list[float], groups: list[float | None], level: float) -> None:
-    """Run the second half of the steps of a level after the first, with views of them."""
+    """Move the second half of the steps of a level, and views of them, to a new level after it."""
     steps = program.steps
     mine = [at for at, group in enumerate(groups) if group == level]
     between = level + 2.0 ** (-2 - len({n for n in levels if int(n) == int(level)}))
@@ -128,22 +128,22 @@ def _with_groups(
     forced: bool,
     strides: dict[int, tuple],
 ) -> list[Step]:
-    """Return the steps, level by level, with kernels in place of groups."""
+    """Return the steps in order of level, with a kernel in place of each group."""
     steps, metas = program.steps, program.metas
-    wanted = _read_elsewhere(program, groups)
+    live_out = _read_elsewhere(program, groups)
     order = sorted(range(len(steps)), key=levels.__getitem__)
     done: set[float] = set()
     new: list[Step] = []
     for at in order:
         level = groups[at]
         if level is None:
-            if not is_view(steps[at], metas) or steps[at].out in wanted:
+            if not is_view(steps[at], metas) or steps[at].out in live_out:
                 new.append(steps[at])
         elif level not in done:
             done.add(level)
             group = [steps[k] for k in order if groups[k] == level]
             try:
-                new.extend(_as_kernel(group, metas, origin, wanted, forced, strides))
+                new.extend(_as_kernel(group, metas, origin, live_out, forced, strides))
             except NotSmallError as error:
                 is_too_large = isinstance(error, _TooLargeError)
                 raise _GroupError(level, is_too_large) from error
@@ -151,9 +151,10 @@ def _with_groups(
 
 
 def _levels(program: Program) -> tuple[list[float], list[bool]]:
-    """Return for each step how often kinds change on the way to it, and whether it is handled.
+    """Return the level of each step, and whether a kernel can contain it.
 
-    Steps that are handled are on even levels, others on odd ones; views are on that of their array.
+    Steps of kernels have even levels, others odd ones; a step has at least the level of its
+    operands. So steps of equal level can form one kernel. Views have the level of their array.
     """
     metas = program.metas
     of_value: dict[int, int] = {}
@@ -181,42 +182,43 @@ def _levels(program: Program) -> tuple[list[float], list[bool]]:
 
 
 def _read_elsewhere(program: Program, group_of: list[float | None]) -> set[int]:
-    """Return the values that are read outside of the group of steps that they are made in."""
+    """Return the values that are read outside of the group that computes them."""
     metas = program.metas
     made_by: dict[int, float | None] = {}
-    array_of: dict[int, int] = {}  # views: the array itself
+    array_of: dict[int, int] = {}  # view → the array that it is a view of
     for step, group in zip(program.steps, group_of, strict=True):
         if is_view(step, metas):
             first = step.args[0].i
             array_of[step.out] = array_of.get(first, first)
         elif step.out >= 0:
             made_by[step.out] = group
-    wanted = {x.i for x in program.outputs if type(x) is Ref}
+    found = {x.i for x in program.outputs if type(x) is Ref}
     for step, group in zip(reversed(program.steps), reversed(group_of), strict=True):
         if group is None:
-            if not is_view(step, metas) or step.out in wanted:
-                wanted.update(refs_of(step))
+            if not is_view(step, metas) or step.out in found:
+                found.update(refs_of(step))
             continue
         for i in refs_of(step):
             i = array_of.get(i, i)
             if made_by.get(i) != group:
-                wanted.add(i)
-    return wanted
+                found.add(i)
+    return found
 
 
 def _as_kernel(
     group: list[Step],
     metas: list[Meta],
     origin: dict[int, Step],
-    wanted: set[int],
+    live_out: set[int],
     forced: bool,
     strides: dict[int, tuple],
 ) -> list[Step]:
+    """Return steps that run a group as a kernel, and take its results apart."""
     reader = Reader(metas, origin, strides)
     for step in group:
         reader.read(step)
     made = {s.out for s in group}
-    outs = [s.out for s in group if s.out >= 0 and s.out in wanted]
+    outs = [s.out for s in group if s.out >= 0 and s.out in live_out]
     for x in reader.given:
         if type(x) is Ref and x.i in made:
             raise NotSmallError
@@ -233,20 +235,21 @@ def _as_kernel(
 
 
 class Kernel:
-    """A section of a program as a function of the arrays and numbers that it reads.
+    """A section of a program, compiled to a function of the arrays and numbers that it reads.
 
     Attributes
     ----------
     source : str
-        What is compiled.
+        The source that is compiled to machine code.
     nests : int
-        How many nests of loops it has.
+        The number of loop nests.
     largest : int
-        The number of elements of its largest result.
+        The number of elements of the largest result of an operation.
     is_brief : bool
-        Whether it has many lines, and most of them run a few times only: LLVM takes half the time.
+        Whether it has many lines, most of which run a few times only: LLVM then optimizes less,
+        in half the time.
     has_guards : bool
-        Whether it may return None: a guard has failed.
+        Whether it may return None, because a guard has failed.
     """
 
     def __init__(self, reader: Reader, outs: list[int], metas: list[Meta]) -> None:
@@ -267,10 +270,10 @@ class Kernel:
             if meta.shape:
                 arrays.append(k)
                 if view.kind != "v" or writer.direct.get(view.base) != k:
-                    body += _copied(writer, view, f"p{k}")
+                    body += _copied_out(writer, view, f"p{k}")
                 results.append(f"p{k}" if meta.dtype == FLOAT64 else f"p{k} != 0.0")
                 continue
-            body.append(f"put(numbers, {len(numbers)}, {_final(writer, view)})")
+            body.append(f"put(numbers, {len(numbers)}, {_scalar_result(writer, view)})")
             text = f"n[{len(numbers)}]"
             numbers.append(text)
             if not is_number(meta):
@@ -286,9 +289,9 @@ class Kernel:
         head = f"def kernel({', '.join(parameters)}):"
         self.source = "\n    ".join([head, *body, "return 1"]) + "\n"
         lines, elements = self.source.count("\n"), sum(op.size for op in reader.ops)
-        self.is_brief = lines >= _MANY_LINES and elements < _FEW_BY_LINE * lines
+        self.is_brief = lines >= _MANY_LINES and elements < _FEW_PER_LINE * lines
         self._size = max(1, writer.size)
-        self._given = [_given(x, reader) for x in reader.given]
+        self._given = [_parameter(x, reader) for x in reader.given]
         self._written = [
             Given(shape, FLOAT64, is_written=True)
             for shape in (*outputs, (len(numbers),), (self._size,))
@@ -312,8 +315,8 @@ class Kernel:
                 floats.append(f"{x} = float({x})")
             elif g.dtype == np.bool_:
                 floats.append(f"{x} = {x} * 1.0")
-            is_any = g is None or g.strides is not None
-            ordered.append(x if is_any else f"require({x}, None, 'CA')")
+            is_fixed = g is None or g.strides is not None
+            ordered.append(x if is_fixed else f"require({x}, None, 'CA')")
         lines = ["try: s = memory.pop()", "except IndexError: s = empty(size)"]
         lines += [f"if p{k} is None: p{k} = empty({metas[k].shape!r})" for k in arrays]
         lines += [f"numbers = empty({n})", *floats]
@@ -332,8 +335,8 @@ class Kernel:
         return "\n    ".join([f"def call({', '.join([*given, *into])}):", *lines]) + "\n"
 
     def compiled(self) -> Kernel:
-        """Make the machine code."""
-        given = [*map(_as_floats, self._given), *self._written]
+        """Compile the machine code; return the kernel."""
+        given = [*map(_with_floats, self._given), *self._written]
         is_long = self.largest >= _LONG
         run = machine_code(self.source, self._tables, given, is_long, self.is_brief)
         names: dict[str, Any] = {
@@ -345,9 +348,9 @@ class Kernel:
         return self
 
     def __call__(self, *given: Any, **into: Any) -> Any:
-        """Compute the results; None if a guard has failed.
+        """Return the results; None if a guard has failed.
 
-        The k-th of them is written into ``p{k}``, if that is given: an array in the order of C.
+        The keyword argument ``p{k}`` is a C-contiguous array into which the k-th one is written.
         """
         if self._run is None:
             self.compiled()
@@ -359,25 +362,25 @@ def machine_code(
     source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool,
     is_brief: bool,
 ) -> Callable:  # fmt: skip
-    """Return the function of a source: see `machine_code.Module.kernel`.
+    """Compile a source, unless an equal one is there: see `machine_code.Module.kernel`.
 
-    There is one of each: the turns of a loop around a call that is not in kernels are equal.
+    Equal kernels are common: in each iteration of an unrolled loop, around a NumPy call.
     """
-    from autodiff.compiler.kernels.machine_code import Module  # it needs llvmlite
+    from autodiff.compiler.kernels.machine_code import Module  # imports llvmlite
 
     constants = tuple([(k, x.dtype, x.shape, x.tobytes()) for k, x in sorted(tables.items())])
     key = source, constants, tuple(given), is_long, is_brief
-    run = _made.get(key)
+    run = _compiled.get(key)
     if run is None:
-        run = _made[key] = Module(tables).kernel(source, given, is_long, is_brief)
+        run = _compiled[key] = Module(tables).kernel(source, given, is_long, is_brief)
     return run
 
 
-_made: weakref.WeakValueDictionary[tuple, Callable] = weakref.WeakValueDictionary()
+_compiled: weakref.WeakValueDictionary[tuple, Callable] = weakref.WeakValueDictionary()
 
 
-def _given(x: Any, reader: Reader) -> Given | None:
-    """Return what is known of an argument, if it is an array."""
+def _parameter(x: Any, reader: Reader) -> Given | None:
+    """Return the array parameter for an argument; None for a number."""
     meta = reader.metas[x.i] if type(x) is Ref else x
     if not meta.shape:
         return None
@@ -385,14 +388,15 @@ def _given(x: Any, reader: Reader) -> Given | None:
     return Given(meta.shape, meta.dtype, strides and tuple([8 * n for n in strides]))
 
 
-def _as_floats(given: Given | None) -> Given | None:
-    """Return as what machine code is given an array of truths."""
-    is_truth = given is not None and given.dtype == np.bool_
-    return Given(given.shape, FLOAT64) if given is not None and is_truth else given
+def _with_floats(given: Given | None) -> Given | None:
+    """Return the parameter of the machine code, which takes arrays of booleans as floats."""
+    if given is None or given.dtype != np.bool_:
+        return given
+    return Given(given.shape, FLOAT64)
 
 
-def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
-    """Return the statements that copy a result to the array that is returned."""
+def _copied_out(writer: NestWriter, view: View, name: str) -> list[str]:
+    """Return the statements that copy a result from the memory to the array that is returned."""
     if view.kind != "v" or not view.is_whole():
         raise NotSmallError
     begin = writer.stored(view.base)
@@ -400,8 +404,8 @@ def _copied(writer: NestWriter, view: View, name: str) -> list[str]:
     return [f"for i in range({size}):", f"    put({name}, i, get(s, {begin} + i))"]
 
 
-def _final(writer: NestWriter, view: View) -> str:
-    """Return a number at the end."""
+def _scalar_result(writer: NestWriter, view: View) -> str:
+    """Return the expression of a result that is a number."""
     if view.kind == "n":
         return f"x{view.base}"
     if view.kind == "c":

@@ -1,7 +1,7 @@
-"""Sums of products over any axes as one operation: products of stacks, `einsum`, `tensordot`.
+"""Lowering of contractions to one operation: stacked products, `einsum`, `tensordot`.
 
-Both factors are seen as arrays over all axes, those of the result and then those that are summed
-over; along an axis that a factor does not have, its stride is 0.
+Both factors are broadcast to all axes: those of the result, then those that are summed over. Along
+an axis that a factor does not have, its stride is 0.
 """
 
 from __future__ import annotations
@@ -19,35 +19,35 @@ if TYPE_CHECKING:
     from autodiff.compiler.kernels.lowering import Reader
 
 LARGEST = 1 << 15
-"""Up to how many products are left to loops; more is BLAS's business."""
-_STACKS = frozenset({np.matmul, operator.matmul})
+"""Up to this number of multiplications, loops are used instead of BLAS."""
+_MATMUL = frozenset({np.matmul, operator.matmul})
 
 
 def subscripts(step: Step, metas: list[Meta]) -> tuple[str, str, str] | None:
-    """Return the letters of the axes of both factors and of the result; None for other calls."""
+    """Return the axes of both factors and of the result as letters; None for other calls."""
     options = step.kwargs or {}
-    if step.f in _STACKS and len(step.args) == 2 and not options:
+    if step.f in _MATMUL and len(step.args) == 2 and not options:
         m, n = (len(shape_of(x, metas) or ()) for x in step.args)
-        return _of_stacks(m, n) if min(m, n) >= 1 and max(m, n) > 2 else None
+        return _of_matmul(m, n) if min(m, n) >= 1 and max(m, n) > 2 else None
     if step.f is np.einsum and len(step.args) == 3 and type(step.args[0]) is str:
         if options.keys() - {"optimize"}:
             return None
-        return _of_text(step.args[0].replace(" ", ""))
+        return _of_einsum(step.args[0].replace(" ", ""))
     if step.f is np.tensordot and 2 <= len(step.args) <= 3 and not options.keys() - {"axes"}:
         axes = step.args[2] if len(step.args) == 3 else options.get("axes", 2)
         a, b = (shape_of(x, metas) for x in step.args[:2])
-        return None if a is None or b is None else _of_axes(len(a), len(b), axes)
+        return None if a is None or b is None else _of_tensordot(len(a), len(b), axes)
     return None
 
 
-def _of_stacks(m: int, n: int) -> tuple[str, str, str]:
+def _of_matmul(m: int, n: int) -> tuple[str, str, str]:
     batch = "abcdefgh"[: max(m, n) - 2]
     left = "z" if m == 1 else batch[len(batch) - m + 2 :] + "yz"
     right = "z" if n == 1 else batch[len(batch) - n + 2 :] + "zx"
     return left, right, batch + ("y" if m > 1 else "") + ("x" if n > 1 else "")
 
 
-def _of_text(text: str) -> tuple[str, str, str] | None:
+def _of_einsum(text: str) -> tuple[str, str, str] | None:
     given, arrow, out = text.partition("->")
     left, comma, right = given.partition(",")
     if not comma or "," in right or not (left + right + out).isalpha():
@@ -60,7 +60,7 @@ def _of_text(text: str) -> tuple[str, str, str] | None:
     return (left, right, out) if set(out) <= set(left + right) else None
 
 
-def _of_axes(m: int, n: int, axes: Any) -> tuple[str, str, str] | None:
+def _of_tensordot(m: int, n: int, axes: Any) -> tuple[str, str, str] | None:
     if type(axes) is int:
         axes = (tuple(range(m - axes, m)), tuple(range(axes)))
     if type(axes) not in (tuple, list) or len(axes) != 2:
@@ -78,7 +78,7 @@ def _of_axes(m: int, n: int, axes: Any) -> tuple[str, str, str] | None:
 
 
 def is_contraction(step: Step, metas: list[Meta]) -> bool:
-    """Whether a call can be read by `contracted`."""
+    """Whether `contracted` can lower a call."""
     letters = subscripts(step, metas)
     if letters is None:
         return False
@@ -91,18 +91,18 @@ def is_contraction(step: Step, metas: list[Meta]) -> bool:
 
 
 def factors_of(step: Step) -> tuple:
-    """Return what such a call multiplies."""
+    """Return the factors of a contraction."""
     return step.args[1:3] if step.f is np.einsum else step.args[:2]
 
 
 def _extents(letters: tuple[str, str, str], a: tuple, b: tuple) -> dict[str, int]:
-    """Return how long each axis is; one of length 1 is repeated."""
+    """Return the length of each axis, after broadcasting."""
     *factors, out = letters
     return dict.fromkeys(out, 1) | extents_of(factors, (a, b))
 
 
 def contracted(reader: Reader, step: Step, shape: tuple) -> Op:
-    """Return such a call as an operation."""
+    """Lower a contraction to an operation."""
     letters: Any = subscripts(step, reader.metas)
     views = [reader.view(x) for x in factors_of(step)]
     if any(v.is_bool or v.kind not in "vx" for v in views):
@@ -112,12 +112,12 @@ def contracted(reader: Reader, step: Step, shape: tuple) -> Op:
     whole = tuple([extents[c] for c in axes])
     if whole[: len(shape)] != shape:
         raise NotSmallError
-    spread = [_spread(v, mine, axes, whole) for v, mine in zip(views, letters[:2], strict=True)]
+    spread = [_broadcast(v, mine, axes, whole) for v, mine in zip(views, letters[:2], strict=True)]
     return Op("contraction", None, spread, shape)
 
 
-def _spread(view: View, mine: str, axes: list[str], whole: tuple) -> View:
-    """Return a factor as an array over all axes."""
+def _broadcast(view: View, mine: str, axes: list[str], whole: tuple) -> View:
+    """Broadcast a factor to all axes."""
     strides = dict.fromkeys(axes, 0)
     for c, n, stride in zip(mine, view.shape, view.strides, strict=True):
         strides[c] = stride if n > 1 else 0

@@ -1,4 +1,4 @@
-"""Functions that put elements elsewhere, as operations: pads, rolls, joints, triangles."""
+"""Lowering of functions that move elements: pad, roll, diff, concatenate, tril, triu, diag."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ _DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}
 _MATRICES = frozenset({np.tril, np.triu, np.diag})
 
 
-def bound(step: Step) -> dict[str, Any] | None:
-    """Return the arguments of such a call by name; None for one that is not known."""
+def _bound_arguments(step: Step) -> dict[str, Any] | None:
+    """Return the arguments of a call by name; None if they are not supported."""
     names = facts_of(step.f).parameters
     if not names or len(step.args) > len(names):
         return None
@@ -34,8 +34,8 @@ def bound(step: Step) -> dict[str, Any] | None:
 
 
 def is_move(step: Step, metas: list[Meta]) -> bool:
-    """Whether a call can be read by `moved`, whatever its arrays are."""
-    given = bound(step)
+    """Whether `lower_move` can lower a call, as far as its options are concerned."""
+    given = _bound_arguments(step)
     if given is None:
         return False
     if step.f is np.concatenate:
@@ -44,7 +44,7 @@ def is_move(step: Step, metas: list[Meta]) -> bool:
     if not isinstance(a, (Ref, np.ndarray)):
         return False
     shape: Any = metas[a.i].shape if isinstance(a, Ref) else a.shape
-    if step.f in _MATRICES:  # of a matrix `diag` takes a view
+    if step.f in _MATRICES:  # `diag` of a matrix is a view
         return type(given["k"]) is int and shape is not None
     if step.f is np.roll:
         is_flat = given["axis"] is None and len(shape) == 1
@@ -53,10 +53,10 @@ def is_move(step: Step, metas: list[Meta]) -> bool:
         )
     if step.f is np.diff:
         return type(given["n"]) is int and given["n"] == 1
-    return given["mode"] == "constant" and _is_int(given["widths"])
+    return given["mode"] == "constant" and _are_integers(given["widths"])
 
 
-def _is_int(widths: Any) -> bool:
+def _are_integers(widths: Any) -> bool:
     try:
         return np.asarray(widths).dtype.kind == "i"
     except ValueError:
@@ -65,13 +65,13 @@ def _is_int(widths: Any) -> bool:
 
 def arrays_of(step: Step) -> list:
     """Return the arrays that a call moves."""
-    given: Any = bound(step)
+    given: Any = _bound_arguments(step)
     return list(given["a"]) if step.f is np.concatenate else [given["a"]]
 
 
-def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
-    """Return a call as an operation, or as elements; others may be added to the reader's before."""
-    given: Any = bound(step)
+def lower_move(reader: Reader, step: Step, shape: tuple) -> Op | View:
+    """Lower a call to an operation or a view; operations that it needs are added before."""
+    given: Any = _bound_arguments(step)
     views = [reader.view(a) for a in arrays_of(step)]
     if any(v.is_bool for v in views):
         raise NotSmallError
@@ -102,7 +102,7 @@ def moved(reader: Reader, step: Step, shape: tuple) -> Op | View:
 
 
 def _masked(reader: Reader, f: Any, x: View, k: int, shape: tuple) -> Op:
-    """A triangle, or a matrix with a vector on a diagonal: zeros elsewhere, whatever is there."""
+    """Lower `tril` and `triu`, and `diag` of a vector."""
     if f is np.diag:
         if len(x.shape) != 1:
             raise NotSmallError
@@ -121,7 +121,7 @@ def _along(axis: int, first: int, end: int) -> tuple:
 
 
 def joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
-    """Arrays one after the other along an axis."""
+    """Lower the concatenation of arrays along an axis."""
     if axis == 0:
         return Op("stack", None, views, shape)
     begin = 0

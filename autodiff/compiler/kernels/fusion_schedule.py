@@ -1,8 +1,8 @@
-"""The order in which operations on small arrays are done, and which of them share a nest.
+"""Loop fusion: which operations share a loop nest, and the order of the nests.
 
-Elementwise operations of one shape that follow each other share a nest, so that most of their
-results are never stored. What takes their elements one by one joins them: a sum over all or over
-the last axis, and a change or a scattering into a region of that shape.
+Elementwise operations of one shape share a nest, so that most of their results are never stored.
+Operations that consume these element by element join them: a reduction over all axes or a sum over
+the last one, and an update of, or a scatter into, a region of that shape.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from autodiff.functions import COMPARISONS
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.memory_planner import Layout
 
-_ENDS = ("sum", "max", "min", "product")
-"""What joins a nest and leaves no array of its shape."""
-_LARGE, _MOST_AGAIN = 1 << 15, 6
+_REDUCTIONS = ("sum", "max", "min", "product")
+"""Operations that join a nest, with a result of another shape."""
+_LARGE, _MOST_RECOMPUTED = 1 << 15, 6  # elements of an array, operations for one element
 _CHEAP: frozenset[Any] = COMPARISONS | {
     np.add, np.subtract, np.multiply, np.negative, np.square, np.absolute, np.maximum, np.minimum,
     np.where,
@@ -29,18 +29,19 @@ _CHEAP: frozenset[Any] = COMPARISONS | {
 
 
 class Item:
-    """Operations that are done together.
+    """A fusion group: operations that run together.
 
     Attributes
     ----------
     kind : str
-        "nest" for some of one shape, "number", "guard", and "form" for one that has its own nest.
+        "nest" for a loop nest over one shape; "number", "guard", and "form" for a single operation,
+        the last with code of its own.
     positions : list of int
-        Which.
+        The operations.
     shape : tuple of int
-        That of a nest.
+        The shape that a nest iterates over.
     again : set of int
-        Operations of other nests that this one rather does again than reads their results.
+        Operations of other nests that this one recomputes instead of reading their results.
     """
 
     __slots__ = ("again", "kind", "positions", "shape")
@@ -53,7 +54,7 @@ class Item:
 
 
 def scheduled(layout: Layout) -> list[Item]:
-    """Return what is done, in order."""
+    """Return the fusion groups, in the order in which they run."""
     schedule = _Schedule(layout)
     for p in range(len(layout.ops)):
         schedule.place(p)
@@ -61,26 +62,26 @@ def scheduled(layout: Layout) -> list[Item]:
 
 
 class _Schedule:
-    """Puts operations into items, and these in order.
+    """Assignment of operations to items, and the order of these.
 
-    An operation joins a nest that it reads element by element, or the last one of its shape, unless
-    something else that it needs has to wait for that nest.
+    An operation joins a nest whose results it reads element by element, or the last nest of its
+    shape, unless another operand depends on that nest.
     """
 
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
         self.items: list[Item] = []
-        self.needed: list[int] = []  # for each item the bits of those that it reads or follows
-        self.before: list[int] = []  # … and of all that come before it
-        self.item_of: dict[int, int] = {}
-        self.touching: dict[int, int] = {}  # home → bits of the items that read or change it
-        self.open: dict[tuple, int] = {}  # shape → nest that elementwise operations join
-        self.guards = 0
+        self.needed: list[int] = []  # item → bit set of its direct predecessors
+        self.before: list[int] = []  # item → bit set of all its predecessors
+        self.item_of: dict[int, int] = {}  # operation → item
+        self.touching: dict[int, int] = {}  # buffer → bit set of the items that read or write it
+        self.open: dict[tuple, int] = {}  # shape → nest that elementwise operations can join
+        self.guards = 0  # bit set of the last guard
 
     def place(self, p: int) -> None:
         """Put an operation into an item."""
         layout, op = self.layout, self.layout.ops[p]
-        inside: dict[int, set[int]] = {}  # what it reads, by item
+        inside: dict[int, set[int]] = {}  # item → operations of it that this one reads
         for a in op.args:
             at = self.item_of.get(a.base) if a.kind == "v" else None
             if at is not None:
@@ -90,39 +91,36 @@ class _Schedule:
         if home != p:
             needed |= self.touching.get(home, 0)
         is_array = op.kind == "map" and op.shape != ()
-        if not is_array and op.kind not in _ENDS and op.f is not has_nan:
-            needed |= self.guards  # an error is not looked for where another branch is taken
-        above = 0
+        if not is_array and op.kind not in _REDUCTIONS and op.f is not has_nan:
+            needed |= self.guards  # it may exit, so that the guards have to hold
+        above = 0  # bit set of the items that it cannot join: a predecessor depends on them
         for at in _bits(needed):
             above |= self.before[at]
         near = {at: read for at, read in inside.items() if not above >> at & 1}
-        joined = self._nest_for(p, near)
-        if joined is None and is_array:
+        chosen = self._nest_for(p, near)
+        if chosen is None and is_array:
             latest = self.open.get(op.shape)
             if latest is not None and latest not in inside and not above >> latest & 1:
-                joined = latest
-        if joined is None:
-            joined = self._new(p, op, is_array)
+                chosen = latest
+        if chosen is None:
+            chosen = self._new(p, op, is_array)
         else:
-            self.items[joined].positions.append(p)
-        self.item_of[p] = joined
-        self._follow(joined, needed, above)
-        for a in op.args:
-            if a.kind == "v":
-                root = layout.home[a.base]
-                self.touching[root] = self.touching.get(root, 0) | 1 << joined
-        self.touching[home] = self.touching.get(home, 0) | 1 << joined
-        if self.items[joined].kind in ("nest", "form"):
-            for at in inside.keys() - {joined}:
+            self.items[chosen].positions.append(p)
+        self.item_of[p] = chosen
+        self._follow(chosen, needed, above)
+        for at in (home, *[layout.home[a.base] for a in op.args if a.kind == "v"]):
+            self.touching[at] = self.touching.get(at, 0) | 1 << chosen
+        if self.items[chosen].kind in ("nest", "form"):
+            for at in inside.keys() - {chosen}:
                 if self.open.get(self.items[at].shape) == at:
                     del self.open[self.items[at].shape]
 
     def _nest_for(self, p: int, near: dict[int, set[int]]) -> int | None:
-        """Return the last of some nests that an operation can join, given what it reads of each."""
-        op = self.layout.ops[p]
+        """Return the last nest that an operation can join, given what it reads from each."""
+        joins_closed = self.layout.ops[p].kind in (*_REDUCTIONS, "guard")
         for at in sorted(near, reverse=True):
             item = self.items[at]
-            is_open = op.kind in _ENDS or op.kind == "guard" or self.open.get(item.shape) == at
+            is_open = joins_closed or self.open.get(item.shape) == at
             if item.kind == "nest" and is_open and _joins(self.layout, p, near[at], item):
                 return at
         return None
@@ -137,11 +135,11 @@ class _Schedule:
         if is_array:
             self.open[op.shape] = at
         elif op.kind == "guard" and op.f is not has_nan:
-            self.guards = 1 << at  # it waits for those before it
+            self.guards = 1 << at  # it depends on the guards before it
         return at
 
     def _follow(self, at: int, needed: int, above: int) -> None:
-        """Note that an item comes after others."""
+        """Add predecessors of an item."""
         own = ~(1 << at)
         self.needed[at] |= needed & own
         before = self.before[at] | (needed | above) & own
@@ -152,7 +150,7 @@ class _Schedule:
                     self.before[k] |= before
 
     def in_order(self) -> list[Item]:
-        """Return the items: each when what it needs is done, those that end first before others."""
+        """Return the items in topological order; of those that are ready, the earliest first."""
         after: list[list[int]] = [[] for _ in self.items]
         missing = []
         for at, needed in enumerate(self.needed):
@@ -174,7 +172,7 @@ class _Schedule:
 
 
 def _bits(n: int) -> list[int]:
-    """Return which bits of a number are set."""
+    """Return the members of a bit set, largest first."""
     found = []
     while n:
         found.append(n.bit_length() - 1)
@@ -183,7 +181,7 @@ def _bits(n: int) -> list[int]:
 
 
 def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
-    """Whether an operation can be done element by element in the nest whose results it reads."""
+    """Whether an operation can be fused into a nest that computes operands of it."""
     op = layout.ops[p]
     if not _reads_in_order(layout, op, inside, item.shape):
         return False
@@ -202,24 +200,21 @@ def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
             op.extra[1] == item.shape
             and layout.home[p] != p
             and not op.args[1].is_bool
-            and not _touches(layout, p, item)
+            and not _accesses(layout, layout.home[p], item)
         )
     return False
 
 
 def is_of_rows(op: Op) -> bool:
-    """Whether an operation adds up along the last axis, which the innermost loop goes along."""
+    """Whether an operation is a sum along the last axis, that of the innermost loop."""
     if op.kind != "sum" or op.shape == ():
         return False
     shape = op.args[0].shape
     return op.extra[0] == (len(shape) - 1,) and shape[-1] > 1
 
 
-def _touches(layout: Layout, p: int, item: Item) -> bool:
-    """Whether an operation changes memory in place that a nest reads or changes."""
-    home = layout.home[p]
-    if home == p:
-        return False
+def _accesses(layout: Layout, home: int, item: Item) -> bool:
+    """Whether a nest reads or writes a buffer."""
     return any(
         layout.home[q] == home
         or any(a.kind == "v" and layout.home[a.base] == home for a in layout.ops[q].args)
@@ -228,7 +223,7 @@ def _touches(layout: Layout, p: int, item: Item) -> bool:
 
 
 def _reads_in_order(layout: Layout, op: Op, positions: set[int], shape: tuple) -> bool:
-    """Whether an operation reads others element by element."""
+    """Whether an operation reads the results of others element by element."""
     return all(
         a.is_whole()
         and a.shape == shape == layout.ops[a.base].shape
@@ -239,18 +234,19 @@ def _reads_in_order(layout: Layout, op: Op, positions: set[int], shape: tuple) -
 
 
 def _is_in_order(op: Op) -> bool:
-    """Whether what is computed for an element is that element: a region may be turned round."""
+    """Whether a nest computes the elements of a result in order: a region may be reversed."""
     if op.kind not in ("change", "scatter"):
         return True
     return op.offset == 0 and tuple(op.extra[-1]) == tuple(strides_of(op.shape))
 
 
 def do_again(layout: Layout) -> None:
-    """Note for each nest what it makes again of one array: to write and read it takes longer.
+    """Choose for each nest the operations of others that it recomputes.
 
-    That holds for arrays that do not fit into the cache.
+    These are a few cheap operations on one large array, which does not fit into the cache: storing
+    and loading their result takes longer.
     """
-    sources: dict[int, tuple[set[int], int]] = {}  # the arrays given, and how many operations
+    sources: dict[int, tuple[set[int], int]] = {}  # operation → arrays it depends on, operations
     for p, op in enumerate(layout.ops):
         if op.kind != "map" or op.f not in _CHEAP or op.size < _LARGE:
             continue
@@ -261,14 +257,14 @@ def do_again(layout: Layout) -> None:
                 n += sources[a.base][1]
             elif a.kind not in "nc":
                 given.add(a.base if a.kind == "x" else -1)
-        if -1 not in given and len(given) <= 1 and n <= _MOST_AGAIN:
+        if -1 not in given and len(given) <= 1 and n <= _MOST_RECOMPUTED:
             sources[p] = given, n
     nests = [item for item in layout.items if item.shape]
     for item in nests if sources else ():
         waiting = list(item.positions)
         while waiting:
             op = layout.ops[waiting.pop()]
-            args = op.args[1:] if op.kind == "change" else op.args  # that is in the memory
+            args = op.args[1:] if op.kind == "change" else op.args  # it updates the first in place
             found = {a.base for a in args if _is_element(layout, item.shape, a)}
             found = (found & sources.keys()) - {*item.positions, *item.again}
             item.again |= found
@@ -276,39 +272,5 @@ def do_again(layout: Layout) -> None:
 
 
 def _is_element(layout: Layout, shape: tuple, a: View) -> bool:
-    """Whether an operand is the result of an operation of a shape, element by element."""
+    """Whether an operand is all of the result of an operation of a shape, in order."""
     return a.kind == "v" and a.is_whole() and a.shape == shape == layout.ops[a.base].shape
-
-
-class Memory:
-    """Places in one memory, given out and taken back."""
-
-    def __init__(self) -> None:
-        self.size = 0
-        self._free: list[tuple[int, int]] = []  # first and last + 1 of stretches, in order
-
-    def room(self, n: int) -> int:
-        """Return the place of `n` elements: of the smallest stretch that holds them."""
-        fitting = [(b - a, a, b) for a, b in self._free if b - a >= n]
-        if fitting:
-            _, a, b = min(fitting)
-            self._free.remove((a, b))
-            if b - a > n:
-                self.give_back(a + n, b - a - n)
-            return a
-        if self._free and self._free[-1][1] == self.size:
-            a, _ = self._free.pop()
-            self.size = a + n
-            return a
-        self.size += n
-        return self.size - n
-
-    def give_back(self, place: int, n: int) -> None:
-        """Take back what nobody reads any more."""
-        free = sorted([*self._free, (place, place + n)])
-        self._free = free[:1]
-        for a, b in free[1:]:
-            if a == self._free[-1][1]:
-                self._free[-1] = (self._free[-1][0], b)
-            else:
-                self._free.append((a, b))

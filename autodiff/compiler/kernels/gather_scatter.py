@@ -1,4 +1,4 @@
-"""Elements at places that arrays of integers name: reads, and sums into them."""
+"""Lowering of advanced indexing: gather, and scatter with addition."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _LARGEST = 1 << 18
 
 
 def is_table(index: Any) -> bool:
-    """Whether an index is made of constants, with an array of integers or truths among them."""
+    """Whether an index consists of constants, with an array of integers or booleans among them."""
     parts = index if type(index) is tuple else (index,)
     return any(type(p) is np.ndarray for p in parts) and all(
         (type(p) is np.ndarray and p.dtype.kind in "ib" and 0 < p.size <= _LARGEST)
@@ -25,28 +25,28 @@ def is_table(index: Any) -> bool:
 
 
 def read_places(reader: Reader, x: View, index: Any, shape: tuple) -> Op:
-    """Return the read of ``x[index]`` as an operation."""
+    """Lower ``x[index]`` to an operation."""
     if x.is_bool or x.kind in "nc":
         raise NotSmallError
-    places = _places(x.shape, x.strides, index)
+    places = _offsets(x.shape, x.strides, index)
     if places.shape != shape or places.size > _LARGEST:
         raise NotSmallError
     return Op("places", None, [x, reader.table(places)], shape)
 
 
 def added_places(reader: Reader, y_bar: View, index: Any, shape: tuple) -> Op:
-    """Return the sum of elements into zeros, at the places of ``x[index]``, as an operation."""
+    """Lower the pullback of ``x[index]``, which adds elements to zeros, to an operation."""
     if y_bar.is_bool:
         raise NotSmallError
-    places = _places(shape, strides_of(shape), index)
+    places = _offsets(shape, strides_of(shape), index)
     if places.size > _LARGEST:
         raise NotSmallError
     return Op("add_places", None, [y_bar.broadcast(places.shape), reader.table(places)], shape)
 
 
-def _places(shape: tuple, strides: tuple, index: Any) -> np.ndarray:
-    """Return how far from the first element those are that an index names."""
-    far: Any = np.zeros(shape, np.int64)
+def _offsets(shape: tuple, strides: tuple, index: Any) -> np.ndarray:
+    """Return the offsets of the elements that an index selects."""
+    offsets: Any = np.zeros(shape, np.int64)
     for d, (n, stride) in enumerate(zip(shape, strides, strict=True)):
-        far += (stride * np.arange(n)).reshape([n if k == d else 1 for k in range(len(shape))])
-    return np.ascontiguousarray(far[index])
+        offsets += (stride * np.arange(n)).reshape([n if k == d else 1 for k in range(len(shape))])
+    return np.ascontiguousarray(offsets[index])

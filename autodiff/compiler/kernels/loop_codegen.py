@@ -1,43 +1,43 @@
-"""Operations on small arrays as source: nests of loops.
+"""The source of a kernel: loop nests over fused operations.
 
-Elementwise operations of one shape that follow each other share a nest, so that most of their
-results are never stored.
+`machine_code` compiles it. `op_codegen` writes the operations that are not elementwise.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from autodiff.compiler.kernels.fusion_schedule import is_of_rows
-from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of
+from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of, term_of
 from autodiff.compiler.kernels.memory_planner import Layout
-from autodiff.compiler.kernels.op_codegen import written
+from autodiff.compiler.kernels.op_codegen import write_operation
 from autodiff.compiler.kernels.simd_math import FAR, WAVES, WIDENED, widened
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of
 
 _MANY = 8
-"""From how many elements on a nest takes functions that are widened."""
-_SUMMED = ("sum", "product", "guard", "max", "min")  # what joins a nest and adds its elements up
+"""Fewest elements of a nest that calls vectorizable functions."""
+_SUMMED = ("sum", "product", "guard", "max", "min")  # reductions that are fused into a nest
 _START = {"max": "-math.inf", "min": "math.inf"}
-_CHOSEN = {"max": "larger", "min": "smaller"}
+_EXTREMUM = {"max": "larger", "min": "smaller"}
 
 
 class NestWriter(Layout):
-    """Writes the source of a list of operations.
+    """Generator of the source of a list of operations.
 
     Attributes
     ----------
     lines : list of str
         The statements.
     tables : dict
-        Arrays of numbers that they read, by name.
+        Arrays of constants that they read, by name.
     nests : int
-        How many nests of loops there are.
+        The number of loop nests.
     """
 
     def __init__(self, ops: list[Op], results: list[View]) -> None:
@@ -51,35 +51,35 @@ class NestWriter(Layout):
     # -- operands --------------------------------------------------------------------------------
 
     def moving(self, places: np.ndarray) -> str:
-        """Return a place that is another one in each turn of a loop."""
+        """Return the expression of an offset that iteration `t` of a loop takes from a list."""
         first, stride = int(places[0]), int(places[1] - places[0])
         if (np.diff(places) == stride).all():
             return f"{first} + ({stride}) * t"
         return f"{self.table(places)}[t]"
 
     def table(self, values: np.ndarray) -> str:
-        """Return the name of an array of numbers."""
+        """Add an array of constants; return its name."""
         name = f"table{len(self.tables)}"
         self.tables[name] = values
         return name
 
     def memory(self, p: int, a: int) -> tuple[str, str]:
-        """Return the array that an operand is in, and the place of its first element."""
+        """Return the array that contains an operand, and the offset of its first element."""
         view = self.ops[p].args[a]
         if view.kind == "x":
             return f"x{view.base}", str(view.offset)
         return "s", str(self.stored(view.base) + view.offset)
 
     def target(self, p: int) -> str:
-        """Return the place of the first element of a result."""
+        """Return the offset of a result."""
         return str(self.stored(p))
 
     def region(self, p: int) -> str:
-        """Return where the elements begin that a change writes."""
+        """Return the offset of the region of a result that an update or scatter writes."""
         return str(self.stored(p) + self.ops[p].offset)
 
     def number(self, p: int, a: int) -> str:
-        """Return an operand that is a number."""
+        """Return the expression of an operand that is a number."""
         view = self.ops[p].args[a]
         if view.kind == "n":
             return f"(x{view.base} != 0.0)" if view.is_bool else f"x{view.base}"
@@ -92,7 +92,7 @@ class NestWriter(Layout):
         return f"({text} != 0.0)" if view.is_bool else text
 
     def variable(self, position: int) -> str:
-        """Return the variable of a number."""
+        """Return the variable of an operation whose result is a number."""
         return f"v{position}"
 
     # -- statements ------------------------------------------------------------------------------
@@ -102,13 +102,13 @@ class NestWriter(Layout):
         self.lines.append(self._indent + text)
 
     def temporary(self, text: str) -> str:
-        """Write an expression into a variable."""
+        """Assign an expression to a new variable; return its name."""
         self._temporaries += 1
         self.write(f"c{self._temporaries} = {text}")
         return f"c{self._temporaries}"
 
     def begin(self, text: str) -> None:
-        """Write the head of a compound statement; what follows is inside."""
+        """Write the head of a compound statement, and indent what follows."""
         self.write(text)
         self._indent += "    "
 
@@ -117,19 +117,18 @@ class NestWriter(Layout):
         self.begin(f"for {variable} in range({n}):")
 
     def leave(self, n: int = 1) -> None:
-        """End loops and the like."""
+        """End compound statements."""
         self._indent = self._indent[: len(self._indent) - 4 * n]
 
     def result(self, p: int, text: str) -> None:
-        """Write a result that is a number, or an array of one."""
-        op = self.ops[p]
-        if op.shape:
+        """Write a result that is a number, or an array with one element."""
+        if self.ops[p].shape:
             self.write(f"put(s, {self.target(p)}, {text})")
-            return
-        self.write(f"{self.variable(p)} = {text}")
+        else:
+            self.write(f"{self.variable(p)} = {text}")
 
     def source(self) -> list[str]:
-        """Return the statements."""
+        """Write all operations; return the statements."""
         for item in self.items:
             if item.kind == "nest":
                 self._group(item.positions, item.shape, item.again)
@@ -140,7 +139,7 @@ class NestWriter(Layout):
             elif item.kind == "guard":
                 self._guard(p)
             else:
-                written(self, p)
+                write_operation(self, p)
                 self.nests += 1
         return self.lines
 
@@ -148,21 +147,17 @@ class NestWriter(Layout):
         op = self.ops[p]
         args = [self.number(p, a) for a in range(len(op.args))]
         divides = op.f is np.true_divide or op.f is np.reciprocal
-        if op.is_number and divides and not _is_constant(op.args[-1]):
+        if op.is_number and divides and not _is_nonzero_constant(op.args[-1]):
             self.write(f"if {args[-1]} == 0.0: return 2")
-        name = self.variable(p)
-        self.write(f"{name} = {self._expression(op, args)}")
-        bad = facts_of(op.f).undefined if op.is_number else ""
-        if bad:
-            self.write(f"if {bad.format(*args, y=name)}: return 2")
-
-    def _expression(self, op: Op, args: list[str]) -> str:
-        return facts_of(op.f).loops.format(*args)
+        name, facts = self.variable(p), facts_of(op.f)
+        self.write(f"{name} = {facts.loops.format(*args)}")
+        if op.is_number and facts.undefined:
+            self.write(f"if {facts.undefined.format(*args, y=name)}: return 2")
 
     def _guard(self, p: int) -> None:
         op = self.ops[p]
-        view, how = op.args[0], op.f
-        if how is has_nan and view.shape:
+        view, question = op.args[0], op.f
+        if question is has_nan and view.shape:
             array, place = self.memory(p, 0)
             self.write("total = 0.0")
             terms, variables = self.nest(view.shape, [view.strides])
@@ -172,22 +167,21 @@ class NestWriter(Layout):
             self.write("if total != total: return 0")
             return
         x = self.number(p, 0)
-        if how is bool:
-            is_truth = view.is_bool
-            x = x if is_truth else f"({x} != 0.0)"
+        if question is bool:
+            x = x if view.is_bool else f"({x} != 0.0)"
             self.write(f"if {f'not {x}' if op.extra[0] else x}: return 0")
-        elif how is has_nan:
+        elif question is has_nan:
             self.write(f"if {x} != {x}: return 0")
         else:
-            self.write(f"if not ({SOURCES[how].format(x)}): return 0")
+            self.write(f"if not ({SOURCES[question].format(x)}): return 0")
 
     def nest(
         self, shape: tuple, strides: list[tuple], between: Callable | None = None
     ) -> tuple[list, list]:
-        """Begin a nest over a shape, axes put together where they can be.
+        """Begin a loop nest over a shape; adjacent axes are merged where all strides allow it.
 
-        Return for each of some views the terms of its index, and the variables of the loops.
-        `between` is called before the innermost loop with these terms and the last strides.
+        Return the terms of the index for each of the strides, and the loop variables. `between` is
+        called before the innermost loop, with the terms so far and the strides in that loop.
         """
         axes: list[list[int]] = []
         for d, n in enumerate(shape):
@@ -200,60 +194,56 @@ class NestWriter(Layout):
         terms: list[list[str]] = [[] for _ in strides]
         variables = []
         for k, merged in enumerate(axes):
-            extent = 1
-            for d in merged:
-                extent *= shape[d]
             variable = f"i{k}"
             variables.append(variable)
             if between is not None and k == len(axes) - 1:
                 between(terms, [s[merged[-1]] for s in strides])
-            self.enter(variable, extent)
-            for term, s in zip(terms, strides, strict=True):
-                stride = s[merged[-1]]
-                if stride:
-                    term.append(variable if stride == 1 else f"({stride}) * {variable}")
+            self.enter(variable, math.prod([shape[d] for d in merged]))
+            for index, s in zip(terms, strides, strict=True):
+                index += term_of(s[merged[-1]], variable)
         return terms, variables
 
     def _group(self, own: list[int], shape: tuple, again: set[int]) -> None:
-        """Write operations on elements of one shape as one nest; those `again` are not stored."""
+        """Write operations as one loop nest; results of those in `again` are not stored."""
         positions = sorted([*own, *again])
         self.nests += 1
-        reads: list[tuple[str, str]] = []
+        loads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
-        plan = [self._operands(p, positions, reads, strides) for p in positions]
+        operands = [self._operands(p, positions, loads, strides) for p in positions]
         targets: dict[int, tuple[str, int]] = {}
         for p in own:
             self._begin(p, strides, targets)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
         is_long = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
-        waves = {p for p in is_long if self.ops[p].f in WAVES}
-        if waves:
+        sines = {p for p in is_long if self.ops[p].f in WAVES}
+        if sines:
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
-        known: dict[int, str] = {}
-        taken = [x for args in plan for x in args if not isinstance(x, str)]
-        bounded = {k for k, view in taken if view.bounds is not None}
+        hoisted: dict[int, str] = {}
+        loaded = [x for args in operands for x in args if not isinstance(x, str)]
+        padded = {k for k, view in loaded if view.bounds is not None}
         rows = [p for p in positions if is_of_rows(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
-            """Read what stays the same in the innermost loop before it."""
-            for k, (array, _) in enumerate(reads, 1):
-                if is_pure and last[k] == 0 and terms[k] and k not in bounded:
-                    known[k] = self.temporary(f"get({array}, {at(reads[k - 1][1], terms[k])})")
+            """Hoist loads that are invariant in the innermost loop; begin sums of rows."""
+            for k, (array, place) in enumerate(loads, 1):
+                if is_pure and last[k] == 0 and terms[k] and k not in padded:
+                    hoisted[k] = self.temporary(f"get({array}, {at(place, terms[k])})")
             for p in rows:
                 self.write(f"total{p} = 0.0")
 
-        def read(k: int, view: View) -> str:
-            """Read an element into a variable."""
-            text = known.get(k) or f"get({reads[k - 1][0]}, {at(reads[k - 1][1], terms[k])})"
+        def load(k: int, view: View) -> str:
+            """Load the element of a view with the k-th strides into a variable."""
+            array, place = loads[k - 1]
+            text = hoisted.get(k) or f"get({array}, {at(place, terms[k])})"
             return self._element_of(view, text, {d: terms[at][0] for d, at in edges.items()})
 
         terms, variables = self.nest(shape, strides, between)
-        for p, shown in zip(positions, plan, strict=True):
-            args = [x if type(x) is str else read(*x) for x in shown]
+        for p, parts in zip(positions, operands, strict=True):
+            args = [x if type(x) is str else load(*x) for x in parts]
             to = at(targets[p][0], terms[targets[p][1]]) if p in targets else ""
-            if p in waves:
+            if p in sines:
                 self.write(f"far = plus(far, 1.0 if abs({args[0]}) > {FAR!r} else 0.0)")
             self._element(p, args, to, p in is_long)
         if rows:
@@ -263,42 +253,42 @@ class NestWriter(Layout):
             place, k = targets[p]
             self.write(f"put(s, {at(place, terms[k])}, {self._sum(p)})")
         self.leave(len(variables))
-        if waves:
+        if sines:
             self.write("if far > 0.0: return 2")
         for p in positions:
             if self.ops[p].kind in _SUMMED and p not in rows:
                 self._finish(p)
 
     def _operands(
-        self, p: int, positions: list[int], reads: list, strides: list[tuple]
+        self, p: int, positions: list[int], loads: list, strides: list[tuple]
     ) -> list[Any]:
-        """Return the operands of an operation of a nest: expressions, or the numbers of `reads`.
+        """Return the operands of a fused operation: each is an expression, or a load.
 
-        What is read in each turn is added to `reads` and `strides`.
+        A load is the index of its strides, and a view; it is added to `loads` and `strides`. Loads
+        of a single element are hoisted out of the nest.
         """
         op = self.ops[p]
-        shown: list[Any] = []
+        operands: list[Any] = []
         for a, view in enumerate(op.args):
             if op.kind == "change" and a == 0:
-                continue  # it is changed in place
-            inside = view.kind == "v" and view.base in positions
-            if inside:
-                shown.append(f"g{view.base}")
+                continue  # it is updated in place
+            if view.kind == "v" and view.base in positions:
+                operands.append(f"g{view.base}")
             elif view.kind in "nc" or self.is_single(view):
                 text = self.number(p, a)
-                shown.append(text if text.isidentifier() else self._hoisted(text))
+                operands.append(text if text.isidentifier() else self._hoisted(text))
             elif not any(view.strides) and view.bounds is None:
                 array, place = self.memory(p, a)
                 text = f"get({array}, {place})"
-                shown.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
+                operands.append(self.temporary(f"{text} != 0.0" if view.is_bool else text))
             else:
-                reads.append(self.memory(p, a))
+                loads.append(self.memory(p, a))
                 strides.append(view.strides)
-                shown.append((len(strides) - 1, view))
-        return shown
+                operands.append((len(strides) - 1, view))
+        return operands
 
     def _element_of(self, view: View, text: str, variables: dict[int, str]) -> str:
-        """Read an element of a view into a variable: a zero around those that there are."""
+        """Load an element of a view into a variable; in the padding it is zero."""
         self._temporaries += 1
         name = f"e{self._temporaries}"
         if view.bounds is None:
@@ -311,12 +301,12 @@ class NestWriter(Layout):
         return name
 
     def _edges(self, positions: list[int]) -> list[int]:
-        """Return the axes along which operations read zeros before or behind some elements."""
+        """Return the axes along which an operation reads a padded view."""
         views = [a for p in positions for a in self.ops[p].args if a.bounds is not None]
         return sorted({d for a in views for d, _ in _ends(a)})
 
     def _begin(self, p: int, strides: list[tuple], targets: dict[int, tuple[str, int]]) -> None:
-        """Write what comes before a nest for an operation, and note where its result goes."""
+        """Write what precedes the nest for an operation, and add where its result is stored."""
         op = self.ops[p]
         own: tuple
         if is_of_rows(op):
@@ -342,10 +332,10 @@ class NestWriter(Layout):
         targets[p] = (place, len(strides) - 1)
 
     def _element(self, p: int, args: list[str], to: str, is_widened: bool) -> None:
-        """Write an operation on one element, whose result goes to a place in the memory, if any."""
+        """Write an operation on one element; the result is stored at the offset `to`, if any."""
         op = self.ops[p]
         if op.kind in _START:
-            self.write(f"total{p} = {_CHOSEN[op.kind]}(total{p}, {args[0]})")
+            self.write(f"total{p} = {_EXTREMUM[op.kind]}(total{p}, {args[0]})")
             self.write(f"bad{p} = plus(bad{p}, 1.0 if {args[0]} != {args[0]} else 0.0)")
             return
         if op.kind in _SUMMED:
@@ -356,7 +346,7 @@ class NestWriter(Layout):
         if is_widened:
             text = widened(op.f, args)
         elif op.kind == "map":
-            text = self._expression(op, args)
+            text = facts_of(op.f).loops.format(*args)
         elif op.kind == "change" and op.extra[0] != "=":
             text = f"get(s, {to}) {op.extra[0]} {text}"
         self.write(f"g{p} = {text}")
@@ -366,7 +356,7 @@ class NestWriter(Layout):
             self.write(f"put({array}, {to}, {value})")
 
     def _finish(self, p: int) -> None:
-        """Write what is done with a sum over a nest behind it."""
+        """Write what follows the nest for a reduction."""
         op = self.ops[p]
         if op.kind == "guard":
             self.write(f"if total{p} != total{p}: return 0")
@@ -376,38 +366,39 @@ class NestWriter(Layout):
         self.write(f"{self.variable(p)} = {self._sum(p)}")
 
     def _sum(self, p: int) -> str:
-        """Return a sum, or a mean."""
+        """Return the expression of a reduction; means divide by the number of elements."""
         op = self.ops[p]
         divisor = op.extra[1] if op.kind == "sum" else 0
         return f"total{p}" + (f" / {float(divisor)!r}" if divisor else "")
 
     def _cleared(self, p: int) -> None:
-        """Write zeros to a result of which a region is written then: around it, if it is a run."""
+        """Clear a result before a region of it is written; skip the region if it is contiguous."""
         op = self.ops[p]
         place = self.target(p)
         shape, strides = op.extra
-        stretches = [(0, op.size)]
+        ranges = [(0, op.size)]
         if len(op.shape) == 1 and strides == (1,):
-            stretches = [(0, op.offset), (op.offset + shape[0], op.size)]
-        for first, end in stretches:
+            ranges = [(0, op.offset), (op.offset + shape[0], op.size)]
+        for first, end in ranges:
             if first < end:
                 self.enter("i0", end - first)
                 self.write(f"put(s, {place} + {first} + i0, 0.0)")
                 self.leave()
 
     def _hoisted(self, text: str) -> str:
+        """Assign an expression to a variable, unless it is a literal."""
         is_plain = text.replace(".", "").replace("e", "").replace("-", "").isdigit()
         return text if is_plain or text.startswith("(-") else self.temporary(text)
 
 
 def _ends(view: View) -> list[tuple[int, tuple[int, int]]]:
-    """Return along which axes there are zeros around the elements of a view, and the bounds."""
+    """Return the axes along which a view is padded, with the bounds of its elements."""
     both = zip(view.bounds or (), view.shape, strict=True)
     return [(d, b) for d, (b, n) in enumerate(both) if b != (0, n)]
 
 
 def _is_inside(view: View, variables: dict[int, str]) -> str:
-    """Return whether there is an element of a view at a place, as an expression."""
+    """Return the expression of whether an index is inside of the elements of a padded view."""
     tests = []
     for d, (first, end) in _ends(view):
         tests += [f"{variables[d]} >= {first}"] if first else []
@@ -415,5 +406,5 @@ def _is_inside(view: View, variables: dict[int, str]) -> str:
     return " and ".join(tests) or "True"
 
 
-def _is_constant(view: View) -> bool:
+def _is_nonzero_constant(view: View) -> bool:
     return view.kind == "c" and view.base != 0

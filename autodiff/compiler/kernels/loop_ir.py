@@ -1,33 +1,34 @@
-"""Operations on small arrays, and the elements that they read."""
+"""The intermediate representation of kernels: operations on arrays, and views as operands."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 
 class NotSmallError(Exception):
-    """A stretch of a program cannot be written as nests of loops."""
+    """A section of a program cannot be lowered to loop nests."""
 
 
 class View:
-    """Elements of an array.
+    """A strided view: an operand of an operation.
 
     Attributes
     ----------
     kind : str
-        "v" for the result of an operation, "x" for an array given, "n" for a number given, "c" for
-        a constant number.
+        "v" for the result of an operation, "x" for an array parameter, "n" for a number that is a
+        parameter, "c" for a constant number.
     base : Any
-        Which: the position of the operation, the number of what is given, the constant.
+        The position of the operation, the index of the parameter, or the constant.
     offset : int
-        The place of the first element.
+        The offset of the first element.
     shape, strides : tuple of int
-        How many there are, and how far apart.
+        The shape, and the strides in elements.
     is_bool : bool
-        Whether they are truths, which are 1.0 and 0.0 in the memory.
+        Whether the elements are booleans, which are 1.0 and 0.0 in the memory.
     bounds : tuple, optional
-        For each axis from where to where there are elements; zeros are around them. Only
-        elementwise functions read such a view.
+        For each axis the range of indices with elements; there are zeros outside. Only elementwise
+        functions read such a padded view.
     """
 
     __slots__ = ("base", "bounds", "is_bool", "kind", "offset", "shape", "strides")
@@ -51,7 +52,7 @@ class View:
         self.is_bool = is_bool
 
     def broadcast(self, shape: tuple) -> View:
-        """Return the view with axes of stride 0 where it is repeated."""
+        """Broadcast the view to a shape, with stride 0 along repeated axes."""
         if self.shape == shape:
             return self
         missing = len(shape) - len(self.shape)
@@ -69,13 +70,13 @@ class View:
         return View(self.kind, self.base, self.offset, shape, made, self.is_bool, bounds)
 
     def is_whole(self) -> bool:
-        """Whether the elements are those of an array from its first on, in order."""
-        is_plain = self.offset == 0 and self.bounds is None
-        return is_plain and self.strides == strides_of(self.shape)
+        """Whether the view begins at the first element, is C-contiguous and not padded."""
+        is_unpadded = self.offset == 0 and self.bounds is None
+        return is_unpadded and self.strides == strides_of(self.shape)
 
 
 def strides_of(shape: tuple) -> tuple[int, ...]:
-    """Return the strides of an array in the order of C, in elements."""
+    """Return the strides of a C-contiguous array, in elements."""
     strides = []
     step = 1
     for n in reversed(shape):
@@ -90,21 +91,21 @@ class Op:
     Attributes
     ----------
     kind : str
-        "map" for elementwise functions, "product", "sum", "max", "min", "change", "stack", "pack",
-        "guard".
+        "map" for elementwise functions, "guard", or a key of the table in `op_codegen`.
     f : Any
-        The function, where the kind does not say it.
+        The function, if the kind does not say it.
     args : list of View
-        What it reads.
+        The operands.
     shape : tuple of int
-        That of the result.
+        The shape of the result.
     offset : int
-        Where in the result it writes.
+        The offset in the result at which an update or scatter begins.
     extra : tuple
-        What else there is to know.
-    is_bool, is_number : bool
-        Whether the result is made of truths, and whether it is a number, for which Python's rules
-        of arithmetic hold.
+        Options, which depend on the kind.
+    is_bool : bool
+        Whether the result consists of booleans.
+    is_number : bool
+        Whether the result is a Python number, so that arithmetic raises errors as in Python.
     """
 
     __slots__ = ("args", "extra", "f", "is_bool", "is_number", "kind", "offset", "shape")
@@ -124,19 +125,23 @@ class Op:
     @property
     def size(self) -> int:
         """The number of elements of the result."""
-        n = 1
-        for extent in self.shape:
-            n *= extent
-        return n
+        return math.prod(self.shape)
 
 
 def at(place: str, terms: list[str]) -> str:
-    """Return the place of an element."""
+    """Return the expression of an index, given its first term and the others."""
     return " + ".join([place, *terms])
 
 
+def term_of(stride: int, variable: str) -> list[str]:
+    """Return the term of an index for a loop variable: none if the stride is 0."""
+    if stride == 0:
+        return []
+    return [variable if stride == 1 else f"({stride}) * {variable}"]
+
+
 def constant(x: Any) -> str:
-    """Return a number."""
+    """Return the source of a number."""
     if type(x) is bool:
         return repr(x)
     if x != x:

@@ -1,12 +1,13 @@
-"""Steps on small arrays as operations whose operands are places in memory.
+"""Lowering of steps on small arrays to operations on strided views.
 
-Where all shapes are known, `x[3:]`, ``x.T`` or a reshaped array are the elements of another one in
-another order: an offset and a stride for each axis. So every operation reads and writes elements at
-known places, and can be written as a nest of loops (``nest_source``).
+All shapes are known, so `x[3:]`, ``x.T`` or a reshaped array is a view of another one: an offset
+and a stride for each axis. Every operation reads and writes elements at known offsets, and can be
+written as a loop nest (`loop_codegen`).
 """
 
 from __future__ import annotations
 
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -25,16 +26,17 @@ _GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant"
 
 
 class Reader:
-    """Reads steps as operations.
+    """Lowering of a section of a program: its operations and parameters.
 
     Attributes
     ----------
     ops : list of Op
         The operations.
     given : list
-        What is read from outside: `Ref`s and constant arrays.
+        The arguments of the kernel: `Ref`s to values from outside of the section, and constant
+        arrays.
     strides : dict
-        Of values from outside that do not lie in a row, in elements.
+        Value from outside → its strides in elements, if it is not C-contiguous.
     """
 
     def __init__(
@@ -53,14 +55,14 @@ class Reader:
     # -- operands --------------------------------------------------------------------------------
 
     def view(self, x: Any) -> View:
-        """Return an argument as elements of an array."""
+        """Return an argument as a view without padding."""
         found = self.operand(x)
         if found.bounds is not None:
-            found = self.views[x.i] = self._copied(found)
+            found = self.views[x.i] = self._copy_of(found)
         return found
 
     def operand(self, x: Any) -> View:
-        """Return an argument of an elementwise function; there may be zeros around its elements."""
+        """Return an argument as a view, which may be padded: elementwise functions read these."""
         if type(x) is Ref:
             known = self.views.get(x.i)
             if known is None:
@@ -70,35 +72,31 @@ class Reader:
             return View("c", bool(x) if type(x) in (bool, np.bool_) else float(x))
         if x.shape == ():
             return View("c", bool(x) if x.dtype == np.bool_ else float(x))
-        if 0 in x.strides and x.size > 1:  # elements that are repeated are read once
+        if 0 in x.strides and x.size > 1:  # store repeated elements once
             once = x[tuple([slice(None if s else 1) for s in x.strides])]
             return self.view(np.ascontiguousarray(once)).broadcast(x.shape)
-        whole = x if x.dtype == np.bool_ else _whole_of(x)
-        key = content_of(whole)
-        number = self._constants.get(key)
-        if number is None:
-            self.given.append(whole)
-            number = self._constants[key] = len(self.given) - 1
         if x.dtype == np.bool_:
-            return View("x", number, 0, x.shape, strides_of(x.shape), True)
+            return View("x", self._parameter(x), 0, x.shape, strides_of(x.shape), True)
+        whole = _whole_of(x)
         offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
-        return View("x", number, offset // 8, x.shape, tuple(strides))
+        return View("x", self._parameter(whole), offset // 8, x.shape, tuple(strides))
 
-    def table(self, places: np.ndarray) -> View:
-        """Return constant integers as an argument of what is compiled."""
-        return View("x", self._number(places), 0, places.shape, strides_of(places.shape))
+    def table(self, offsets: np.ndarray) -> View:
+        """Return constant integers as a parameter of the kernel."""
+        number = self._parameter(offsets, is_flat=True)
+        return View("x", number, 0, offsets.shape, strides_of(offsets.shape))
 
     def truths(self, mask: np.ndarray) -> View:
-        """Return constant truths as an argument of what is compiled."""
-        number = self._number(1.0 * mask)
+        """Return constant booleans as a parameter of the kernel."""
+        number = self._parameter(1.0 * mask, is_flat=True)
         return View("x", number, 0, mask.shape, strides_of(mask.shape), True)
 
-    def _number(self, x: np.ndarray) -> int:
-        """Return the number of an array that nobody changes."""
-        key = content_of(x)
+    def _parameter(self, x: np.ndarray, is_flat: bool = False) -> int:
+        """Return the index of the parameter for a constant array; equal ones share a parameter."""
+        key = _content_key(x)
         number = self._constants.get(key)
         if number is None:
-            self.given.append(x.ravel())
+            self.given.append(x.ravel() if is_flat else x)
             number = self._constants[key] = len(self.given) - 1
         return number
 
@@ -120,7 +118,10 @@ class Reader:
         )
 
     def taken(self, x: View, how: Callable) -> View:
-        """Return what `how` takes of some elements, as NumPy does it itself."""
+        """Apply `how`, a function that takes a view of an array, to a view.
+
+        NumPy does so on an array with the same strides; if that makes a copy, the view is copied.
+        """
         if x.kind in "nc":
             raise NotSmallError
         high = x.offset + sum(max(0, s * (n - 1)) for n, s in zip(x.shape, x.strides, strict=True))
@@ -135,12 +136,12 @@ class Reader:
         if not y.size:
             return View(x.kind, x.base, x.offset, y.shape, strides_of(y.shape), x.is_bool)
         if not np.may_share_memory(y, memory):
-            return self.taken(self._copied(x), how)
+            return self.taken(self._copy_of(x), how)
         start = _address_of(y) - _address_of(memory)
         strides = tuple([s // 8 for s in y.strides])
         return View(x.kind, x.base, start // 8, y.shape, strides, x.is_bool)
 
-    def _copied(self, x: View) -> View:
+    def _copy_of(self, x: View) -> View:
         op = Op("map", np.copy, [x], x.shape)
         op.is_bool = x.is_bool
         return self.added(op)
@@ -153,7 +154,7 @@ class Reader:
     # -- steps -----------------------------------------------------------------------------------
 
     def read(self, step: Step) -> None:
-        """Add a step to the operations."""
+        """Lower a step."""
         if is_view(step, self.metas):
             self.views[step.out] = self.viewed(step)
             return
@@ -181,26 +182,26 @@ class Reader:
         if op.kind != "map" and any(a.is_bool for a in op.args):
             raise NotSmallError
         if not op.shape and op.kind not in _GIVES_NUMBERS:
-            raise NotSmallError  # who reads its result looks for a variable
+            raise NotSmallError  # readers expect numbers in variables
         self.views[step.out] = self.added(op)
 
     def single(self, x: Any) -> View:
-        """Return an argument of one element as a number."""
+        """Return an argument with one element as a number."""
         view = self.view(x)
         if view.is_bool or view.base is True or view.base is False:
             raise NotSmallError
         return self.taken(view, lambda a: a.reshape(())) if view.shape else view
 
     def padded(self, x: View, place: View, shape: tuple) -> View | None:
-        """Return elements with zeros around them, where `place` says; None if there are few.
+        """Return a view padded with zeros to a shape, with the elements at `place`.
 
-        A multiple of an array is padded as a multiple of the padded array, so that the array need
-        not be stored.
+        The result is None if that is impossible, or if most elements would be zeros. A multiple of
+        an array becomes a multiple of the padded array, so that the array need not be stored.
         """
-        n = int(np.prod(shape))
         if x.kind not in "vx" or x.bounds is not None or x.is_bool or not x.shape:
             return None
-        if 2 * int(np.prod(place.shape)) < n or (x.kind == "v" and not self.ops[x.base].shape):
+        is_variable = x.kind == "v" and not self.ops[x.base].shape
+        if is_variable or 2 * math.prod(place.shape) < math.prod(shape):
             return None
         whole = strides_of(shape)
         inside = {s: d for d, s in enumerate(place.strides) if place.shape[d] > 1}
@@ -230,7 +231,7 @@ class Reader:
         return View(x.kind, x.base, offset, shape, tuple(strides), False, around)
 
     def region(self, shape: tuple, index: Any) -> View:
-        """Return the elements of an array of this shape that an index means."""
+        """Return the view that an index takes of an array of a shape."""
         return self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
 
 
@@ -239,7 +240,7 @@ def _address_of(x: np.ndarray) -> int:
 
 
 def _whole_of(x: np.ndarray) -> np.ndarray:
-    """Return the array that a constant is a part of, with all rows of a table among its parts."""
+    """Return the array that a constant is a view of: all rows of a table share a parameter."""
     whole = x
     while type(whole.base) is np.ndarray:
         whole = whole.base
@@ -251,15 +252,15 @@ def _whole_of(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def content_of(x: np.ndarray) -> Any:
-    """Return what says that two constants are the same: turns of loops make theirs anew."""
+def _content_key(x: np.ndarray) -> Any:
+    """Return a key by which equal constants are shared: loop iterations make copies of theirs."""
     if x.nbytes > LARGEST_LOOKED_AT:
         return id(x)
     return (x.dtype.char, x.shape, x.tobytes())
 
 
 def _is_multiple(op: Op) -> bool:
-    """Whether an operation is a product of an array and a finite number, which is known."""
+    """Whether an operation multiplies an array by a finite constant."""
     numbers = [a.base for a in op.args if a.kind == "c"]
     if op.f is np.multiply:
         return len(numbers) == 1 and bool(np.isfinite(numbers[0]))

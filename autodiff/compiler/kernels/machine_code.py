@@ -1,8 +1,9 @@
-"""The source of kernels, and of the functions that they call, as machine code.
+"""Compiler from the source of kernels, and of the routines that they call, to machine code.
 
-The source is Python of numbers and of memory: ``get(s, i)`` reads an element and ``put(s, i, x)``
-writes one, without a look at bounds. A variable is a float, an integer or a truth, as what it is
-first bound to. Sums by ``plus`` and products by ``times`` may be taken in another order, no others.
+The source is a subset of Python: numbers, loops, and memory, where ``get(s, i)`` loads an element
+and ``put(s, i, x)`` stores one, without bounds checks. The first value of a variable determines
+whether it is a float, an integer or a boolean. LLVM may reassociate and contract sums by ``plus``
+and products by ``times``, but no other arithmetic.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _OF_INTEGERS = {
 
 @dataclass
 class _Memory:
-    """The elements of an array."""
+    """The memory of an array: its address, and the letter of its elements."""
 
     address: Any
     letter: str
@@ -49,19 +50,19 @@ class _Memory:
 
 @dataclass
 class _Function:
-    """A function that has been written."""
+    """A function that has been emitted, and the letter of its result."""
 
     function: Any
-    letter: str  # of its result
+    letter: str
 
 
 class Module:
-    """Writes functions, and compiles them.
+    """A kernel and the routines that it calls.
 
     Parameters
     ----------
     tables : dict
-        Arrays of numbers that the source reads by name.
+        Arrays of constants that the source reads by name.
     """
 
     def __init__(self, tables: dict[str, np.ndarray]) -> None:
@@ -72,7 +73,7 @@ class Module:
     def kernel(
         self, source: str, given: list[Given | None], is_long: bool, is_brief: bool = False
     ) -> Callable:
-        """Return the function of a source; it is given arrays, and a float where that is None."""
+        """Compile a source to a function of arrays, and of floats where `given` is None."""
         (node,) = tree_of(source).body
         letters = ["d" if x is None else "*" if x.dtype == np.float64 else "#" for x in given]
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
@@ -81,7 +82,7 @@ class Module:
         return Compiled(self.module, True, is_brief).builtin("call", self.tables)
 
     def called(self, name: str) -> _Function | None:
-        """Return one of the functions of `linalg_runtime`, written when it is first called."""
+        """Return a routine of `linalg_runtime`, emitted at its first call; None for other names."""
         found = self._functions.get(name)
         f = getattr(linalg_runtime, name, None)
         if found is None and inspect.isfunction(f):
@@ -97,7 +98,7 @@ class Module:
         return found
 
     def define(self, node: Any, letters: list[str], alone: list[bool], result: str) -> _Function:
-        """Write a function; what is `alone` shares no memory with other arguments."""
+        """Emit a function; arrays that are `alone` do not alias other arguments."""
         kinds = [PTR if x in "*#" else _TYPES[x] for x in letters]
         code = Code(self.module, node.name, kinds, I32 if result == "status" else _TYPES[result])
         for x, is_alone in zip(code.function.args, alone, strict=True):
@@ -108,23 +109,23 @@ class Module:
 
 
 def _result_of(node: Any) -> str:
-    """Return what a function returns: a truth, or a float; that of others is not used."""
+    """Return the letter of the result of a routine: a boolean, which may be unused, or a float."""
     found = [x.value for x in ast.walk(node) if isinstance(x, ast.Return)]
     return "b" if not found or isinstance(found[0], ast.Constant) else "d"
 
 
 class _Body:
-    """Writes the statements of one function."""
+    """Emitter of the statements of one function."""
 
     def __init__(self, module: Module, code: Code, result: str) -> None:
         self.module, self.code, self.result = module, code, result
         self.b = code.b
         self.scalars = Scalars(code, False)
-        self.names: dict[str, Any] = {}  # arguments and counters
-        self.variables: dict[str, tuple[Any, str]] = {}
+        self.names: dict[str, Any] = {}  # arguments and loop indices
+        self.variables: dict[str, tuple[Any, str]] = {}  # name → address and letter
 
     def write(self, node: Any, letters: list[str]) -> None:
-        """Write the function."""
+        """Emit the function."""
         for p, x, letter in zip(node.args.args, self.code.function.args, letters, strict=True):
             is_array = letter in "*#"
             self.names[p.arg] = (
@@ -136,13 +137,13 @@ class _Body:
         self.code.begin()
 
     def number(self, letter: str, value: Any) -> Number:
-        """Return a number."""
+        """Return a value as a number with a letter."""
         return self.scalars.plain(letter, value)
 
     # -- statements --------------------------------------------------------------------------------
 
     def statements(self, body: list[ast.stmt]) -> None:
-        """Write statements."""
+        """Emit statements."""
         for node in body:
             getattr(self, f"_{type(node).__name__.lower()}")(node)
 
@@ -181,8 +182,8 @@ class _Body:
     def _if(self, node: Any) -> None:
         test = self.truth(node.test)
         if not node.orelse:
-            is_way_out = isinstance(node.body[-1], ast.Return)
-            with self.b.if_then(test, False if is_way_out else None):
+            is_exit = isinstance(node.body[-1], ast.Return)
+            with self.b.if_then(test, False if is_exit else None):
                 self.statements(node.body)
             return
         with self.b.if_else(test) as (then, otherwise):
@@ -194,27 +195,27 @@ class _Body:
     def _for(self, node: Any) -> None:
         *first, last = [self.integer(x) for x in node.iter.args]
         count = self.b.sub(last, first[0]) if first else last
-        with self.code.counted(count) as turn:
-            i = self.b.add(first[0], turn, flags=("nsw",)) if first else turn
+        with self.code.counted(count) as k:
+            i = self.b.add(first[0], k, flags=("nsw",)) if first else k
             self.names[node.target.id] = self.number("i", i)
             self.statements(node.body)
 
     # -- expressions -------------------------------------------------------------------------------
 
     def converted(self, x: Any, letter: str) -> Any:
-        """Return what is known, or a number, as it is held for a letter."""
+        """Convert a number, or a known value, to the representation of a letter."""
         return self.scalars.converted(self.scalars.number(x), letter)
 
     def truth(self, node: ast.expr) -> Any:
-        """Write a test."""
+        """Emit an expression as a boolean."""
         return self.converted(self.expression(node), "b")
 
     def integer(self, node: ast.expr) -> Any:
-        """Write a place, a stride or a number of elements."""
+        """Emit an expression as an integer."""
         return self.converted(self.expression(node), "i")
 
     def expression(self, node: ast.expr) -> Any:
-        """Write an expression: return a number, what is known, or memory."""
+        """Emit an expression; return a `Number`, a `Known` value or a `_Memory`."""
         if isinstance(node, ast.Constant):
             return Known(node.value)
         if isinstance(node, ast.Name):
@@ -223,7 +224,7 @@ class _Body:
             left, right = self.expression(node.left), self.expression(node.right)
             return self._operation(BINARY[type(node.op)], left, right)
         if isinstance(node, ast.UnaryOp):
-            return self._negative(UNARY[type(node.op)], self.expression(node.operand))
+            return self._unary(UNARY[type(node.op)], self.expression(node.operand))
         if isinstance(node, ast.Compare):
             return self._compared(node)
         if isinstance(node, ast.BoolOp):
@@ -269,7 +270,7 @@ class _Body:
             return self.number("i", getattr(self.b, _OF_INTEGERS[f])(*values, flags=flags))
         return self.scalars.operation(f, [x, y], "d")
 
-    def _negative(self, f: Any, x: Any) -> Any:
+    def _unary(self, f: Any, x: Any) -> Any:
         if isinstance(x, Known):
             return Known(f(x.x))
         if f is operator.neg and x.letter == "i":
@@ -286,9 +287,9 @@ class _Body:
 
     def _element(self, memory: _Memory, place: Any) -> Number:
         kind = _TYPES[memory.letter]
-        return self.number(memory.letter, self.b.load(self._place(memory, place), typ=kind))
+        return self.number(memory.letter, self.b.load(self._address(memory, place), typ=kind))
 
-    def _place(self, memory: _Memory, place: Any) -> Any:
+    def _address(self, memory: _Memory, place: Any) -> Any:
         kind = _TYPES[memory.letter]
         return self.b.gep(memory.address, [place], inbounds=True, source_etype=kind)
 
@@ -326,16 +327,16 @@ class _Body:
         return self._element(memory, self.converted(place, "i"))
 
     def _call_put(self, memory: _Memory, place: Any, value: Any) -> None:
-        to = self._place(memory, self.converted(place, "i"))
+        to = self._address(memory, self.converted(place, "i"))
         self.b.store(self.converted(value, memory.letter), to)
 
     def _call_plus(self, x: Any, y: Any) -> Number:
-        return self._in_any_order(self.b.fadd, x, y)
+        return self._reassociable(self.b.fadd, x, y)
 
     def _call_times(self, x: Any, y: Any) -> Number:
-        return self._in_any_order(self.b.fmul, x, y)
+        return self._reassociable(self.b.fmul, x, y)
 
-    def _in_any_order(self, write: Callable, *args: Any) -> Number:
+    def _reassociable(self, write: Callable, *args: Any) -> Number:
         values = [self.converted(x, "d") for x in args]
         return self.number("d", write(*values, flags=("reassoc", "contract")))
 
@@ -346,7 +347,7 @@ class _Body:
         return self._either("<", x, y)
 
     def _either(self, sign: str, x: Any, y: Any) -> Number:
-        """Return one of two that are no NaN: who asks looks for NaN apart."""
+        """Return the larger or smaller of two numbers; the kernel checks for NaN elsewhere."""
         values = self.converted(x, "d"), self.converted(y, "d")
         is_first = self.b.fcmp_ordered(sign, *values, flags=_NO_NAN)
         return self.number("d", self.b.select(is_first, *values, flags=_NO_NAN))

@@ -1,34 +1,38 @@
-"""Where the results of operations on small arrays are: all in one memory, known beforehand.
+"""Static memory allocation: offsets of the results of operations in one block of memory.
 
-What nobody reads from the memory is not in it, and what is read for the last time gives its place
-back. A change of an array that nobody reads any more as it was is made in place.
+Results that are never read from memory are not stored, and memory is reused after the last read. An
+update is done in place if nobody reads the old array afterwards.
 """
 
 from __future__ import annotations
 
-import numpy as np
+import math
 
-from autodiff.compiler.kernels.fusion_schedule import Memory, do_again, scheduled
+from autodiff.compiler.kernels.fusion_schedule import do_again, scheduled
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
 
 _LARGEST_MEMORY = 1 << 24
 
 
 class Layout:
-    """The operations in order, and their places in memory.
+    """The schedule of operations, and the memory of their results.
 
     Attributes
     ----------
     items : list of Item
-        What is done, in order.
+        The fusion groups, in order.
     size : int
-        How many elements the memory has.
+        The number of elements of the memory.
+    home : list of int
+        Operation → the operation whose buffer it writes: another one if it updates in place.
     kept : set of int
-        Operations whose results are written to the memory.
+        Operations whose results are stored in the memory.
     direct : dict
-        Operation → the number of the result that it writes, instead of writing to the memory.
+        Operation → the index of the returned array that it writes to, instead of the memory.
+    forwarded : dict
+        Operation → the stacked array that it writes to, and its offset there.
     address : list of int
-        Where each result is in the memory; -1 for those that are not in it.
+        The offset of each result in the memory; -1 for those that are not stored.
     """
 
     def __init__(self, ops: list[Op], results: list[View]) -> None:
@@ -38,17 +42,17 @@ class Layout:
         self.items = scheduled(self)
         do_again(self)
         self.kept: set[int] = set()
-        self._note_readers()
+        self._find_stored()
         self.forwarded = self._forwarded()
-        self._memory = Memory()
-        self.address = self._placed()
+        self._memory = _FreeList()
+        self.address = self._allocated()
         self.size = self._memory.size
 
-    # -- who reads what --------------------------------------------------------------------------
+    # -- liveness --------------------------------------------------------------------------------
 
     def _homes(self) -> list[int]:
-        """For each result whose memory it lives in: changes are made in place where they can be."""
-        last = list(range(len(self.ops)))
+        """Return the buffer of each result: updates are done in place where that is possible."""
+        last = list(range(len(self.ops)))  # the last operation that reads each result
         for p, op in enumerate(self.ops):
             for a in op.args:
                 if a.kind == "v":
@@ -70,28 +74,29 @@ class Layout:
             home[p] = home[before.base]
         return home
 
-    def _note_readers(self) -> None:
+    def _find_stored(self) -> None:
+        """Find which results are stored in the memory, and which go to a returned array."""
         for item in self.items:
             together = {*item.positions, *item.again}
             for p in item.positions:
                 for view in self.ops[p].args:
                     if view.kind == "v" and view.base not in together:
-                        self._note(view)
-        self.direct = self._results_alone()
+                        self._store(view)
+        self.direct = self._direct_results()
         for k, view in enumerate(self.results):
             if view.kind == "v" and self.direct.get(view.base) != k:
-                self._note(view)
+                self._store(view)
         for p, op in enumerate(self.ops):
-            if op.kind in ("change", "scatter"):  # it is written, even if nobody reads it
+            if op.kind in ("change", "scatter"):  # they write even if nobody reads the result
                 self.kept |= {p, self.home[p]}
 
-    def _note(self, view: View) -> None:
-        """Note that a result is read from the memory, if no variable holds it."""
+    def _store(self, view: View) -> None:
+        """Store a result that is read, unless it is a number, which is in a variable."""
         if not self.is_single(view):
             self.kept |= {view.base, self.home[view.base]}
 
-    def _results_alone(self) -> dict[int, int]:
-        """Return the results that nobody else reads from the memory: they are written at once."""
+    def _direct_results(self) -> dict[int, int]:
+        """Return the results that nobody reads from the memory, with the array to write them to."""
         bases = [a.base for a in self.results if a.kind == "v"]
         found: dict[int, int] = {}
         for k, view in enumerate(self.results):
@@ -105,16 +110,13 @@ class Layout:
         return found
 
     def is_single(self, view: View) -> bool:
-        """Whether an operand is the number that an operation has as its result."""
+        """Whether an operand is the result of an operation, and a number."""
         return view.kind == "v" and not self.ops[view.base].shape
 
     # -- memory ----------------------------------------------------------------------------------
 
     def _forwarded(self) -> dict[int, tuple[int, int]]:
-        """Results that are written where an array has them that is put together of such.
-
-        For each the position of that array, and the place in it.
-        """
+        """Return the results that only a stack reads: they are written to their place in it."""
         readers: dict[int, int] = {}
         for views in (self.results, *[op.args for op in self.ops]):
             for a in views:
@@ -126,24 +128,24 @@ class Layout:
             for a in op.args if op.kind == "stack" else ():
                 if a.kind == "v" and readers[a.base] == 1 and self._is_plain(a):
                     found[a.base] = (p, begin)
-                begin += int(np.prod(a.shape))
+                begin += math.prod(a.shape)
         return found
 
     def _is_plain(self, a: View) -> bool:
-        """Whether an operand is all of a result that has its own memory."""
+        """Whether an operand is all of a result that has a buffer of its own."""
         op = self.ops[a.base]
         is_own = self.home[a.base] == a.base and not op.is_bool
         return is_own and a.is_whole() and op.shape == a.shape != ()
 
     def _root(self, p: int) -> int:
-        """Return the position whose memory a result is in."""
+        """Return the operation whose buffer contains a result."""
         p = self.home[p]
         while p in self.forwarded:
             p = self.home[self.forwarded[p][0]]
         return p
 
-    def _placed(self) -> list[int]:
-        """Return where each result is: -1 for those that are not stored."""
+    def _allocated(self) -> list[int]:
+        """Return the offset of each result; -1 for those that are not stored."""
         address = [-1] * len(self.ops)
         ends: dict[int, list[int]] = {}
         for root, t in self._last_reads().items():
@@ -154,17 +156,17 @@ class Layout:
                     continue
                 root = self._root(p)
                 if address[root] < 0:
-                    address[root] = self._memory.room(self.ops[root].size)
+                    address[root] = self._memory.allocate(self.ops[root].size)
                 self._settle(p, address)
             for root in ends.get(t, ()):
                 if address[root] >= 0:
-                    self._memory.give_back(address[root], self.ops[root].size)
+                    self._memory.free(address[root], self.ops[root].size)
         if self._memory.size > _LARGEST_MEMORY:
             raise NotSmallError
         return address
 
     def _settle(self, p: int, address: list[int]) -> None:
-        """Say where a result is in the memory of its root."""
+        """Set the offset of a result in the buffer of its root."""
         home = self.home[p]
         if home in self.forwarded:
             whole, begin = self.forwarded[home]
@@ -173,7 +175,7 @@ class Layout:
         address[p] = address[home]
 
     def _last_reads(self) -> dict[int, int]:
-        """Return at which item the memory of each result is read or written for the last time."""
+        """Return the last item that reads or writes each buffer."""
         last: dict[int, int] = {}
         for t, item in enumerate(self.items):
             for p in item.positions:
@@ -185,7 +187,41 @@ class Layout:
         return last
 
     def stored(self, p: int) -> int:
-        """Return where a result is; raise if it is not stored: machine code does not look."""
+        """Return the offset of a result; raise if it is not stored: machine code does not check."""
         if self.address[p] < 0:
             raise NotSmallError
         return self.address[p]
+
+
+class _FreeList:
+    """Allocator of elements in one block of memory."""
+
+    def __init__(self) -> None:
+        self.size = 0
+        self._free: list[tuple[int, int]] = []  # free ranges in order, ends excluded
+
+    def allocate(self, n: int) -> int:
+        """Return the offset of `n` elements, in the smallest free range that holds them."""
+        fitting = [(b - a, a, b) for a, b in self._free if b - a >= n]
+        if fitting:
+            _, a, b = min(fitting)
+            self._free.remove((a, b))
+            if b - a > n:
+                self.free(a + n, b - a - n)
+            return a
+        if self._free and self._free[-1][1] == self.size:
+            a, _ = self._free.pop()
+            self.size = a + n
+            return a
+        self.size += n
+        return self.size - n
+
+    def free(self, offset: int, n: int) -> None:
+        """Free `n` elements, and merge adjacent free ranges."""
+        ranges = sorted([*self._free, (offset, offset + n)])
+        self._free = ranges[:1]
+        for a, b in ranges[1:]:
+            if a == self._free[-1][1]:
+                self._free[-1] = (self._free[-1][0], b)
+            else:
+                self._free.append((a, b))

@@ -1,34 +1,30 @@
-"""The operations on small arrays that are no elementwise ones, as nests of loops."""
+"""The source of operations that are not elementwise: each has loop nests of its own."""
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from autodiff.compiler.kernels.linalg import linalg_codegen
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of
+from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of, term_of
 
 if TYPE_CHECKING:
     from autodiff.compiler.kernels.loop_codegen import NestWriter
 
 _UNROLLED = 4
 _FEW = 4096
-"""Up to how many products a call takes no longer than loops of known lengths."""
+"""Up to this number of multiplications, a call is as fast as loops of constant trip count."""
 
 
-def written(w: NestWriter, p: int) -> None:
+def write_operation(w: NestWriter, p: int) -> None:
     """Write an operation."""
-    _FORMS[w.ops[p].kind](w, p)
-
-
-def _term(stride: int, variable: str) -> list[str]:
-    if stride == 0:
-        return []
-    return [variable if stride == 1 else f"({stride}) * {variable}"]
+    _WRITERS[w.ops[p].kind](w, p)
 
 
 def _product(w: NestWriter, p: int) -> None:
+    """Write a product of vectors and matrices, with loops in the order of the strides."""
     a, b = w.ops[p].args
     (x, x_at), (y, y_at) = w.memory(p, 0), w.memory(p, 1)
     k = a.shape[-1]
@@ -36,15 +32,15 @@ def _product(w: NestWriter, p: int) -> None:
     m, column = (1, 0) if len(b.shape) == 1 else (b.shape[1], b.strides[1])
     along, down = a.strides[-1], b.strides[0]
     if n * m > 1 and n * k * m <= _FEW:
-        target = w.target(p)  # it is done once: a call takes the least time to compile
+        target = w.target(p)  # a call compiles fastest, as the routine is compiled once
         left, right = f"{x}, {x_at}, {row}, {along}", f"{y}, {y_at}, {down}, {column}"
         w.write(f"multiplied({left}, {right}, {n}, {k}, {m}, s, {target})")
         return
-    if n == 1 and m > 1:  # a row times a matrix is its transpose times a column
+    if n == 1 and m > 1:  # a row times a matrix is the transposed matrix times a column
         x, x_at, y, y_at = y, y_at, x, x_at
         n, m, row, column, along, down = m, 1, column, 0, down, along
     if n == m == 1:
-        _add_products(w, k, (x, at(x_at, _term(along, "j"))), (y, at(y_at, _term(down, "j"))))
+        _add_products(w, k, (x, at(x_at, term_of(along, "j"))), (y, at(y_at, term_of(down, "j"))))
         w.result(p, "total")
         return
     target = w.target(p)
@@ -53,21 +49,21 @@ def _product(w: NestWriter, p: int) -> None:
     elif abs(down) < abs(column):
         w.enter("i", n)
         w.enter("l", m)
-        left = at(x_at, _term(row, "i") + _term(along, "j"))
-        right = at(y_at, _term(down, "j") + _term(column, "l"))
+        left = at(x_at, term_of(row, "i") + term_of(along, "j"))
+        right = at(y_at, term_of(down, "j") + term_of(column, "l"))
         _add_products(w, k, (x, left), (y, right))
         w.write(f"put(s, {target} + {m} * i + l, total)")
         w.leave(2)
     else:
         w.enter("i", n)
         start = w.temporary(f"{target} + {m} * i")
-        here = w.temporary(at(x_at, _term(row, "i")))
+        here = w.temporary(at(x_at, term_of(row, "i")))
         _combined(w, (y, y_at, column, down), (x, here, along), m, k, start)
         w.leave()
 
 
 def _add_products(w: NestWriter, k: int, left: tuple[str, str], right: tuple[str, str]) -> None:
-    """Add up products of elements, given by their arrays and places, which move with j."""
+    """Write the inner product of two vectors, given by array and index; the loop variable is j."""
     w.write("total = 0.0")
     w.enter("j", k)
     w.write(f"total = plus(total, times(get({', '.join(left)}), get({', '.join(right)})))")
@@ -83,14 +79,14 @@ def _matrix_times_vector(
         _combined(w, (x, x_at, row, along), (y, y_at, down), n, k, target)
         return
     w.enter("i", n)
-    left = at(x_at, _term(row, "i") + _term(along, "j"))
-    _add_products(w, k, (x, left), (y, at(y_at, _term(down, "j"))))
+    left = at(x_at, term_of(row, "i") + term_of(along, "j"))
+    _add_products(w, k, (x, left), (y, at(y_at, term_of(down, "j"))))
     w.write(f"put(s, {target} + i, total)")
     w.leave()
 
 
 def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str) -> None:
-    """Add up the columns of a matrix, some at a time, each times an element of a vector."""
+    """Write a linear combination of the columns of a matrix, several columns at a time."""
     x, x_at, row, along = matrix
     y, y_at, down = vector
     w.enter("i0", n)
@@ -101,20 +97,20 @@ def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, targe
     factors = []
     for u in range(unrolled):
         index = f"({unrolled} * j + {u})"
-        factors.append(w.temporary(f"get({y}, {at(y_at, _term(down, index))})"))
+        factors.append(w.temporary(f"get({y}, {at(y_at, term_of(down, index))})"))
     starts = [
-        w.temporary(at(x_at, _term(along, f"({unrolled} * j + {u})"))) for u in range(unrolled)
+        w.temporary(at(x_at, term_of(along, f"({unrolled} * j + {u})"))) for u in range(unrolled)
     ]
     w.enter("i0", n)
     total = f"get(s, {target} + i0)"
     for factor, start in zip(factors, starts, strict=True):
-        total = f"plus({total}, times({factor}, get({x}, {at(start, _term(row, 'i0'))})))"
+        total = f"plus({total}, times({factor}, get({x}, {at(start, term_of(row, 'i0'))})))"
     w.write(f"put(s, {target} + i0, {total})")
     w.leave(2)
 
 
 def _contracted(w: NestWriter, p: int) -> None:
-    """A sum of products: element by element, or row by row where the rows are in order."""
+    """Write a contraction: for each element of the result, or for whole rows if contiguous."""
     op = w.ops[p]
     a, b = op.args
     n = len(op.shape)
@@ -136,18 +132,18 @@ def _contracted(w: NestWriter, p: int) -> None:
     for d in range(outer):
         w.enter(f"k{d}", op.shape[d])
         for terms, strides in zip(index, (out, a.strides, b.strides), strict=True):
-            terms += _term(strides[d], f"k{d}")
+            terms += term_of(strides[d], f"k{d}")
     to, here, there = (
         w.temporary(at(x, t)) for x, t in zip((target, x_at, y_at), index, strict=True)
     )
     if by_rows:
         m = op.shape[-1]
-        _filled(w, to, m)
+        _zeroed(w, to, m)
         (here_terms, there_terms), variables = w.nest(inner, [a.strides[n:], b.strides[n:]])
         here, there = w.temporary(at(here, here_terms)), w.temporary(at(there, there_terms))
         w.enter("i", m)
-        left = f"get({x}, {at(here, _term(a.strides[n - 1], 'i'))})"
-        right = f"get({y}, {at(there, _term(b.strides[n - 1], 'i'))})"
+        left = f"get({x}, {at(here, term_of(a.strides[n - 1], 'i'))})"
+        right = f"get({y}, {at(there, term_of(b.strides[n - 1], 'i'))})"
         w.write(f"put(s, {to} + i, plus(get(s, {to} + i), times({left}, {right})))")
         w.leave(len(variables) + 1 + outer)
         return
@@ -161,9 +157,9 @@ def _contracted(w: NestWriter, p: int) -> None:
 
 
 def _reduced(w: NestWriter, p: int) -> None:
-    """A sum, maximum or minimum along axes."""
+    """Write a sum, maximum or minimum along axes."""
     op = w.ops[p]
-    axes, divisor = op.extra  # of extrema: what they begin with, if that is not an element
+    axes, divisor = op.extra  # for extrema not a divisor, but the initial value, if any
     view = op.args[0]
     array, place = w.memory(p, 0)
     kept = [d for d in range(len(view.shape)) if d not in axes]
@@ -172,8 +168,8 @@ def _reduced(w: NestWriter, p: int) -> None:
     if kept and view.strides[kept[-1]] == 1 and all(view.strides[d] != 1 for d in axes):
         _reduced_by_rows(w, op, (array, place), kept, target)
         return
-    index = [t for k, d in enumerate(kept) for t in _term(out[k], f"k{k}")]
-    inside = [t for k, d in enumerate(kept) for t in _term(view.strides[d], f"k{k}")]
+    index = [t for k, d in enumerate(kept) for t in term_of(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(kept) for t in term_of(view.strides[d], f"k{k}")]
     for k, d in enumerate(kept):
         w.enter(f"k{k}", view.shape[d])
     here = w.temporary(at(place, inside)) if inside else place
@@ -203,7 +199,7 @@ def _reduced(w: NestWriter, p: int) -> None:
 
 
 def _first(op: Op, element: str) -> str:
-    """Return what a reduction begins with."""
+    """Return the initial value of a reduction."""
     if op.kind == "sum":
         return "0.0"
     return element if op.extra[1] is None else constant(float(op.extra[1]))
@@ -212,14 +208,14 @@ def _first(op: Op, element: str) -> str:
 def _reduced_by_rows(
     w: NestWriter, op: Op, source: tuple[str, str], kept: list[int], target: str
 ) -> None:
-    """A reduction whose results lie as the rows do that it adds up."""
+    """Write a reduction along other axes than the contiguous one: whole rows at a time."""
     axes, divisor = op.extra
     view = op.args[0]
     array, place = source
     out = strides_of(tuple([view.shape[d] for d in kept]))
     *outer, last = kept
-    index = [t for k, _ in enumerate(outer) for t in _term(out[k], f"k{k}")]
-    inside = [t for k, d in enumerate(outer) for t in _term(view.strides[d], f"k{k}")]
+    index = [t for k, _ in enumerate(outer) for t in term_of(out[k], f"k{k}")]
+    inside = [t for k, d in enumerate(outer) for t in term_of(view.strides[d], f"k{k}")]
     for k, d in enumerate(outer):
         w.enter(f"k{k}", view.shape[d])
     here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
@@ -248,7 +244,7 @@ def _reduced_by_rows(
 
 
 def _running(w: NestWriter, p: int) -> None:
-    """The sums of all elements so far along an axis."""
+    """Write a cumulative sum along an axis."""
     op = w.ops[p]
     (axis,) = op.extra
     view = op.args[0]
@@ -260,13 +256,13 @@ def _running(w: NestWriter, p: int) -> None:
     for d, n in enumerate(op.shape):
         if d != axis:
             w.enter(f"k{d}", n)
-            index += _term(out[d], f"k{d}")
-            inside += _term(view.strides[d], f"k{d}")
+            index += term_of(out[d], f"k{d}")
+            inside += term_of(view.strides[d], f"k{d}")
     here, there = w.temporary(at(place, inside)), w.temporary(at(target, index))
     w.write("total = 0.0")
     w.enter("j", op.shape[axis])
-    w.write(f"total = total + get({array}, {at(here, _term(view.strides[axis], 'j'))})")
-    w.write(f"put(s, {at(there, _term(out[axis], 'j'))}, total)")
+    w.write(f"total = total + get({array}, {at(here, term_of(view.strides[axis], 'j'))})")
+    w.write(f"put(s, {at(there, term_of(out[axis], 'j'))}, total)")
     w.leave(len(op.shape))
 
 
@@ -281,27 +277,27 @@ def _read_places(w: NestWriter, p: int) -> None:
 def _added_places(w: NestWriter, p: int) -> None:
     view, table = w.ops[p].args
     target = w.target(p)
-    _filled(w, target, w.ops[p].size)
-    text = ""
+    _zeroed(w, target, w.ops[p].size)
+    number = ""
     if view.kind in "nc" or not view.shape or w.is_single(view):
-        text = w.temporary(w.number(p, 0))
+        number = w.temporary(w.number(p, 0))
     else:
         array, start = w.memory(p, 0)
     terms, variables = w.nest(view.shape, [view.strides, strides_of(view.shape)])
-    value = text or f"get({array}, {at(start, terms[0])})"
+    value = number or f"get({array}, {at(start, terms[0])})"
     to = w.temporary(f"{target} + x{table.base}[{' + '.join(terms[1]) or '0'}]")
     w.write(f"put(s, {to}, get(s, {to}) + {value})")
     w.leave(len(variables))
 
 
-def _filled(w: NestWriter, target: str, size: int) -> None:
+def _zeroed(w: NestWriter, target: str, size: int) -> None:
     w.enter("i0", size)
     w.write(f"put(s, {target} + i0, 0.0)")
     w.leave()
 
 
 def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str = "=") -> None:
-    """Write an operand to elements of the result: a shape and the strides there."""
+    """Write an operand to a region of the result, given by its offset, and shape and strides."""
     shape, strides = place
     view = w.ops[p].args[a]
     if view.is_bool:
@@ -314,7 +310,7 @@ def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str 
         array, start = w.memory(p, a)
         mine, text = view.strides, ""
         if sign == "=" and mine == strides == strides_of(shape):
-            w.write(f"moved({array}, {start}, {int(np.prod(shape))}, s, {target})")
+            w.write(f"moved({array}, {start}, {math.prod(shape)}, s, {target})")
             return
     terms, variables = w.nest(shape, [strides, mine])
     value = text or f"get({array}, {at(start, terms[1])})"
@@ -329,25 +325,22 @@ def _change(w: NestWriter, p: int) -> None:
     op = w.ops[p]
     sign, shape, strides = op.extra
     if w.home[p] == p:
-        target = w.target(p)
-        _copied(w, p, 0, target, (op.shape, strides_of(op.shape)))
-    start = w.region(p)
-    _copied(w, p, 1, start, (shape, strides), sign)
+        _copied(w, p, 0, w.target(p), (op.shape, strides_of(op.shape)))
+    _copied(w, p, 1, w.region(p), (shape, strides), sign)
 
 
 def _scatter(w: NestWriter, p: int) -> None:
     op = w.ops[p]
-    _filled(w, w.target(p), op.size)
-    start = w.region(p)
-    _copied(w, p, 0, start, op.extra)
+    _zeroed(w, w.target(p), op.size)
+    _copied(w, p, 0, w.region(p), op.extra)
 
 
 def _stacked(w: NestWriter, p: int) -> None:
-    """Arrays one after the other: those that are alike and in the memory, in a loop."""
+    """Write a stack of arrays; a loop copies those in the memory with equal shape and strides."""
     op = w.ops[p]
     target = w.target(p)
     views = op.args
-    sizes = [int(np.prod(v.shape)) for v in views]
+    sizes = [math.prod(v.shape) for v in views]
     begins = np.cumsum([0, *sizes[:-1]])
     alike: dict[tuple, list[int]] = {}
     for a, v in enumerate(views):
@@ -373,9 +366,10 @@ def _stacked(w: NestWriter, p: int) -> None:
 
 
 def _packed(w: NestWriter, p: int) -> None:
+    """Write an array of zeros with some numbers; a loop copies those in the memory."""
     op = w.ops[p]
     target = w.target(p)
-    _filled(w, target, op.size)
+    _zeroed(w, target, op.size)
     views = op.args
     moving = [
         (place, w.address[v.base] + v.offset)
@@ -394,7 +388,7 @@ def _packed(w: NestWriter, p: int) -> None:
             w.write(f"put(s, {target} + {place}, {w.number(p, a)})")
 
 
-_FORMS: dict[str, Any] = {
+_WRITERS: dict[str, Any] = {
     "product": _product,
     "contraction": _contracted,
     "sum": _reduced,

@@ -1,4 +1,4 @@
-"""For each function, which of its calls can be written as loops, and as which operations."""
+"""The table of lowerings: which calls of each function become operations of a kernel, and how."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from autodiff.compiler.kernels.contractions import (
     factors_of,
     is_contraction,
 )
-from autodiff.compiler.kernels.data_movement import arrays_of, is_move, joined, moved
+from autodiff.compiler.kernels.data_movement import arrays_of, is_move, joined, lower_move
 from autodiff.compiler.kernels.gather_scatter import added_places, is_table, read_places
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair, is_system
 from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
@@ -44,9 +44,9 @@ if TYPE_CHECKING:
     from autodiff.compiler.kernels.lowering import Reader
 
 LARGEST = 1 << 20
-"""Arrays with up to so many elements are read and written by loops."""
+"""Arrays with up to this number of elements are read and written by kernels."""
 NUMBERS = (int, float, bool, np.float64, np.bool_)
-"""The classes of numbers that stand in loops as they are."""
+"""Classes of numbers that can be constants in a kernel."""
 _MOST_OPERANDS = 4096
 
 VIEWS = of_kind(VIEW)
@@ -56,7 +56,7 @@ _LOOPS = known("loops")
 
 
 def is_view(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step takes elements of an array, of any size, by a form that is known."""
+    """Whether a step takes a view of a float64 array, of any size."""
     if step.f not in VIEWS or step.out < 0 or not _is_of_floats(step.args[0], metas):
         return False
     if any(refs_of(Step(step.f, step.args[1:], step.kwargs, 0))):
@@ -70,7 +70,7 @@ def is_view(step: Step, metas: list[Meta]) -> bool:
 
 
 def handles(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step, which is no view, can be written as a nest of loops."""
+    """Whether a step that is not a view can be lowered to a loop nest."""
     f = UFUNC_OF.get(step.f, step.f)
     if f is guard:
         return _is_known_guard(step.args, metas)
@@ -137,13 +137,13 @@ def _shape(x: Any, metas: list[Meta]) -> tuple:
 
 
 def is_plain(index: Any) -> bool:
-    """Whether an index is made of integers, slices and the like."""
+    """Whether an index is basic: it consists of integers, slices, None and Ellipsis."""
     parts = index if type(index) is tuple else (index,)
     return all(type(p) in _PLAIN_INDEX for p in parts)
 
 
 def _lattice(places: np.ndarray) -> View:
-    """Return flat places as an offset and strides."""
+    """Return flat indices as a view with an offset and strides; raise if they are irregular."""
     first = places[(0,) * places.ndim]
     strides = []
     model = first
@@ -159,7 +159,7 @@ def _lattice(places: np.ndarray) -> View:
 
 
 def _exact_power(f: Any, args: list[View]) -> tuple[Any, list[View]]:
-    """Powers that have functions of their own."""
+    """Replace powers of 0.5 and -1 by `np.sqrt` and `np.reciprocal`, as NumPy does."""
     if f is np.power and args[1].kind == "c":
         if args[1].base == 0.5:
             return np.sqrt, args[:1]
@@ -169,15 +169,14 @@ def _exact_power(f: Any, args: list[View]) -> tuple[Any, list[View]]:
 
 
 class Lowering(NamedTuple):
-    """How calls of a function become operations.
+    """One way to lower calls of a function.
 
     Attributes
     ----------
     takes : callable
-        Says whether a call can be read, given the step and what is known of the values.
+        Takes the step and the metas of all values; returns whether the step can be lowered.
     read : callable
-        Returns a call as an operation, or as elements, given the reader, the step and the shape of
-        the result.
+        Takes the reader, the step and the shape of the result; returns an operation or a view.
     """
 
     takes: Callable[[Step, list[Meta]], bool]
@@ -185,7 +184,7 @@ class Lowering(NamedTuple):
 
 
 def lowering_of(f: Any, step: Step, metas: list[Meta]) -> Lowering | None:
-    """Return how a call becomes an operation, if it can."""
+    """Return the first lowering that takes a call; None if there is none."""
     for how in _LOWERINGS.get(f, _SYSTEM):
         if how.takes(step, metas):
             return how
@@ -268,10 +267,13 @@ def _takes_change(step: Step, metas: list[Meta]) -> bool:
 
 
 def _changed(reader: Reader, step: Step, shape: tuple) -> Op:
-    """Return a write; what is added to a large part is added to all, with zeros around it."""
+    """Lower an update of a region.
+
+    Addition to a large region becomes addition of a padded view to the whole array.
+    """
     before, index, value = step.args
     sign = _CHANGES[step.f]
-    if not shape:  # all there is
+    if not shape:  # an array of one element
         given = reader.single(value)
         if sign == "=":
             return Op("map", np.copy, [given], ())
@@ -358,7 +360,7 @@ def _packed(reader: Reader, step: Step, shape: tuple) -> Op:
 _CONTRACTION = Lowering(_takes_contraction, contracted)
 _PRODUCT = Lowering(_takes_product, _product)
 _OUTER = Lowering(_takes_outer, _outer)
-_MOVE = Lowering(_takes_move, moved)
+_MOVE = Lowering(_takes_move, lower_move)
 _STACK = Lowering(_takes_stack, _stacked)
 _SYSTEM = (Lowering(is_system, lambda reader, step, shape: reader.systems.read(step, shape)),)
 _LOWERINGS: dict[Any, tuple[Lowering, ...]] = {
@@ -381,4 +383,4 @@ _LOWERINGS: dict[Any, tuple[Lowering, ...]] = {
         Lowering(is_part_of_pair, lambda reader, step, shape: reader.systems.half(step, shape)),
     ),
 }
-"""For each function the ways to read its calls, in the order in which they are tried."""
+"""Function → its lowerings, in the order in which they are tried; others may be systems."""

@@ -1,8 +1,8 @@
-"""Reductions of small arrays as operations: sums, extrema, counts, variances, running sums."""
+"""Lowering of reductions: sums, extrema, counts, variances, cumulative sums."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,15 +16,14 @@ if TYPE_CHECKING:
     from autodiff.compiler.kernels.lowering import Reader
 
 _EXTREMA: dict[Any, str] = {np.max: "max", np.min: "min"}
-_SPREADS: Any = (np.var, np.std)
 REDUCED = of_kind(REDUCTION) | {counted}
 OF_TRUTHS = frozenset({counted, np.any, np.all})
-"""Those that take truths as well."""
+"""Reductions that also take booleans."""
 _PLAIN: dict[str, Any] = {"dtype": (None,), "ddof": (0, 0.0), "correction": (0, 0.0)}
 
 
 def is_reduction(step: Step) -> bool:
-    """Whether a call can be read by `reduced`, whatever its array is."""
+    """Whether `reduced` can lower a call, as far as its options are concerned."""
     if step.f not in REDUCED or len(step.args) != 1:
         return False
     options = step.kwargs or {}
@@ -45,21 +44,19 @@ def _is_bound(x: Any) -> bool:
 
 
 def reduced(reader: Reader, step: Step, shape: tuple) -> Op:
-    """Return a call as an operation; some before it may be added to the reader's."""
+    """Lower a reduction; operations that it needs are added before."""
     options = step.kwargs or {}
     x = reader.view(step.args[0])
     axis = options.get("axis")
     n = len(x.shape)
     if step.f is np.cumsum:
-        return _running(reader, x, axis, shape)
+        return _cumulative_sum(reader, x, axis, shape)
     axes = tuple(range(n)) if axis is None else axis if type(axis) is tuple else (axis,)
     axes = tuple(sorted(a % n for a in axes))
-    count = 1
-    for a in axes:
-        count *= x.shape[a]
+    count = math.prod([x.shape[a] for a in axes])
     if step.f in OF_TRUTHS:
-        return _counting(reader, step.f, x, axes, count, shape)
-    if step.f in _SPREADS:
+        return _count(reader, step.f, x, axes, count, shape)
+    if step.f in (np.var, np.std):
         return _spread(reader, step.f, x, axes, count, shape)
     if x.is_bool:
         raise NotSmallError
@@ -69,42 +66,41 @@ def reduced(reader: Reader, step: Step, shape: tuple) -> Op:
     return Op(kind, None, [x], shape, (axes, count if step.f is np.mean else 0))
 
 
-def _counting(reader: Reader, f: Any, x: View, axes: tuple, count: int, shape: tuple) -> Op:
-    """How many elements are not 0, and what follows from that."""
+def _count(reader: Reader, f: Any, x: View, axes: tuple, count: int, shape: tuple) -> Op:
+    """Lower the number of nonzero elements, and `any` and `all`, which compare it."""
     one, zero = View("c", 1.0), View("c", 0.0)
     truth = x
     if not x.is_bool:
-        unlike = Op("map", np.not_equal, [x, zero.broadcast(x.shape)], x.shape)
-        unlike.is_bool = True
-        truth = reader.added(unlike)
+        is_nonzero = Op("map", np.not_equal, [x, zero.broadcast(x.shape)], x.shape)
+        is_nonzero.is_bool = True
+        truth = reader.added(is_nonzero)
     choices = [truth, one.broadcast(x.shape), zero.broadcast(x.shape)]
     ones = reader.added(Op("map", np.where, choices, x.shape))
-    number = Op("sum", None, [ones], shape, (axes, 0))
+    nonzeros = Op("sum", None, [ones], shape, (axes, 0))
     if f is counted:
-        return number
-    total = reader.added(number)
+        return nonzeros
+    total = reader.added(nonzeros)
     bound = View("c", 0.0 if f is np.any else float(count)).broadcast(shape)
     return Op("map", np.greater if f is np.any else np.equal, [total, bound], shape)
 
 
 def _spread(reader: Reader, f: Any, x: View, axes: tuple, count: int, shape: tuple) -> Op:
-    """The mean square of what differs from the mean."""
+    """Lower a variance or standard deviation: the mean square of deviations from the mean."""
     if x.is_bool:
         raise NotSmallError
     kept = tuple([1 if d in axes else n for d, n in enumerate(x.shape)])
     mean = reader.added(Op("sum", None, [x], kept, (axes, count)))
-    away = reader.added(Op("map", np.subtract, [x, mean.broadcast(x.shape)], x.shape))
-    square = reader.added(Op("map", np.square, [away], x.shape))
+    deviation = reader.added(Op("map", np.subtract, [x, mean.broadcast(x.shape)], x.shape))
+    square = reader.added(Op("map", np.square, [deviation], x.shape))
     variance = Op("sum", None, [square], shape, (axes, count))
     if f is np.var:
         return variance
     return Op("map", np.sqrt, [reader.added(variance)], shape)
 
 
-def _running(reader: Reader, x: View, axis: int | None, shape: tuple) -> Op:
+def _cumulative_sum(reader: Reader, x: View, axis: int | None, shape: tuple) -> Op:
     if x.is_bool or not x.shape:
         raise NotSmallError
     if axis is None:
-        flat: Callable = np.ravel
-        x, axis = reader.taken(x, flat), 0
+        x, axis = reader.taken(x, np.ravel), 0
     return Op("running", None, [x], shape, (axis % len(shape),))

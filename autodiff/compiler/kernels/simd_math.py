@@ -1,8 +1,8 @@
-"""Blocks of elementwise steps as one loop of machine code, with functions that are widened.
+"""Chains of elementwise steps as one loop of machine code, with vectorizable functions.
 
-Where a processor has no instructions that NumPy's exp and tanh are written for, they cost more than
-all else in a chain, and sines NumPy takes one by one. Here they are those of `vector_functions`,
-so LLVM works on several elements at once. Who uses sines looks for elements beyond `FAR`.
+On processors for which NumPy's exp and tanh are not vectorized, these dominate the time of a chain;
+sines never are. Here they are those of `vector_functions`, so that LLVM vectorizes the loop. A loop
+with sines or cosines checks for elements beyond `FAR`.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from autodiff.vector_functions import FAR
 
 _SIMD = known("simd")
 WIDENED = frozenset(f for f, loops in _SIMD.items() if loops == "long")
-"""What loops over few elements leave to the functions of ``math``."""
+"""Functions that only loops over many elements vectorize; shorter ones call those of ``math``."""
 WAVES: Any = (np.sin, np.cos)
 _OTHERS: Any = {
     np.add, np.subtract, np.multiply, np.true_divide, np.negative, np.square, np.absolute,
@@ -29,17 +29,17 @@ _OTHERS: Any = {
 
 
 def is_widened(steps: list[Step]) -> bool:
-    """Whether steps are faster in such a loop: all are known, and some are widened."""
-    are_known = all(
+    """Whether steps are faster as such a loop: it can contain all, and vectorizes a function."""
+    are_supported = all(
         (s.f in _SIMD or s.f in _OTHERS)
         and all(type(a) is Ref or type(a) in (int, float) for a in s.args)
         for s in steps
     )
-    return are_known and any(s.f in _SIMD for s in steps)
+    return are_supported and any(s.f in _SIMD for s in steps)
 
 
 def widened(f: Any, args: list[str]) -> str:
-    """Return the expression of an operation in a loop over many elements."""
+    """Return the expression of a function in a loop over many elements."""
     text = f"{f.__name__}({{0}})" if f in WIDENED else facts_of(f).loops
     return text.format(*args)
 
@@ -49,10 +49,10 @@ def loop_of(
 ) -> tuple[Callable, str]:
     """Return the loop that computes `results` from arrays and numbers, and its source.
 
-    It is also given how many elements there are, as a float. It returns 1 unless some of them are
-    beyond what its sines and cosines are made for.
+    Its last argument is the number of elements, as a float. It returns 0 if an argument of a sine
+    or cosine is outside of the domain of the vectorizable one, else 1.
     """
-    from autodiff.compiler.kernels.machine_code import Module  # it needs llvmlite
+    from autodiff.compiler.kernels.machine_code import Module  # imports llvmlite
 
     names = {i: f"get(x{i}, i)" for i in arrays} | {i: f"x{i}" for i in numbers}
     lines = []

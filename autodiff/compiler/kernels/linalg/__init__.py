@@ -1,1 +1,1 @@
-"""Linear algebra of small matrices in such loops."""
+"""Linear algebra of small matrices in kernels."""

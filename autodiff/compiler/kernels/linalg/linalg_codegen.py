@@ -1,4 +1,4 @@
-"""Small systems as source: calls of functions that are compiled once, one for each of a stack."""
+"""Source of linear algebra in kernels: for each matrix of a stack, a call of a routine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 class _Stack:
-    """Loops over a stack, with the places of what an operation on one matrix reads and writes."""
+    """Loops over a stack of matrices, with the offsets of operands and result in an iteration.
+
+    `core` is the number of axes of the result for one matrix.
+    """
 
     def __init__(self, w: NestWriter, p: int, core: int) -> None:
         op = w.ops[p]
@@ -28,7 +31,7 @@ class _Stack:
         self._depth = len(variables)
 
     def call(self, text: str) -> None:
-        """Write a call that says whether there is a result."""
+        """Write a call of a routine that may fail, and end the loops."""
         self.w.write(f"if not {text}: return 2")
         self.leave()
 
@@ -38,7 +41,7 @@ class _Stack:
 
 
 def factors(w: NestWriter, p: int) -> None:
-    """Write the factors, the rows that they stand for, and the sign of that exchange."""
+    """Write an LU factorization: the factors, the permutation of rows, and its sign."""
     op = w.ops[p]
     row, column = op.args[0].strides[-2:]
     of = _Stack(w, p, 1)
@@ -47,7 +50,7 @@ def factors(w: NestWriter, p: int) -> None:
 
 
 def solution(w: NestWriter, p: int) -> None:
-    """Write two triangular systems; with the transpose, the rows stay in another order."""
+    """Write the solution of two triangular systems; that of the transpose remains permuted."""
     op = w.ops[p]
     n, core, is_turned = op.extra
     of = _Stack(w, p, core)
@@ -57,14 +60,14 @@ def solution(w: NestWriter, p: int) -> None:
 
 
 def _right(w: NestWriter, p: int, of: _Stack, core: int) -> str:
-    """Return where the right sides are, their strides, and how many there are."""
+    """Return arguments of a routine: the right-hand sides, their strides and their number."""
     b = w.ops[p].args[1]
     row, column, m = (*b.strides[-2:], b.shape[-1]) if core == 2 else (b.strides[-1], 0, 1)
     return f"{of.arrays[1]}, {of.places[1]}, {row}, {column}, {m}"
 
 
 def unordered(w: NestWriter, p: int) -> None:
-    """Write rows back into their places."""
+    """Write the inverse permutation of rows."""
     op = w.ops[p]
     n, core = op.extra
     of = _Stack(w, p, core)
@@ -74,7 +77,7 @@ def unordered(w: NestWriter, p: int) -> None:
 
 
 def cholesky(w: NestWriter, p: int) -> None:
-    """Write a factor of a matrix that is positive definite."""
+    """Write a Cholesky factorization."""
     op = w.ops[p]
     n, is_lower, is_checked = op.extra
     of = _Stack(w, p, 2)
@@ -86,7 +89,7 @@ def cholesky(w: NestWriter, p: int) -> None:
 
 
 def triangular(w: NestWriter, p: int) -> None:
-    """Write a triangular system."""
+    """Write the solution of a triangular system."""
     op = w.ops[p]
     n, core, is_lower, is_turned, is_unit, is_checked = op.extra
     of = _Stack(w, p, core)
@@ -99,7 +102,7 @@ def triangular(w: NestWriter, p: int) -> None:
 
 
 def determinant(w: NestWriter, p: int) -> None:
-    """Write the sign or the logarithm of the product of the pivots, or the product."""
+    """Write a determinant from the pivots: its sign, the logarithm of its size, or its value."""
     op = w.ops[p]
     n, which = op.extra
     of = _Stack(w, p, 0)

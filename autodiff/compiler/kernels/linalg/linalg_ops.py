@@ -1,13 +1,13 @@
-"""Small systems of equations as operations: factors, solutions, inverses and determinants.
+"""Lowering of linear algebra: solutions, inverses, determinants and Cholesky factors.
 
-What asks for a solution, an inverse or a determinant of one matrix shares one factorisation, by
-elimination with exchanges of rows, the way that LAPACK takes; a call of NumPy's costs ten times as
-much as the arithmetic of a matrix of three rows. What is not regular and finite, or not positive
-definite, is left to the call as it is written.
+Solutions, inverses and determinants of one matrix share an LU factorization with partial pivoting,
+as in LAPACK; a NumPy call takes ten times as long as the arithmetic for a matrix of three rows. The
+kernel exits if a matrix is singular, not finite, or not positive definite: then NumPy is called.
 """
 
 from __future__ import annotations
 
+import math
 import sys
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -21,21 +21,22 @@ if TYPE_CHECKING:
     from autodiff.compiler.kernels.lowering import Reader
 
 LARGEST = 32
-"""Up to how many rows loops are as fast as LAPACK."""
+"""Up to this number of rows, loops are as fast as LAPACK."""
 _MOST_ELEMENTS = 1 << 18
 
 
 class Call(NamedTuple):
-    """What a call asks for.
+    """A call of a function of linear algebra.
 
     Attributes
     ----------
     kind : str
         "solve", "inv", "det", "slogdet", "cholesky" or "triangular".
     a, b : Any
-        The matrix and the right side.
+        The matrix and the right-hand side.
     is_lower, is_turned, is_unit : bool
-        Which triangle is read, whether its transpose is meant, and with ones on the diagonal.
+        Whether the lower triangle is read, whether it is transposed, and whether its diagonal
+        consists of ones.
     is_checked : bool
         Whether an argument that is not finite is an error.
     """
@@ -64,10 +65,10 @@ _TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
 
 
 def asked(step: Step) -> Call | None:
-    """Return what a call asks for; None for one that is not known."""
+    """Return a step as a call of a known function; None if it is not one."""
     kind = _OF_NUMPY.get(step.f)
     if kind is None:
-        return _asked_of_scipy(step)
+        return _scipy_call(step)
     options = step.kwargs or {}
     if kind == "cholesky":
         upper = options.get("upper", False)
@@ -80,8 +81,8 @@ def asked(step: Step) -> Call | None:
     return call._replace(is_checked=kind == "triangular")
 
 
-def _asked_of_scipy(step: Step) -> Call | None:
-    linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+def _scipy_call(step: Step) -> Call | None:
+    linalg = sys.modules.get("scipy.linalg")  # if it has been imported
     name = getattr(step.f, "__name__", "")
     known = _OPTIONS.get(name)
     if known is None or step.f is not getattr(linalg, name, None):
@@ -108,14 +109,14 @@ def _asked_of_scipy(step: Step) -> Call | None:
 
 
 def is_system(step: Step, metas: list[Meta]) -> bool:
-    """Whether a call can be read by `Systems`."""
+    """Whether `Systems` can lower a call."""
     call = asked(step)
     if call is None:
         return False
     a = shape_of(call.a, metas)
     if a is None or len(a) < 2 or not 0 < a[-1] == a[-2] <= LARGEST:
         return False
-    if 0 in a or _size(a) > _MOST_ELEMENTS:
+    if 0 in a or math.prod(a) > _MOST_ELEMENTS:
         return False
     if call.kind not in ("solve", "triangular"):
         return True
@@ -124,34 +125,27 @@ def is_system(step: Step, metas: list[Meta]) -> bool:
         return False
     batch = _batch(a, b)
     shape = None if batch is None else (*batch, *b[-min(2, len(b)) :])
-    return shape == metas[step.out].shape and _size(shape or ()) <= _MOST_ELEMENTS
+    return shape == metas[step.out].shape and math.prod(shape or ()) <= _MOST_ELEMENTS
 
 
 def _batch(a: tuple, b: tuple) -> tuple | None:
-    """Return the shape of a stack of systems, whose right sides are vectors if `b` has one axis."""
+    """Return the shape of a stack of systems; right-hand sides are vectors if `b` has one axis."""
     try:
         return np.broadcast_shapes(a[:-2], b[:-2])
     except ValueError:
         return None
 
 
-def _size(shape: tuple) -> int:
-    n = 1
-    for extent in shape:
-        n *= extent
-    return n
-
-
 PAIR: Any = type(np.linalg.slogdet(np.eye(1)))
 
 
 def is_part_of_pair(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step takes the sign or the logarithm of a determinant."""
+    """Whether a step takes a part of the result of `slogdet`."""
     return step.f is part and type(step.args[0]) is Ref and metas[step.args[0].i].type is PAIR
 
 
 class Systems:
-    """The factorisations that a reader has, by the elements of their matrices."""
+    """Lowering of linear algebra; equal views of a matrix share a factorization."""
 
     def __init__(self, reader: Reader) -> None:
         self.reader = reader
@@ -166,9 +160,9 @@ class Systems:
         return view
 
     def _factors(self, a: View) -> tuple[View, bool]:
-        """Return the factors of a matrix, and whether they are those of its transpose."""
-        turned = (*a.strides[:-2], a.strides[-1], a.strides[-2])
-        for strides, is_turned in ((a.strides, False), (turned, True)):
+        """Return the factors of a matrix or of its transpose, and whether it is the latter."""
+        transposed = (*a.strides[:-2], a.strides[-1], a.strides[-2])
+        for strides, is_turned in ((a.strides, False), (transposed, True)):
             known = self._known.get((a.kind, a.base, a.offset, a.shape, strides))
             if known is not None:
                 return known, is_turned
@@ -179,7 +173,7 @@ class Systems:
         return factors, False
 
     def read(self, step: Step, shape: tuple) -> Op:
-        """Return a factor, a solution, an inverse or a determinant as an operation."""
+        """Lower a call other than `slogdet`."""
         call: Any = asked(step)
         a = self._matrix(call.a)
         n = a.shape[-1]
@@ -204,12 +198,12 @@ class Systems:
         return Op("unordered", None, [factors, w], shape, (n, core))
 
     def pair(self, step: Step) -> None:
-        """Note a determinant of which the sign and the logarithm are asked for later."""
+        """Lower the factorization for `slogdet`; `half` lowers the parts of its result."""
         a = self._matrix(step.args[0])
         self._pairs[step.out] = (self._factors(a)[0], a.shape[-1])
 
     def half(self, step: Step, shape: tuple) -> Op:
-        """Return the sign or the logarithm of a determinant as an operation."""
+        """Lower the sign, or the logarithm, of a determinant."""
         factors, n = self._pairs[step.args[0].i]
         which = {0: "sign", "sign": "sign", 1: "log", "logabsdet": "log"}[step.args[1]]
         return Op("determinant", None, [factors], shape, (n, which))

@@ -1,11 +1,12 @@
-"""The functions that the source of kernels calls.
+"""The routines that kernels call.
 
-`machine_code` reads their source; Python never runs it. What they take is known by name: `a` and
-`b` are arrays that are read, `s` is the memory, `is_...` a truth, and all else a place, a stride or
-a number of elements. What ``get``, ``put``, ``plus`` and ``times`` are, `machine_code` says.
+`machine_code` compiles their source; Python never runs it. The name of a parameter gives its type:
+`a` and `b` are arrays that are read, `s` is the memory, `is_...` is a boolean, and all others are
+integers: offsets, strides and lengths. `machine_code` defines ``get``, ``put``, ``plus`` and
+``times``.
 """
 
-# ruff: noqa: F821 # names that machine code alone knows
+# ruff: noqa: F821 # names that only machine code has
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def copied(a, first, row, column, n, m, s, x):
 
 
 def eliminated(a, first, row, column, n, is_unit, s, x, stride, m):
-    # A lower triangle; an upper one is a lower one from the last row on.
+    # Forward substitution. With negative strides from the last element on, it is backward.
     for i in range(n):
         here = x + stride * i
         for j in range(i):

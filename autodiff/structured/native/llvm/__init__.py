@@ -1,1 +1,1 @@
-"""LLVM: instructions, the memory of a run, and calls of BLAS."""
+"""LLVM code generation: instructions, memory at run time, and calls of BLAS and Python."""

@@ -1,4 +1,4 @@
-"""What `vector_functions` does with the bits of a float, as instructions."""
+"""Instructions for the bit operations of `vector_functions`."""
 
 from __future__ import annotations
 
@@ -22,4 +22,4 @@ BY_BITS: dict[Callable, Callable] = {
     vector_functions.float_of: lambda b, bits: b.bitcast(bits, F64),
     vector_functions.power_of_two: _power_of_two,
 }
-"""Function → what writes it, given a builder and the arguments."""
+"""Function → emitter, which takes a builder and the arguments."""

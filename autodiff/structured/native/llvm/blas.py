@@ -1,7 +1,7 @@
-"""Products of vectors and matrices by BLAS, and linear systems by LAPACK, called from machine code.
+"""Calls of BLAS (matrix products) and LAPACK (linear systems) from machine code.
 
-The functions of BLAS are those that SciPy hands to compiled code. Matrices are given by strides:
-elements have to lie side by side along one of their axes.
+The addresses come from the C interfaces that SciPy exports for Cython. Matrices are passed with
+their strides: the elements have to be contiguous along one axis.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from llvmlite import ir
 from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code, Unit, constant
 
 LEAST = 1024
-"""Products of fewer numbers are computed in loops: that is faster than a call."""
+"""Matrices with fewer elements are multiplied in loops, which is faster than a call."""
 _FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
               "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs",
                                 "dsyevd")}  # fmt: skip
@@ -25,26 +25,29 @@ name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
 MOST = 2**31
-"""BLAS takes fewer elements along an axis."""
+"""Axes must be shorter than this: the integers of BLAS have 32 bits."""
 
 
 def addresses(module: Unit) -> dict[str, int]:
-    """Return where the functions of BLAS and LAPACK are that a module calls."""
+    """Return the addresses of the BLAS and LAPACK functions that a module calls."""
     found: dict[str, Any] = {}
     for library, functions in _FUNCTIONS.items():
-        wanted = [f for f in functions if f in module.globals]
-        table = importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__ if wanted else {}
-        found |= {f: table[f] for f in wanted}
+        called = [f for f in functions if f in module.globals]
+        table = importlib.import_module(f"scipy.linalg.{library}").__pyx_capi__ if called else {}
+        found |= {f: table[f] for f in called}
     return addresses_of(found)
 
 
 def addresses_of(capsules: dict[str, Any]) -> dict[str, int]:
-    """Return where the functions are that SciPy hands over in capsules."""
+    """Return the addresses in the capsules in which SciPy exports functions."""
     return {f: _pointer_of(capsule, name_of(capsule)) for f, capsule in capsules.items()}
 
 
 def is_along(code: Code, n: Any, step: Any, stride: Any, size: int) -> Any:
-    """Whether `n` elements lie side by side at `step`, and rows of them do not overlap."""
+    """Whether rows of `n` elements are contiguous, and do not overlap.
+
+    `step` is the stride of an element, `stride` that of a row, `size` the bytes of an element.
+    """
     b = code.b
     return b.and_(
         code.equal(step, code.whole(size)), b.not_(code.less(stride, b.mul(n, code.whole(size))))
@@ -52,7 +55,7 @@ def is_along(code: Code, n: Any, step: Any, stride: Any, size: int) -> Any:
 
 
 def is_fit(code: Code, shape: list, strides: list, size: int) -> Any:
-    """Whether BLAS can read a vector or matrix."""
+    """Whether BLAS can read a vector or matrix with these strides."""
     if len(shape) == 1:
         return code.less(code.whole(0), strides[0])
     rows = is_along(code, shape[1], strides[1], strides[0], size)
@@ -60,9 +63,9 @@ def is_fit(code: Code, shape: list, strides: list, size: int) -> Any:
 
 
 def multiply(code: Code, letter: str, x: Any, y: Any, made: Any) -> None:
-    """Write the product of two matrices, or of a matrix and a vector, into a new array.
+    """Emit ``made = x @ y`` for a matrix `x`, and a matrix or vector `y`.
 
-    All of them are arrays that BLAS can read; what is written is dense.
+    BLAS has to be able to read both (`is_fit`). The result is contiguous.
     """
     columns = y if len(y.shape) == 2 else None
     zero = code.whole(0)
@@ -75,23 +78,23 @@ def multiply(code: Code, letter: str, x: Any, y: Any, made: Any) -> None:
 
 
 def solve(code: Code, letter: str, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
-    """Put the solution of a system with m right sides in their place; leave if there is none.
+    """Solve a system with m right-hand sides in place; exit if the matrix is singular.
 
-    Both are dense, column by column, and overwritten.
+    `a` and `x` are contiguous, in column-major order. Both are overwritten.
     """
     _by_lapack(code, "gesv", n, lambda c, size: [
         size, c.whole(m), a, size, pivots, x, size], letter)  # fmt: skip
 
 
 def factor(code: Code, a: Any, n: Any, pivots: Any) -> None:
-    """Put the triangular factors of a matrix in its place; leave if it is singular."""
+    """Replace a matrix by its LU factors; exit if it is singular."""
     _by_lapack(code, "getrf", n, lambda c, size: [size, size, a, size, pivots])
 
 
 def factor_positive(code: Code, a: Any, n: Any) -> None:
-    """Put the Cholesky factor in the place of a lower triangle; leave if there is none.
+    """Replace a lower triangle by its Cholesky factor; exit if it is not positive definite.
 
-    The matrix is dense, row by row: to LAPACK it is an upper triangle.
+    The matrix is contiguous, in row-major order: LAPACK sees an upper triangle.
     """
     _by_lapack(code, "potrf", n, lambda c, size: [c.letter(char("U")), size, a, size])
 
@@ -99,9 +102,9 @@ def factor_positive(code: Code, a: Any, n: Any) -> None:
 def solve_triangle(
     code: Code, a: Any, x: Any, n: Any, m: Any, is_lower: bool, is_transposed: bool
 ) -> None:
-    """Put the solution of a triangular system with m right sides in the place of `x`.
+    """Replace the m right-hand sides `x` by the solution of a triangular system.
 
-    The triangle is dense, row by row: to LAPACK it is transposed. `x` is there column by column.
+    The triangle is in row-major order, so LAPACK sees its transpose. `x` is in column-major order.
     """
     letters = ("U" if is_lower else "L") + ("N" if is_transposed else "T") + "N"
     _by_lapack(code, "trtrs", n, lambda c, size: [
@@ -109,9 +112,10 @@ def solve_triangle(
 
 
 def spectrum(code: Code, a: Any, w: Any, n: Any, work: Callable[[Any], Any]) -> None:
-    """Put the eigenvectors of a matrix in its place, column by column, and its eigenvalues in `w`.
+    """Replace a symmetric matrix by its eigenvectors, and store its eigenvalues in `w`.
 
-    Its lower triangle is read; `work` gives the address of so many words.
+    The lower triangle is read; the eigenvectors are in column-major order. `work` allocates a
+    number of words and returns their address.
     """
     b = code.b
     words = b.add(b.mul(n, b.add(b.mul(n, code.whole(2)), code.whole(6))), code.whole(1))
@@ -132,7 +136,7 @@ def _by_lapack(code: Code, name: str, n: Any, args: Callable, letter: str = "d")
 
 
 def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
-    """Return the function that multiplies an (m, k) matrix with a (k, n) matrix or a vector."""
+    """Return the function that multiplies an (m, k) matrix by a (k, n) matrix or a vector."""
     name = f"structured_{letter}{'gemv' if by_vector else 'gemm'}"
     if name in module.globals:
         return module.globals[name]
@@ -143,8 +147,8 @@ def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
     size = code.whole({"d": 8, "s": 4, "z": 16, "c": 8}[letter])
 
     def vector(a: Any, rows: Any, length: Any, a0: Any, a1: Any, v: Any, step: Any) -> None:
-        """Write `made = a @ v`."""
-        # A matrix of rows is one of columns for BLAS, the other way round.
+        """Emit `made = a @ v`."""
+        # BLAS is column-major: it sees a row-major matrix transposed.
         is_row = is_along(code, length, a1, a0, size.constant)
         caller.call("gemv", [
             caller.letter(b.select(is_row, char("T"), char("N"))),
@@ -165,11 +169,11 @@ def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
     with code.branch(code.equal(m, code.whole(1))):
         vector(y, n, k, y1, y0, x, x1)
         b.ret(ir.Constant(I32, 0))
-    turned = [b.not_(is_along(code, width, step, stride, size.constant))
-              for width, step, stride in ((n, y1, y0), (k, x1, x0))]  # fmt: skip
+    transposed = [b.not_(is_along(code, width, step, stride, size.constant))
+                  for width, step, stride in ((n, y1, y0), (k, x1, x0))]  # fmt: skip
     steps = [b.sdiv(b.select(t, *pair), size)
-             for t, pair in zip(turned, ((y1, y0), (x1, x0)), strict=True)]  # fmt: skip
-    letters = [caller.letter(b.select(t, char("T"), char("N"))) for t in turned]
+             for t, pair in zip(transposed, ((y1, y0), (x1, x0)), strict=True)]  # fmt: skip
+    letters = [caller.letter(b.select(t, char("T"), char("N"))) for t in transposed]
     caller.call("gemm", [
         *letters, caller.whole(n), caller.whole(m), caller.whole(k), caller.number(1.0),
         y, caller.whole(steps[0]), x, caller.whole(steps[1]), caller.number(0.0), made,
@@ -180,19 +184,19 @@ def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
 
 
 def char(letter: str) -> ir.Constant:
-    """Return a letter, by which BLAS is told whether a matrix is transposed."""
+    """Return an option of a BLAS function, such as "T" for transposed."""
     return ir.Constant(I8, ord(letter))
 
 
 class Caller:
-    """Writes calls of BLAS, whose arguments are addresses.
+    """Emitter of BLAS calls, whose arguments are passed by reference.
 
     Parameters
     ----------
     code : Code
-        Where the calls are written.
+        The function that calls.
     letter : str
-        Of the dtype: see `code.TYPES`.
+        The dtype: see `code.TYPES`.
     """
 
     def __init__(self, code: Code, letter: str) -> None:
@@ -200,23 +204,23 @@ class Caller:
         self.prefix = letter
         self.type = TYPES[letter]
 
-    def _place(self, kind: Any, value: Any) -> Any:
+    def _by_reference(self, kind: Any, value: Any) -> Any:
         place = self.code.variable(kind)
         self.code.b.store(value, place)
         return place
 
     def letter(self, value: Any) -> Any:
         """Return the address of a letter."""
-        return self._place(I8, value)
+        return self._by_reference(I8, value)
 
     def whole(self, value: Any) -> Any:
         """Return the address of an integer."""
-        return self._place(I32, self.code.b.trunc(value, I32))
+        return self._by_reference(I32, self.code.b.trunc(value, I32))
 
     def number(self, x: float) -> Any:
         """Return the address of a number."""
-        return self._place(self.type, constant(self.type, x))
+        return self._by_reference(self.type, constant(self.type, x))
 
     def call(self, name: str, args: list) -> None:
-        """Call a function for numbers of this dtype."""
+        """Emit a call of the function for this dtype."""
         self.code.call(self.prefix + name, ir.VoidType(), args)

@@ -1,4 +1,4 @@
-"""Instructions: a thin layer over llvmlite's builder, with loops, branches and memory."""
+"""A thin layer over llvmlite's IR builder: complex numbers, loops, branches and memory."""
 
 from __future__ import annotations
 
@@ -22,10 +22,9 @@ TYPES: dict[str, Any] = {
     "d": F64, "s": F32, "i": I64, "b": I1,
     "z": ir.LiteralStructType([F64, F64]), "c": ir.LiteralStructType([F32, F32]),
 }  # fmt: skip
-"""Of numbers in machine code: doubles, single precision, integers, truth values, and complex
-numbers of doubles and of single precision."""
+"""Letter → LLVM type of a scalar: float64, float32, int64, bool, complex128, complex64."""
 PARTS = {"z": "d", "c": "s"}
-"""As which the parts of a complex number are held."""
+"""Letter of a complex number → letter of its parts."""
 
 ELEMENTS: dict[Any, tuple[Any, str]] = {
     np.dtype(np.float64): (F64, "d"),
@@ -41,20 +40,20 @@ ELEMENTS: dict[Any, tuple[Any, str]] = {
     np.dtype(np.complex128): (TYPES["z"], "z"),
     np.dtype(np.complex64): (TYPES["c"], "c"),
 }
-"""How elements of arrays lie in memory, and which numbers they are."""
+"""dtype → LLVM type of an element in memory, and letter of the scalar that it is loaded as."""
 
 STEPS_ASIDE, SHAPES_DIFFER, MAY_WARN, NOT_READ = 1, 2, 3, 4
-"""What a function returns where it does not know what NumPy does, arrays do not fit, NumPy may
-warn, or a sweep has not read all that was pushed."""
+"""Nonzero statuses of a function: it steps aside because only NumPy knows the result, shapes do
+not match, NumPy may warn, or a sweep has not popped all that was pushed."""
 
 
-# What is invalid, divisions by zero, and what overflows: FE_... of C.
+# FE_INVALID, FE_DIVBYZERO and FE_OVERFLOW of C.
 EXCEPTIONS = {"x86_64": 1 | 4 | 8, "AMD64": 1 | 4 | 8, "aarch64": 1 | 2 | 4, "arm64": 1 | 2 | 4}
-_FEW_TURNS = 16  # LLVM has no loop for what is left of so few
+_SHORT_LOOP = 16  # LLVM may run loops with fewer iterations in partly filled registers
 
 
 def element_of(dtype: Any) -> tuple[Any, str]:
-    """Return how elements of a dtype are held."""
+    """Return the entry of a dtype in `ELEMENTS`."""
     if dtype not in ELEMENTS:
         raise UnsupportedError(f"elements of {dtype}")
     return ELEMENTS[dtype]
@@ -62,35 +61,35 @@ def element_of(dtype: Any) -> tuple[Any, str]:
 
 @functools.cache
 def has_fused() -> bool:
-    """Whether the processor has products and sums in one instruction."""
+    """Whether the processor has fused multiply-add."""
     found = llvm.get_host_cpu_features()
     return bool(found.get("fma") or found.get("neon"))
 
 
 def exceptions() -> int:
-    """Return what the processor is asked for that NumPy may warn of."""
+    """Return the mask of the floating-point exceptions that NumPy may warn about."""
     return EXCEPTIONS[platform.machine()]
 
 
 def is_pair(kind: Any) -> bool:
-    """Whether values of a type are complex numbers."""
+    """Whether a type is that of a complex number."""
     return isinstance(kind, ir.LiteralStructType) and kind in (TYPES["z"], TYPES["c"])
 
 
 def constant(kind: Any, x: complex) -> Any:
-    """Return a float or a complex number that is known."""
+    """Return a float or complex number as an LLVM constant."""
     return ir.Constant(kind, [x.real, x.imag] if is_pair(kind) else x)
 
 
 class Builder(ir.IRBuilder):
-    """Writes instructions; those of complex numbers, which are pairs, part by part.
+    """Builder of instructions that splits operations on complex numbers into their parts.
 
-    So who reads, writes, chooses or adds numbers need not ask of which kind they are, and LLVM
-    sees floats alone.
+    An emitter that loads, stores, selects or adds numbers need not know whether they are complex,
+    and LLVM sees only floats.
     """
 
     def pair(self, x: Any, y: Any) -> Any:
-        """Return a complex number."""
+        """Return a complex number, given its parts."""
         kind = TYPES["z" if x.type == F64 else "c"]
         if isinstance(x, ir.Constant) and isinstance(y, ir.Constant):
             return ir.Constant(kind, [x.constant, y.constant])
@@ -109,21 +108,21 @@ class Builder(ir.IRBuilder):
         return found or (self.extract_value(z, 0), self.extract_value(z, 1))
 
     def load(self, ptr: Any, name: str = "", align: Any = None, typ: Any = None) -> Any:
-        """Read from memory."""
+        """Load from memory."""
         if not is_pair(typ):
             return super().load(ptr, name, align, typ)
-        return self.pair(*[self.load(p, typ=typ.elements[0]) for p in self._places(ptr, typ)])
+        return self.pair(*[self.load(p, typ=typ.elements[0]) for p in self._addresses(ptr, typ)])
 
     def store(self, value: Any, ptr: Any, align: Any = None) -> Any:
-        """Write into memory."""
+        """Store into memory; of a complex number, return the last store, with all as `parts`."""
         if not is_pair(value.type):
             return super().store(value, ptr, align)
-        places = self._places(ptr, value.type)
-        both = tuple(map(self.store, self.parts(value), places))
+        addresses = self._addresses(ptr, value.type)
+        both = tuple(map(self.store, self.parts(value), addresses))
         both[1].parts = both
         return both[1]
 
-    def _places(self, ptr: Any, kind: Any) -> list[Any]:
+    def _addresses(self, ptr: Any, kind: Any) -> list[Any]:
         part = kind.elements[0]
         return [self.gep(ptr, [ir.Constant(I64, k)], source_etype=part) for k in (0, 1)]
 
@@ -136,7 +135,7 @@ class Builder(ir.IRBuilder):
         return self.pair(*[write(*parts, **options) for parts in each])
 
     def select(self, cond: Any, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
-        """Choose one of two."""
+        """Select one of two values."""
         return self._by_parts("select", cond, lhs, rhs, flags=flags)
 
     def fadd(self, lhs: Any, rhs: Any, flags: Any = ()) -> Any:
@@ -148,17 +147,17 @@ class Builder(ir.IRBuilder):
         return self._by_parts("fsub", lhs, rhs, flags=flags)
 
     def fneg(self, arg: Any, flags: Any = ()) -> Any:
-        """Return the negative of a float or complex number."""
+        """Negate a float or complex number."""
         return self._by_parts("fneg", arg, flags=flags)
 
 
 class Unit(ir.Module):
-    """Functions that are compiled together.
+    """LLVM module: functions that are compiled together.
 
     Attributes
     ----------
     loops : dict
-        Those that are loops over elements, by what they do: see `loop_functions`.
+        Functions that loop over elements, by what they compute: see `loop_functions`.
     """
 
     def __init__(self, name: str) -> None:
@@ -166,54 +165,54 @@ class Unit(ir.Module):
         self.loops: dict[Any, Any] = {}
 
     def drop(self, name: str) -> None:
-        """Drop a function, if there is one of the name."""
+        """Remove the function of a name, if there is one."""
         if self.globals.pop(name, None) is not None:
             self.scope._useset.discard(name)
 
     def instructions(self) -> int:
-        """Return how many instructions there are."""
+        """Return the number of instructions."""
         return sum(len(block.instructions) for f in self.functions for block in f.blocks)
 
 
 class Code:
-    """Writes the instructions of one function.
+    """Emitter of one function.
 
     Parameters
     ----------
     module : Unit
-        Where the function belongs.
+        The module of the function.
     name : str
-        Its name.
+        The name of the function.
     types : list
-        Of its parameters.
+        The types of the parameters.
     result : llvmlite type, optional
-        Of what it returns.
+        The type of the result; by default a status, which is 0 on success.
     """
 
     def __init__(self, module: Unit, name: str, types: list, result: Any = I32) -> None:
         self.module = module
         self.function = ir.Function(module, ir.FunctionType(result, types), name)
         entry = self.function.append_basic_block("entry")
-        self.head = ir.IRBuilder(entry)  # variables
+        self.head = ir.IRBuilder(entry)  # allocates variables
         self.b = Builder(self.function.append_basic_block("body"))
-        self._first = self.b.block
-        self.exits: dict[int, Any] = {}
-        self.behind: list[Any] = []  # the blocks behind the loops that are open
+        self._body = self.b.block
+        self.exits: dict[int, Any] = {}  # status → block that returns it
+        self.behind: list[Any] = []  # exit blocks of the open loops, for `break`
 
     def finish(self) -> None:
-        """Return with success, and write the ways out."""
+        """Return success, and fill the exit blocks."""
         self.b.ret(ir.Constant(I32, 0))
         for status, block in self.exits.items():
             ir.IRBuilder(block).ret(ir.Constant(I32, status))
         self.begin()
 
     def begin(self) -> None:
-        """Go on from the variables to what was written first."""
-        self.head.branch(self._first)
+        """Branch from the entry block, which allocates variables, to the body."""
+        self.head.branch(self._body)
 
     @contextmanager
     def another(self, name: str, types: list) -> Any:
-        """Write another function; it gives that."""
+        """Emit another function of the module with this object; yield it."""
         own = dict(vars(self))
         Code.__init__(self, self.module, name, types)
         try:
@@ -228,46 +227,46 @@ class Code:
     # -- numbers -----------------------------------------------------------------------------------
 
     def whole(self, n: int) -> Any:
-        """Return an integer."""
+        """Return an integer as a constant of 64 bits."""
         return ir.Constant(I64, n)
 
     def variable(self, kind: Any) -> Any:
-        """Return the place of a variable."""
+        """Allocate a variable on the stack; return its address."""
         place = self.head.alloca(kind)
         if is_pair(kind):
-            place.type = PTR  # its parts are read and written one by one
+            place.type = PTR  # the parts are loaded and stored one by one
         return place
 
     def words(self, n: int) -> Any:
-        """Return the address of some integers, which are 0."""
+        """Allocate `n` zeroed integers on the stack; return their address."""
         place = self.head.alloca(I64, n)
         for k in range(n):
             self.head.store(ir.Constant(I64, 0), self.head.gep(place, [self.whole(k)]))
         return self.head.gep(place, [self.whole(0)], source_etype=I64)
 
     def external(self, name: str, result: Any, types: list) -> Any:
-        """Return a function of the C library."""
+        """Declare a function by name, if it is not declared or defined yet."""
         found = self.module.globals.get(name)
         if found is not None:
             return found
         return ir.Function(self.module, ir.FunctionType(result, types), name)
 
     def call(self, name: str, result: Any, args: list) -> Any:
-        """Call a function of the C library."""
+        """Call a function by name, such as one of the C library."""
         return self.b.call(self.external(name, result, [a.type for a in args]), args)
 
     def less(self, a: Any, b: Any) -> Any:
-        """Compare integers."""
+        """Whether one signed integer is less than another."""
         return self.b.icmp_signed("<", a, b)
 
     def equal(self, a: Any, b: Any) -> Any:
-        """Compare integers."""
+        """Whether two integers are equal."""
         return self.b.icmp_signed("==", a, b)
 
-    # -- ways --------------------------------------------------------------------------------------
+    # -- control flow ------------------------------------------------------------------------------
 
     def exit_if(self, test: Any, status: int = STEPS_ASIDE) -> None:
-        """Leave the function where a test holds."""
+        """Return a status if a test holds."""
         if isinstance(test, ir.Constant) and test.constant in (0, False):
             return
         if status not in self.exits:
@@ -278,37 +277,33 @@ class Code:
         self.b.position_at_end(following)
 
     def leave_with(self, status: Any) -> None:
-        """Leave the function with a status, unless that is success."""
+        """Return a status unless it is success."""
         left, following = (self.function.append_basic_block() for _ in range(2))
         failed = self.b.icmp_signed("!=", status, ir.Constant(I32, 0))
         self.b.cbranch(failed, left, following).set_weights([1, 9999])
         ir.IRBuilder(left).ret(status)
         self.b.position_at_end(following)
 
-    @contextmanager
     def branch(self, test: Any) -> Any:
-        """Write what runs where a test holds."""
-        with self.b.if_then(test):
-            yield
+        """Emit a branch that runs if a test holds."""
+        return self.b.if_then(test)
 
-    @contextmanager
     def branches(self, test: Any) -> Any:
-        """Write two branches."""
-        with self.b.if_else(test) as both:
-            yield both
+        """Emit two branches, for a test that holds and for one that does not."""
+        return self.b.if_else(test)
 
     @contextmanager
     def counted(self, n: Any, alone: bool = False, is_dense: bool = True) -> Any:
-        """Write a loop of n turns; it gives the number of the turn.
+        """Emit a loop of n iterations; yield the index.
 
-        `alone` says that no turn reads what another one writes (`accessed` marks what is read and
-        written): LLVM then asks no questions before it works on several elements at once. It does
-        not try to unless `is_dense`: then these lie side by side. Nor does it for a few turns: it
-        would fill the rest of a register with zeros, and the processor would note what NumPy does
-        not divide by. So it must not find out that there are a few turns, either.
+        `alone` says that no iteration reads what another one writes (`accessed` marks the loads
+        and stores): LLVM then vectorizes without checks for aliasing, if `is_dense`, that is if
+        the elements are contiguous. Short loops are not vectorized: LLVM would pad a register with
+        zeros, and a division by them would raise an exception flag that NumPy does not raise. So
+        LLVM must not be able to infer that the trip count is small, either: it is hidden.
         """
-        are_few = isinstance(n, ir.Constant) and n.constant < _FEW_TURNS
-        if alone and is_dense and not are_few:
+        is_short = isinstance(n, ir.Constant) and n.constant < _SHORT_LOOP
+        if alone and is_dense and not is_short:
             n = self._hidden(n)
         before = self.b.block
         head = self.function.append_basic_block("head")
@@ -327,23 +322,23 @@ class Code:
         i.add_incoming(following, self.b.block)
         back = self.b.branch(head)
         if alone:
-            mark = "loop" if is_dense and not are_few else "loop of single elements"
+            mark = "loop" if is_dense and not is_short else "loop of single elements"
             back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {id(back)}"]))
         self.b.position_at_end(after)
 
     def _hidden(self, n: Any) -> Any:
-        """Return an integer, which an empty instruction hides from LLVM."""
+        """Return an integer of which LLVM knows nothing: the result of an empty instruction."""
         return self.b.asm(ir.FunctionType(I64, [I64]), "", "=r,0", [n], False)
 
     def accessed(self, instruction: Any) -> Any:
-        """Mark what is read or written in a loop whose turns are on their own."""
+        """Mark a load or store in a loop with independent iterations; return it."""
         group = self.module.add_metadata(["accesses"])
         for part in getattr(instruction, "parts", (instruction,)):
             part.set_metadata("llvm.access.group", group)
         return instruction
 
     def endless(self, body: Callable[[Any], None]) -> None:
-        """Write a loop without end; `body` is given the block behind it."""
+        """Emit an infinite loop; `body` takes the block to branch to in order to leave it."""
         head = self.function.append_basic_block("while")
         after = self.function.append_basic_block("left")
         self.b.branch(head)
@@ -358,21 +353,21 @@ class Code:
     # -- memory ------------------------------------------------------------------------------------
 
     def at(self, pointer: Any, offset: Any) -> Any:
-        """Return the address so many bytes further on."""
+        """Return an address plus an offset in bytes."""
         if isinstance(offset, ir.Constant) and offset.constant == 0:
             return pointer
         return self.b.gep(pointer, [offset], source_etype=I8)
 
     def word(self, pointer: Any, k: int, kind: Any = I64) -> Any:
-        """Read the k-th word of a struct."""
+        """Load the k-th word of a struct."""
         return self.b.load(self.at(pointer, self.whole(8 * k)), typ=kind)
 
     def set_word(self, pointer: Any, k: int, value: Any) -> None:
-        """Write the k-th word of a struct."""
+        """Store the k-th word of a struct."""
         self.b.store(value, self.at(pointer, self.whole(8 * k)))
 
     def as_words(self, x: Any) -> list[Any]:
-        """Return a number as words of memory: floats as doubles, a complex number as two."""
+        """Return a number as words: a float as the bits of a double, a complex number as two."""
         b = self.b
         if is_pair(x.type):
             return [word for part in b.parts(x) for word in self.as_words(part)]
@@ -381,7 +376,7 @@ class Code:
         return [b.bitcast(b.fpext(x, F64) if x.type == F32 else x, I64)]
 
     def of_words(self, letter: str, words: Any) -> Any:
-        """Return the number that is next in an iterator of words, or of doubles."""
+        """Return the next number from an iterator over words or doubles."""
         b = self.b
         if letter in PARTS:
             return b.pair(*[self.of_words(PARTS[letter], words) for _ in range(2)])
@@ -393,7 +388,7 @@ class Code:
 
 
 def text_of(module: Unit) -> str:
-    """Return a module as LLVM reads it, with the marks of loops as it wants them."""
+    """Return the text of a module, with the marks of loops replaced by LLVM's metadata."""
     text = str(module)
     found = re.search(r'(!\d+) = !{ !"accesses" }', text)
     if found is None:

@@ -1,6 +1,6 @@
-"""Products of vectors with parts of a matrix, collected until one matrix product computes many.
+"""Products of vectors with parts of a matrix, collected until one matrix product computes them.
 
-See `blas_sums`, which does so in NumPy source.
+`blas_sums` does the same in NumPy source.
 """
 
 from __future__ import annotations
@@ -13,28 +13,28 @@ from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.blas import LEAST, MOST, Caller, char, is_along
 from autodiff.structured.native.llvm.code import I32, I64, PTR, TYPES, Code, Unit
 
-_MOST_TOGETHER = 32  # products that are computed at once
-_WIDEST = 4  # how many times larger than a part the rectangle around all parts may be
+_BATCH = 32  # products that one matrix product computes
+_MOST_WASTE = 4  # how many times larger than a part the bounding rectangle of all parts may be
 _WORDS = 13
 (_BASE, _ROWS, _COLUMNS, _STRIDE, _COUNT, _LEFT, _RIGHT, _TARGETS, _ROOM, _TOP, _BOTTOM, _START,
  _STOP) = range(_WORDS)  # fmt: skip
-_BOUNDS = (_TOP, _BOTTOM), (_START, _STOP)  # the rectangle around all parts
-_VECTORS = _LEFT, _RIGHT  # of as many elements as the matrix has rows, and columns
-_WORDS_OF_TARGET = 4  # its address, the distance between elements, their number, the first place
+_BOUNDS = (_TOP, _BOTTOM), (_START, _STOP)  # the bounding rectangle of all parts
+_VECTORS = _LEFT, _RIGHT  # as long as the matrix has rows, and columns
+_WORDS_OF_TARGET = 4  # address, stride, number of elements, index of the first row or column
 
 
 class Collected:
-    """What is collected for a matrix of float64.
+    """A batch of products with parts of one float64 matrix.
 
     Parameters
     ----------
     code : Code
-        Of the function that collects.
+        The function that collects.
     state : pointer
         The memory of the run.
     axis : int, optional
-        The axis along which the matrix is multiplied with vectors, whose products are added to
-        other vectors. By default, outer products of two vectors are added to the matrix.
+        The axis along which the matrix is multiplied by vectors; the products are added to other
+        vectors. By default, outer products of two vectors are added to the matrix.
     """
 
     def __init__(self, code: Code, state: Any, axis: int | None = None) -> None:
@@ -44,7 +44,7 @@ class Collected:
         self.words = code.words(_WORDS)
 
     def takes(self, base: Any, part: Any) -> Any:
-        """Whether a part of a matrix is large enough, and one that BLAS can read and write."""
+        """Whether a part of a matrix is large enough, and BLAS can read and write it."""
         code, b = self.code, self.code.b
         made = is_along(code, base.shape[1], base.strides[1], base.strides[0], 8)
         for s, t in zip(base.strides, part.strides, strict=True):
@@ -56,26 +56,32 @@ class Collected:
         return made
 
     def append(self, base: Any, part: Any, x: Any, y: Any) -> None:
-        """Collect a product with a part of a matrix.
+        """Add a product with a part of a matrix to the batch.
 
-        `x` goes with its rows, `y` with its columns: both are factors, or one is what is added to.
+        `x` has an element for each row, `y` for each column. For an outer product both are
+        factors; for a product along an axis one is the factor, the other one is added to.
         """
         args = [self.words, self.state, base.address, *base.shape, base.strides[0], part.address,
                 *part.shape, x.address, x.strides[0], y.address, y.strides[0]]  # fmt: skip
         _call(self.code, _append(self.code.module, self.axis), args)
 
     def add_all(self) -> None:
-        """Add what has been collected."""
+        """Compute the products of the batch, and add them to their targets."""
         _call(self.code, _add_all(self.code.module, self.axis), [self.words])
 
 
 def _call(code: Code, function: Any, args: list) -> None:
-    """Call a function, and leave if it has stepped aside."""
+    """Call a function, and exit if it has stepped aside."""
     status = code.b.call(function, args)
     code.exit_if(code.b.icmp_signed("!=", status, ir.Constant(I32, 0)))
 
 
 def _append(module: Unit, axis: int | None) -> Any:
+    """Return the function that adds a product to a batch.
+
+    It first computes the batch if that is full, is of another matrix, or if its bounding rectangle
+    would become too large.
+    """
     name = f"structured_collect_{axis}"
     if name in module.globals:
         return module.globals[name]
@@ -98,8 +104,8 @@ def _append(module: Unit, axis: int | None) -> Any:
     bounds = [_around(code, words, *args)
               for args in zip(_BOUNDS, first, (m, n), strict=True)]  # fmt: skip
     area = b.mul(*[b.sub(end, start) for start, end in bounds])
-    wide = code.less(b.mul(b.mul(m, n), code.whole(_WIDEST)), area)
-    full = code.equal(code.word(words, _COUNT), code.whole(_MOST_TOGETHER))
+    wide = code.less(b.mul(b.mul(m, n), code.whole(_MOST_WASTE)), area)
+    full = code.equal(code.word(words, _COUNT), code.whole(_BATCH))
     with code.branch(b.or_(full, wide)):
         _call(code, add_all, [words])
     count = code.word(words, _COUNT)
@@ -124,11 +130,11 @@ def _append(module: Unit, axis: int | None) -> Any:
 def _make_room(
     code: Code, words: Any, state: Any, rows: Any, columns: Any, axis: int | None
 ) -> None:
-    """Find memory for the vectors of a matrix; factors are zero outside of parts."""
+    """Allocate the vectors of a matrix; factors are zero outside of the parts."""
     b = code.b
-    left, right = (b.mul(n, code.whole(8 * _MOST_TOGETHER)) for n in (rows, columns))
+    left, right = (b.mul(n, code.whole(8 * _BATCH)) for n in (rows, columns))
     vectors = b.add(left, right)
-    size = b.add(vectors, code.whole(8 * _MOST_TOGETHER * _WORDS_OF_TARGET))
+    size = b.add(vectors, code.whole(8 * _BATCH * _WORDS_OF_TARGET))
     with code.branch(code.less(code.word(words, _ROOM), size)):
         made = memory.allocated(code, state, memory.KEPT, size)
         code.set_word(words, _LEFT, made)
@@ -136,14 +142,14 @@ def _make_room(
         if axis is None:
             code.call("memset", PTR, [made, ir.Constant(I32, 0), size])
     first = code.word(words, _LEFT, PTR)
-    if axis is not None:  # products and targets of another matrix may lie there
+    if axis is not None:  # clear the products and targets of another matrix
         code.call("memset", PTR, [first, ir.Constant(I32, 0), size])
     code.set_word(words, _RIGHT, code.at(first, left))
     code.set_word(words, _TARGETS, code.at(first, vectors))
 
 
 def _around(code: Code, words: Any, places: tuple[int, int], first: Any, length: Any) -> Any:
-    """Return where the rectangle begins and ends along one axis, this part included."""
+    """Return the bounds along one axis of the rectangle, extended by a part."""
     b = code.b
     is_first = code.equal(code.word(words, _COUNT), code.whole(0))
     start, end = (code.word(words, k) for k in places)
@@ -155,19 +161,20 @@ def _around(code: Code, words: Any, places: tuple[int, int], first: Any, length:
 
 
 def _vector(code: Code, words: Any, k: int, count: Any) -> Any:
-    """Return the address of the vector of a product that goes with the rows (0) or columns (1)."""
+    """Return the address of a product's vector along the rows (k = 0) or columns (k = 1)."""
     width = code.word(words, (_ROWS, _COLUMNS)[k])
     return code.at(code.word(words, _VECTORS[k], PTR),
                    code.b.mul(code.b.mul(count, width), code.whole(8)))  # fmt: skip
 
 
 def _target(code: Code, words: Any, count: Any) -> Any:
-    """Return the address of what is known of a vector that a product is added to."""
+    """Return the address of the record of the vector that a product is added to."""
     return code.at(code.word(words, _TARGETS, PTR),
                    code.b.mul(count, code.whole(8 * _WORDS_OF_TARGET)))  # fmt: skip
 
 
 def _add_all(module: Unit, axis: int | None) -> Any:
+    """Return the function that computes a batch."""
     name = f"structured_add_{axis}"
     if name in module.globals:
         return module.globals[name]
@@ -184,7 +191,7 @@ def _add_all(module: Unit, axis: int | None) -> Any:
                        for k in (0, 1)]  # fmt: skip
         matrix = code.at(code.word(words, _BASE, PTR),
                          b.add(b.mul(firsts[0], stride), b.mul(firsts[1], eight)))  # fmt: skip
-        # BLAS takes a matrix of rows as one of columns, transposed.
+        # BLAS is column-major: it sees the transpose of a row-major matrix.
         (m, n), (rows, columns), lead = sizes, widths, b.sdiv(stride, eight)
         letters, shape, args, old = {
             None: ("NT", (n, m, count), (right, columns, left, rows, matrix, lead), 1.0),
@@ -211,9 +218,9 @@ def _add_all(module: Unit, axis: int | None) -> Any:
 
 
 def _add_to_target(code: Code, words: Any, i: Any, k: int) -> None:
-    """Add the i-th product to its vector; leave if it is not finite.
+    """Add the i-th product to its target; exit if it is not finite.
 
-    It may then be due to elements outside of the part.
+    Inf or NaN may come from elements of the matrix outside of the part, times zero.
     """
     b, kind = code.b, TYPES["d"]
     at = _target(code, words, i)

@@ -1,4 +1,4 @@
-"""What arrays are that are given to machine code, and how Python's objects lie in memory."""
+"""Array parameters of machine code, and the memory layout of Python floats and NumPy arrays."""
 
 from __future__ import annotations
 
@@ -10,27 +10,27 @@ from dataclasses import dataclass
 import numpy as np
 
 CLASS, VALUE = 8, 16
-"""Where an object has its class, and a float its value."""
+"""Offsets of the class of an object, and of the value of a float."""
 DATA, NDIM, SHAPE, STRIDES, DTYPE, FLAGS = 16, 24, 32, 40, 56, 64
-"""Where an array has its fields, by the C interface of NumPy."""
+"""Offsets of the fields of an array: NumPy's C structure ``PyArrayObject_fields``."""
 IN_ORDER, IS_ALIGNED, MAY_BE_WRITTEN = 0x1, 0x100, 0x400
-"""Flags of an array."""
+"""``NPY_ARRAY_C_CONTIGUOUS``, ``NPY_ARRAY_ALIGNED`` and ``NPY_ARRAY_WRITEABLE``."""
 
 
 @dataclass(frozen=True)
 class Given:
-    """An array as machine code takes it.
+    """An array parameter: what machine code is specialized for.
 
     Attributes
     ----------
     shape : tuple
-        Its shape; None for an axis that may have any length.
+        The shape; None for an axis of any length.
     dtype : np.dtype
-        Of its elements.
+        The dtype.
     strides : tuple of int, optional
-        In bytes, if its elements are not in the order of C.
+        The strides in bytes; by default the array is C-contiguous.
     is_written : bool
-        Whether the function writes into it.
+        Whether the function writes into the array.
     """
 
     shape: tuple
@@ -41,7 +41,7 @@ class Given:
 
 @functools.cache
 def is_readable() -> bool:
-    """Whether floats and arrays lie in memory as machine code expects them to."""
+    """Whether floats and arrays have the memory layout that machine code expects."""
     if struct.calcsize("P") != 8:
         return False
     x = np.arange(24.0).reshape(2, 3, 4)[:, 1:, ::2]

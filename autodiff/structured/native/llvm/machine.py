@@ -1,4 +1,4 @@
-"""Compiling instructions with LLVM."""
+"""Compiling a module with LLVM, just in time."""
 
 from __future__ import annotations
 
@@ -13,28 +13,28 @@ from autodiff.structured.native.llvm import blas, memory, python_calls, special
 from autodiff.structured.native.llvm.code import Unit, text_of
 
 _lock = threading.Lock()
-_ready: list[Any] = []  # the machine that code is written for, once it is known
+_ready: list[Any] = []  # the target machine, once LLVM is initialized
 
 
 class Compiled:
-    """Functions as machine code: it is there as long as this object.
+    """Machine code of a module; it lives as long as this object.
 
     Parameters
     ----------
     module : Unit
         The functions.
-    in_turns : bool, optional
-        Whether loops do several turns at once, as it pays where they add up long arrays.
+    unrolls : bool, optional
+        Whether LLVM unrolls and interleaves loops; this pays for sums of long arrays.
     is_brief : bool, optional
-        Whether most of it runs a few times only, so that LLVM is to take half the time for it.
+        Whether most loops run a few iterations only: LLVM optimizes less, in half the time.
 
     Attributes
     ----------
     calls_special : bool
-        Whether they call functions of `scipy.special`.
+        Whether a function calls one of `scipy.special`.
     """
 
-    def __init__(self, module: Unit, in_turns: bool = False, is_brief: bool = False) -> None:
+    def __init__(self, module: Unit, unrolls: bool = False, is_brief: bool = False) -> None:
         with _lock:
             machine = _machine()
             found = special.addresses(module)
@@ -48,22 +48,22 @@ class Compiled:
             options = llvm.create_pipeline_tuning_options(speed_level=1)
             options.loop_vectorization = not is_brief
             options.slp_vectorization = False
-            options.loop_unrolling = in_turns and not is_brief
-            options.loop_interleaving = in_turns and not is_brief
+            options.loop_unrolling = unrolls and not is_brief
+            options.loop_interleaving = unrolls and not is_brief
             builder = llvm.create_pass_builder(machine, options)
             builder.getModulePassManager().run(made, builder)
             self.engine = llvm.create_mcjit_compiler(made, _new_machine(0 if is_brief else 1))
             self.engine.finalize_object()
 
     def function(self, name: str, types: list[Any]) -> Any:
-        """Return a function, to be called with values of these types of ctypes."""
+        """Return a function, to be called by way of ctypes with arguments of these types."""
         address = self.engine.get_function_address(name)
         return ctypes.CFUNCTYPE(ctypes.c_int32, *types)(address)
 
     def builtin(self, name: str, read: Any) -> Callable:
-        """Return a function that `python_calls` has written, as one of Python's.
+        """Return a function that `python_calls` has emitted, as a builtin function of Python.
 
-        What it reads by address lives as long as it does.
+        It keeps `read` alive: the objects that the code reads by address.
         """
         return python_calls.builtin(name, self.engine.get_function_address(name), (self, read))
 

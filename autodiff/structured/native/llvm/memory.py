@@ -1,8 +1,8 @@
-"""The memory of a run: a stack of words, and two stores of arrays.
+"""The memory of a run: a stack of words, and two arenas for arrays.
 
-What the reverse sweep reads is pushed onto the stack, word by word. Arrays that it reads lie in the
-store ``kept``, those that last for one turn of a loop in the store ``scratch``. A store is a list
-of pieces, which never move; the stack moves as it grows.
+The forward function pushes numbers for the reverse sweep onto the stack, word by word. Arrays for
+the sweep are in the arena ``kept``; those that live for one iteration of a loop are in ``scratch``.
+An arena is a linked list of chunks, which never move; the stack moves as it grows.
 """
 
 from __future__ import annotations
@@ -15,25 +15,25 @@ from llvmlite import ir
 
 from autodiff.structured.native.llvm.code import I1, I64, PTR, Code, Unit
 
-WORDS, USED, ROOM = 0, 1, 2  # the stack
-SCRATCH, KEPT = 3, 6  # of each store: the last piece, what is used of it, its size
+WORDS, USED, ROOM = 0, 1, 2  # of the stack: its address, words in use, capacity
+SCRATCH, KEPT = 3, 6  # of each arena: its last chunk, bytes in use there, bytes of that chunk
 _WORDS_OF_STATE = _GROWN = 9
-_PIECE = 1 << 20  # bytes of the first piece; each is twice as long as the one before
-_LARGEST_PIECE = 1 << 24  # but for what asks for more
-_HEAD = 64  # bytes at the beginning of a piece
+_CHUNK = 1 << 20  # bytes of the first chunk; each is twice as large as the one before
+_LARGEST_CHUNK = 1 << 24  # unless one array needs more
+_HEADER = 64  # bytes at the beginning of a chunk: last chunk, bytes in use there, its size
 _LARGEST_POOLED = 1 << 26
 _MOST_POOLED = 4
 
 
 class State(ctypes.Structure):
-    """What a run has in memory.
+    """The stack and the arenas of a run, as machine code reads them.
 
     Attributes
     ----------
     grown : int
-        Whether memory was taken since `shrink`.
+        Whether memory was allocated since `shrink`.
     address : int
-        Where it lies.
+        The address of this structure.
     """
 
     _fields_: ClassVar = [("words", ctypes.c_int64 * _WORDS_OF_STATE), ("grown", ctypes.c_int64)]
@@ -43,33 +43,33 @@ class State(ctypes.Structure):
         self.address = ctypes.addressof(self)
 
     def shrink(self) -> None:
-        """Give back all but one piece of each store, and what is too large to keep."""
+        """Free all but one chunk of each arena, and memory that is too large for the pool."""
         words = self.words
-        for store in (SCRATCH, KEPT):
-            self._give_back(store)
+        for arena in (SCRATCH, KEPT):
+            self._free_chunks(arena)
         if 8 * words[ROOM] > _LARGEST_POOLED:
             _free(words[WORDS])
             words[WORDS] = words[ROOM] = 0
         self.grown = 0
 
-    def _give_back(self, store: int) -> None:
-        """Free the pieces of a store but for the last, which is the largest."""
+    def _free_chunks(self, arena: int) -> None:
+        """Free the chunks of an arena except for the last, which is the largest."""
         words = self.words
-        last = words[store]
-        piece = ctypes.c_int64.from_address(last).value if last else 0
-        if last and words[store + 2] > _LARGEST_POOLED:
-            piece, words[store] = last, 0
-        while piece:
-            before = ctypes.c_int64.from_address(piece).value
-            _free(piece)
-            piece = before
-        if words[store]:
+        last = words[arena]
+        chunk = ctypes.c_int64.from_address(last).value if last else 0
+        if last and words[arena + 2] > _LARGEST_POOLED:
+            chunk, words[arena] = last, 0
+        while chunk:
+            before = ctypes.c_int64.from_address(chunk).value
+            _free(chunk)
+            chunk = before
+        if words[arena]:
             ctypes.c_int64.from_address(last).value = 0
         else:
-            words[store + 2] = 0
+            words[arena + 2] = 0
 
     def free(self) -> None:
-        """Give back all memory."""
+        """Free all memory."""
         for place in (WORDS, SCRATCH, KEPT):
             if self.words[place]:
                 _free(self.words[place])
@@ -87,18 +87,18 @@ FUNCTIONS: dict[str, Any] = {
     "structured_free": _free,
     "structured_move": ctypes.pythonapi.PyMem_RawRealloc,
 }
-"""Python's functions of memory, under the names that machine code calls."""
+"""Python's allocation functions, by the names under which machine code calls them."""
 
 
 class Tape:
-    """The memory of one run.
+    """The memory of one run, taken from a pool.
 
     Attributes
     ----------
     address : int
-        Of its `State`.
+        The address of its `State`.
     held : tuple
-        The arrays of NumPy that addresses on the tape point into.
+        NumPy arrays that addresses on the tape point into: they are kept alive.
     """
 
     __slots__ = ("_state", "address", "held")
@@ -123,7 +123,7 @@ class Tape:
 
 
 class _Place:
-    """Where an array is, for NumPy; what owns the memory lives as long."""
+    """Array interface of some memory; it keeps the owner of the memory alive."""
 
     def __init__(self, interface: dict[str, Any], owner: tuple) -> None:
         self.__array_interface__ = interface
@@ -131,7 +131,7 @@ class _Place:
 
 
 def array_at(dtype: Any, address: int, shape: tuple, strides: tuple, owner: tuple) -> np.ndarray:
-    """Return the array at an address, in memory of the run or of an argument."""
+    """Return an array that is a view of memory; it keeps the owner of the memory alive."""
     if 0 in shape:
         return np.empty(shape, dtype)
     interface = {"version": 3, "typestr": dtype.str, "data": (address, False),
@@ -140,20 +140,20 @@ def array_at(dtype: Any, address: int, shape: tuple, strides: tuple, owner: tupl
 
 
 def define_functions(module: Unit) -> None:
-    """Write the functions that make room, which are called for it: code is short without them."""
+    """Emit the functions that allocate; they are called, not inlined, so that code stays short."""
     _define_room(module)
     _define_more(module)
     _define_array(module)
 
 
 def _define_room(module: Unit) -> None:
-    """``structured_room(state, n)``: room for n more words on the stack; 0 if there is none."""
+    """``structured_room(state, n)``: reserve n more words on the stack; return whether it can."""
     code = _function(module, "structured_room", I1, [PTR, I64])
     state, n = code.function.args
-    wanted = code.b.add(code.word(state, USED), n)
+    needed = code.b.add(code.word(state, USED), n)
     doubled = code.b.mul(code.word(state, ROOM), code.whole(2))
     first = code.b.select(code.less(doubled, code.whole(1024)), code.whole(1024), doubled)
-    room = code.b.select(code.less(first, wanted), wanted, first)
+    room = code.b.select(code.less(first, needed), needed, first)
     moved = code.call(
         "structured_move", PTR, [code.word(state, WORDS, PTR), code.b.mul(room, code.whole(8))]
     )
@@ -167,42 +167,42 @@ def _define_room(module: Unit) -> None:
 
 
 def _define_more(module: Unit) -> None:
-    """``structured_more(state, store, bytes)``: the address of so many bytes in a new piece."""
+    """``structured_more(state, arena, bytes)``: allocate bytes in a new chunk; 0 on failure."""
     code = _function(module, "structured_more", PTR, [PTR, PTR, I64])
-    state, store, n = code.function.args
-    doubled = code.b.mul(code.word(store, 2), code.whole(2))
-    size = code.b.select(code.less(doubled, code.whole(_PIECE)), code.whole(_PIECE), doubled)
-    most = code.whole(_LARGEST_PIECE)
+    state, arena, n = code.function.args
+    doubled = code.b.mul(code.word(arena, 2), code.whole(2))
+    size = code.b.select(code.less(doubled, code.whole(_CHUNK)), code.whole(_CHUNK), doubled)
+    most = code.whole(_LARGEST_CHUNK)
     size = code.b.select(code.less(most, size), most, size)
-    least = code.b.add(n, code.whole(_HEAD))
+    least = code.b.add(n, code.whole(_HEADER))
     size = code.b.select(code.less(size, least), least, size)
-    piece = code.call("structured_take", PTR, [size])
-    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(piece, I64), code.whole(0))
+    chunk = code.call("structured_take", PTR, [size])
+    is_there = code.b.icmp_unsigned("!=", code.b.ptrtoint(chunk, I64), code.whole(0))
     with code.branch(is_there):
-        code.set_word(piece, 0, code.word(store, 0))
-        code.set_word(piece, 1, code.word(store, 1))
-        code.set_word(piece, 2, code.word(store, 2))
-        code.set_word(store, 0, piece)
-        code.set_word(store, 1, least)
-        code.set_word(store, 2, size)
+        code.set_word(chunk, 0, code.word(arena, 0))
+        code.set_word(chunk, 1, code.word(arena, 1))
+        code.set_word(chunk, 2, code.word(arena, 2))
+        code.set_word(arena, 0, chunk)
+        code.set_word(arena, 1, least)
+        code.set_word(arena, 2, size)
         code.set_word(state, _GROWN, code.whole(1))
-    found = code.b.select(is_there, code.at(piece, code.whole(_HEAD)), ir.Constant(PTR, None))
+    found = code.b.select(is_there, code.at(chunk, code.whole(_HEADER)), ir.Constant(PTR, None))
     code.b.ret(found)
     code.begin()
 
 
 def _define_array(module: Unit) -> None:
-    """``structured_array(state, store, bytes)``: so many bytes of a store; 0 if there are none."""
+    """``structured_array(state, arena, bytes)``: allocate bytes in an arena; 0 on failure."""
     code = _function(module, "structured_array", PTR, [PTR, PTR, I64])
-    state, store, size = code.function.args
+    state, arena, size = code.function.args
     b = code.b
     rounded = b.and_(b.add(size, code.whole(63)), code.whole(-64))
-    used = code.word(store, 1)
+    used = code.word(arena, 1)
     after = b.add(used, rounded)
-    with code.branch(b.icmp_signed("<=", after, code.word(store, 2))):
-        code.set_word(store, 1, after)
-        b.ret(code.at(code.word(store, 0, PTR), used))
-    b.ret(code.call("structured_more", PTR, [state, store, rounded]))
+    with code.branch(b.icmp_signed("<=", after, code.word(arena, 2))):
+        code.set_word(arena, 1, after)
+        b.ret(code.at(code.word(arena, 0, PTR), used))
+    b.ret(code.call("structured_more", PTR, [state, arena, rounded]))
     code.begin()
 
 
@@ -212,39 +212,42 @@ def _function(module: Unit, name: str, result: Any, types: list) -> Code:
     return code
 
 
-def allocated(code: Code, state: Any, store: int, size: Any) -> Any:
-    """Return the address of so many bytes in a store."""
-    place = code.at(state, code.whole(8 * store))
+def allocated(code: Code, state: Any, arena: int, size: Any) -> Any:
+    """Allocate bytes in an arena and return their address; exit if there is no memory."""
+    place = code.at(state, code.whole(8 * arena))
     address = code.call("structured_array", PTR, [state, place, size])
     code.exit_if(code.b.icmp_unsigned("==", address, ir.Constant(PTR, None)))
     return address
 
 
 def begin(code: Code, state: Any, is_forward: bool) -> None:
-    """Begin with what a sweep will read, or has to read; there is a piece in ``scratch`` then."""
-    for store in (SCRATCH, KEPT) if is_forward else ():
-        is_none = code.equal(code.word(state, store), code.whole(0))
-        code.set_word(state, store + 1, code.b.select(is_none, code.whole(0), code.whole(_HEAD)))
+    """Prepare the memory at the beginning of a function: ``scratch`` has a chunk afterwards.
+
+    The forward function empties the stack and both arenas; the sweep needs what is in them.
+    """
+    for arena in (SCRATCH, KEPT) if is_forward else ():
+        is_none = code.equal(code.word(state, arena), code.whole(0))
+        code.set_word(state, arena + 1, code.b.select(is_none, code.whole(0), code.whole(_HEADER)))
     if is_forward:
         code.set_word(state, USED, code.whole(0))
     with code.branch(code.equal(code.word(state, SCRATCH), code.whole(0))):
-        allocated(code, state, SCRATCH, code.whole(_HEAD))
+        allocated(code, state, SCRATCH, code.whole(_HEADER))
 
 
 def marked(code: Code, state: Any) -> tuple[Any, Any]:
-    """Return how far the store ``scratch`` is used."""
+    """Return a mark of the arena ``scratch``: its last chunk, and the bytes in use there."""
     return code.word(state, SCRATCH), code.word(state, SCRATCH + 1)
 
 
 def released(code: Code, state: Any, mark: tuple[Any, Any]) -> None:
-    """Give back what was taken of the store ``scratch`` since it was marked."""
-    piece, used = mark
+    """Free what was allocated in the arena ``scratch`` since a mark."""
+    chunk, used = mark
     b = code.b
 
     def body(after: Any) -> None:
         last = code.word(state, SCRATCH)
         going = code.function.append_basic_block()
-        b.cbranch(code.equal(last, piece), after, going)
+        b.cbranch(code.equal(last, chunk), after, going)
         b.position_at_end(going)
         pointer = b.inttoptr(last, PTR)
         before = [code.word(pointer, k) for k in range(3)]

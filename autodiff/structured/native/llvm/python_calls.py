@@ -1,7 +1,7 @@
-"""Machine code as a builtin function of Python, which costs less to call than `ctypes` does.
+"""Machine code as a builtin function of Python, which takes less time to call than `ctypes`.
 
-The function is given objects: floats, and arrays, of which it asks whether they lie in memory as it
-was written for. It returns an integer.
+The function takes floats and arrays. It checks that dtypes, shapes and strides are those that it
+was specialized for, and returns an integer.
 """
 
 from __future__ import annotations
@@ -30,38 +30,37 @@ from autodiff.structured.native.llvm.given import (
 )
 
 _FAST_CALL = 0x80
-UNFIT = -1
-"""What a function returns that is given arrays which lie in memory in another way."""
+_UNFIT = -1  # status if an argument is not what the code was specialized for
 _API = ctypes.pythonapi
 FUNCTIONS: dict[str, Any] = {
     "python_integer": _API.PyLong_FromLong,
     "python_unlock": _API.PyEval_SaveThread,
     "python_lock": _API.PyEval_RestoreThread,
 }
-"""Python's functions, under the names that machine code calls."""
+"""Python's functions, by the names under which machine code calls them."""
 
 
 def define(module: Unit, name: str, inner: Any, given: list[Given | None], is_long: bool) -> None:
-    """Write a function that Python calls.
+    """Emit a function that Python calls.
 
     Parameters
     ----------
     module : Unit
-        Where the function belongs.
+        The module of the function.
     name : str
-        Its name.
+        The name of the function.
     inner : llvmlite.ir.Function
-        What it calls, with the addresses of arrays and with floats; it returns a status.
+        The function that it calls with floats and the addresses of arrays; it returns a status.
     given : list
-        What each argument is: None for a float.
+        The parameters: None for a float.
     is_long : bool
-        Whether other threads may run Python meanwhile.
+        Whether it releases the global interpreter lock during the call.
     """
     _Entry(module, name, is_long).write(inner, given)
 
 
 class _Entry(Code):
-    """Writes what takes the objects of one function apart."""
+    """Emitter of a function that checks and unwraps Python objects."""
 
     def __init__(self, module: Unit, name: str, is_long: bool) -> None:
         super().__init__(module, name, [PTR, PTR, I64], PTR)
@@ -69,7 +68,7 @@ class _Entry(Code):
         self._unfit = self.function.append_basic_block("unfit")
 
     def write(self, inner: Any, given: list[Given | None]) -> None:
-        """Write the function."""
+        """Emit the function."""
         objects = self.function.args[1]
         values = [self._value(self.word(objects, k, PTR), x) for k, x in enumerate(given)]
         if self._is_long:
@@ -77,16 +76,16 @@ class _Entry(Code):
         status = self.b.call(inner, values)
         if self._is_long:
             self.call("python_lock", ir.VoidType(), [state])
-        self._give_back(self.b.sext(status, I64))
+        self._return(self.b.sext(status, I64))
         self.b.position_at_end(self._unfit)
-        self._give_back(self.whole(UNFIT))
+        self._return(self.whole(_UNFIT))
         self.begin()
 
-    def _give_back(self, status: Any) -> None:
+    def _return(self, status: Any) -> None:
         self.b.ret(self.call("python_integer", PTR, [status]))
 
     def _value(self, x: Any, array: Given | None) -> Any:
-        """Return the float, or the address of the elements of an array, that an object has."""
+        """Return the value of a float object, or the address of the elements of an array."""
         cls = self._field(x, CLASS)
         if array is None:
             self._require(self.b.or_(*[self.equal(cls, self._id(c)) for c in (float, np.float64)]))
@@ -95,14 +94,13 @@ class _Entry(Code):
         self._require(self.equal(self._field(x, DTYPE), self._id(array.dtype)))
         flags = IS_ALIGNED | (MAY_BE_WRITTEN if array.is_written else 0)
         flags |= IN_ORDER if array.strides is None else 0
-        self._require(self._are(self.b.and_(self._field(x, FLAGS, I32), _short(flags)), flags))
+        self._require(self._are(self.b.and_(self._field(x, FLAGS, I32), _int32(flags)), flags))
         self._require(self._are(self._field(x, NDIM, I32), len(array.shape)))
         for place, expected in ((SHAPE, array.shape), (STRIDES, array.strides or ())):
             for k, n in enumerate(expected):
-                if n is None:
-                    continue
-                found = self.word(self._field(x, place, PTR), k)
-                self._require(self.equal(found, self.whole(n)))
+                if n is not None:
+                    found = self.word(self._field(x, place, PTR), k)
+                    self._require(self.equal(found, self.whole(n)))
         return self._field(x, DATA, PTR)
 
     def _field(self, x: Any, offset: int, kind: Any = I64) -> Any:
@@ -112,28 +110,28 @@ class _Entry(Code):
         return self.whole(id(x))
 
     def _are(self, flags: Any, expected: int) -> Any:
-        return self.b.icmp_signed("==", flags, _short(expected))
+        return self.b.icmp_signed("==", flags, _int32(expected))
 
     def _require(self, test: Any) -> None:
-        """Return that the arguments do not fit unless a test holds."""
+        """Return `_UNFIT` unless a test holds."""
         following = self.function.append_basic_block()
         self.b.cbranch(test, following, self._unfit).set_weights([9999, 1])
         self.b.position_at_end(following)
 
 
-def _short(n: int) -> Any:
+def _int32(n: int) -> Any:
     return ir.Constant(I32, n)
 
 
 class _Method(ctypes.Structure):
-    """What Python knows of a builtin function (``PyMethodDef``)."""
+    """``PyMethodDef``: the definition of a builtin function."""
 
     _fields_: ClassVar = [("name", ctypes.c_char_p), ("address", ctypes.c_void_p),
                           ("flags", ctypes.c_int), ("doc", ctypes.c_char_p)]  # fmt: skip
 
 
 def builtin(name: str, address: int, owner: Any) -> Callable:
-    """Return the builtin function at an address; `owner` lives as long as it does."""
+    """Return the machine code at an address as a builtin function; it keeps `owner` alive."""
     method = _Method(name.encode(), address, _FAST_CALL, None)
     return _new_function(ctypes.byref(method), (method, owner), None)
 

@@ -1,8 +1,8 @@
-"""Functions of `scipy.special` in machine code: those that SciPy hands to compiled code.
+"""Calls of `scipy.special` from machine code, through the functions that SciPy exports for Cython.
 
-They give the same bits as the ufuncs for float64. They neither warn nor raise as long as
-`scipy.special.geterr` says that all errors are ignored (but for a lack of memory), as it does by
-default: who calls machine code asks.
+The results have the same bits as those of the ufuncs for float64. The functions neither warn nor
+raise while `scipy.special.geterr` ignores all errors except for a lack of memory, as it does by
+default. Callers of machine code check that (`ignores_errors`).
 """
 
 from __future__ import annotations
@@ -32,32 +32,35 @@ NAMES = frozenset({
     "stdtrit", "kolmogorov", "agm", "ber", "bei", "ker", "kei", "berp", "beip", "kerp", "keip",
     "nctdtr", "chndtr", "ncfdtr", "wrightomega",
 })  # fmt: skip
-"""Ufuncs whose arguments and results are floats."""
+"""Ufuncs with floats as arguments and results."""
 _PREFIX = "special_"
 
 
 @functools.cache
 def _capsule(name: str, count: int) -> Any:
-    """Return what SciPy hands over: a function of so many doubles; None if there is no such one."""
+    """Return the capsule of a function of `count` doubles; None if SciPy exports none."""
     table = importlib.import_module("scipy.special.cython_special").__pyx_capi__
-    wanted = f"double ({'double, ' * count}int __pyx_skip_dispatch)"
+    signature = f"double ({'double, ' * count}int __pyx_skip_dispatch)"
     found = [
         capsule
         for key, capsule in table.items()
         if key.removeprefix("__pyx_fuse_").lstrip("0123456789_") == name.lstrip("0123456789_")
         and (key == name or key.startswith("__pyx_fuse_"))
-        and name_of(capsule).decode() == wanted
+        and name_of(capsule).decode() == signature
     ]
     return found[0] if len(found) == 1 else None
 
 
 def has(name: str, count: int) -> bool:
-    """Whether there is a function of this name of so many doubles."""
+    """Whether SciPy exports a function of this name with `count` doubles as parameters."""
     return name in NAMES and _capsule(name, count) is not None
 
 
 def called(code: Code, name: str, values: list[Any]) -> Any:
-    """Call a function of doubles; what it makes the processor note, SciPy does not tell NumPy."""
+    """Call a function of doubles, and clear the floating-point exceptions that it raises.
+
+    SciPy's ufuncs do not report these to NumPy.
+    """
     b, mask = code.b, ir.Constant(I32, exceptions())
     before = code.call("fetestexcept", I32, [mask])
     symbol = f"{_PREFIX}{len(values)}_{name}"
@@ -69,13 +72,13 @@ def called(code: Code, name: str, values: list[Any]) -> Any:
 
 
 def addresses(module: Unit) -> dict[str, int]:
-    """Return where the functions are that a module calls."""
-    wanted = [x for x in module.globals if x.startswith(_PREFIX)]
-    parts = {x: x.removeprefix(_PREFIX).split("_", 1) for x in wanted}
+    """Return the addresses of the functions that a module calls."""
+    called = [x for x in module.globals if x.startswith(_PREFIX)]
+    parts = {x: x.removeprefix(_PREFIX).split("_", 1) for x in called}
     return addresses_of({x: _capsule(name, int(n)) for x, (n, name) in parts.items()})
 
 
 def ignores_errors() -> bool:
-    """Whether functions of `scipy.special` neither warn nor raise."""
-    special = sys.modules["scipy.special"]
-    return all(way == "ignore" or what == "memory" for what, way in special.geterr().items())
+    """Whether functions of `scipy.special` neither warn nor raise, except for a lack of memory."""
+    errors = sys.modules["scipy.special"].geterr()
+    return all(action == "ignore" or error == "memory" for error, action in errors.items())

@@ -1,1 +1,1 @@
-"""Functions of numbers as instructions."""
+"""Arithmetic and functions of numbers as LLVM instructions."""

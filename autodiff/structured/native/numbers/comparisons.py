@@ -1,4 +1,4 @@
-"""Comparisons of numbers, and of which class those are that may be of several."""
+"""Comparisons of numbers, and the tags of numbers whose class is known only at run time."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from autodiff.structured.native.numbers.complexes import Complexes
 from autodiff.structured.native.values import COMPLEX_TAG, TAGS, Number, may_be_single
 
 SIGNS = {o.function: o.sign for o in COMPARISONS.values()}
-"""How comparisons are written."""
+"""Function of a comparison → its sign in source."""
 
 
 class Comparisons(Complexes):
-    """Writes comparisons."""
+    """Emitter of comparisons."""
 
     def compared(self, sign: str, a: Number, c: Number) -> Any:
-        """Compare two numbers."""
+        """Compare two numbers, in the precision that NumPy and Python use."""
         letters = {a.letter, c.letter}
         if not letters.isdisjoint(PARTS):
             return self._complex_compared(sign, a, c)
         if letters <= {"i", "b"}:
             return self.b.icmp_signed(sign, self.converted(a, "i"), self.converted(c, "i"))
-        # A float of Python's takes part in single precision if the other one is NumPy's.
+        # A Python float is weak: compared with a float32, it is rounded to single precision.
         weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float, np.float32}]
         letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
         found = self._by_sign(sign, a, c, letter)
@@ -45,7 +45,7 @@ class Comparisons(Complexes):
         if sign in ("==", "!="):
             are_equal = self.are_equal(x, y)
             return are_equal if sign == "==" else self.b.not_(are_equal)
-        for number in (a, c):  # those of Python's have no order
+        for number in (a, c):  # Python's complex numbers have no order
             if number.kind.classes == {complex}:
                 raise UnsupportedError("an order of complex numbers in machine code")
             if number.tag is not None:
@@ -61,7 +61,7 @@ class Comparisons(Complexes):
 
 
 def tag_of(code: Code, x: Number) -> Any:
-    """Return what says of which class a number is."""
+    """Return the tag of the class of a number: see `values.TAGS`."""
     if x.tag is not None:
         return x.tag
     (cls,) = x.kind.classes
@@ -69,7 +69,7 @@ def tag_of(code: Code, x: Number) -> Any:
 
 
 def joined_tags(code: Code, a: Any, b: Any) -> Any:
-    """Return the tag of the class that a sum has: complex if one is, and NumPy's if one is."""
+    """Return the tag of a sum: complex if an operand is complex, NumPy's if an operand is."""
     parts, flag = code.whole(COMPLEX_TAG - 1), code.whole(COMPLEX_TAG)
     x, y = (code.b.and_(tag, parts) for tag in (a, b))
     highest = code.b.select(code.less(x, y), y, x)

@@ -1,9 +1,9 @@
-"""Functions of complex numbers, written as those of their parts.
+"""Functions of complex numbers, as operations on their parts.
 
-What is infinite or NaN is so as in NumPy: products and quotients are those of both parts, a real
-number among them with the imaginary part 0, and functions are those of the C library that NumPy
-calls. In loops over the elements of arrays some are written, of which LLVM computes several at
-once, for numbers that are finite; who writes the loop leaves behind it if one was not.
+Infinities and NaNs are those of NumPy: a real operand of a product or quotient has the imaginary
+part 0, and other functions call those of the C library that NumPy calls. In loops over the elements
+of arrays, some are replaced by code that LLVM can vectorize. It is right for finite numbers; the
+loop records if one was not, and the function exits behind the loop.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _IN_LIBRARY = {
        "tanh", "acos", "acosh", "asin", "asinh", "atan", "atanh")},
 }  # fmt: skip
 _MOST_FACTORS = 100
-"""Powers with whole exponents below this are products in NumPy; in Python, with 100 too."""
+"""Powers with integer exponents below this are products in NumPy; in Python also that of 100."""
 _CONVERSIONS = frozenset({complex, np.complex128, np.complex64, operator.pos, np.positive})
 
 
 def is_complex(x: Number) -> bool:
-    """Whether a number is held as a complex one."""
+    """Whether a number is represented as a complex one."""
     return x.letter in PARTS
 
 
 class Complexes(Library):
-    """Writes functions of complex numbers.
+    """Emitter of functions of complex numbers.
 
     Attributes
     ----------
     raises : bool
-        Whether this is the function itself: in its sweep a real factor or divisor has no
-        imaginary part, not one that is 0 times Inf.
+        Whether this is the forward function. In the sweep, a real factor or divisor has no
+        imaginary part, so that it never gives 0 times Inf.
     """
 
     raises: bool
@@ -55,21 +55,21 @@ class Complexes(Library):
         raise NotImplementedError
 
     def of_complex(self, f: Any, args: list[Number], letter: str) -> Number | None:
-        """Return what a function makes of numbers, one of which is complex, or the result is.
+        """Apply a function with a complex argument or a complex result.
 
         Parameters
         ----------
         f : callable
             The function.
         args : list of Number
-            Its arguments.
+            The arguments.
         letter : str
-            How the result is held, or its parts; "b" where that does not count.
+            The representation of the result, or of its parts; "b" if any will do.
 
         Returns
         -------
         Number or None
-            None if it has no form here.
+            The result; None if the function is not known here.
         """
         b, x = self.b, args[0]
         name = getattr(f, "__name__", "")
@@ -92,19 +92,15 @@ class Complexes(Library):
             return self.plain(held, self._made_of(*args))
         if f is operator.neg:
             return self.plain(held, b.fneg(self.converted(x, held)))
-        write = self._arithmetic(f)
-        if write is not None:
-            return self.plain(held, write(x, args[1], held))
-        if name not in _IN_LIBRARY:
-            return None
-        return self.plain(held, self._by_library(name, self.converted(x, held), held))
-
-    def _arithmetic(self, f: Any) -> Callable[[Number, Number, str], Any] | None:
-        """Return what writes an operator."""
-        return {
+        arithmetic: Callable[[Number, Number, str], Any] | None = {
             operator.add: self._sum, operator.sub: self._difference, operator.mul: self._times,
             operator.truediv: self._quotient, operator.pow: self._power,
         }.get(f)  # fmt: skip
+        if arithmetic is not None:
+            return self.plain(held, arithmetic(x, args[1], held))
+        if name not in _IN_LIBRARY:
+            return None
+        return self.plain(held, self._by_library(name, self.converted(x, held), held))
 
     # -- parts -------------------------------------------------------------------------------------
 
@@ -117,7 +113,7 @@ class Complexes(Library):
         return Number(x.kind, x.letter, self.converted(self.known(0), x.letter), x.tag)
 
     def _made_of(self, x: Number, y: Number) -> Any:
-        """Return ``complex(x, y)``: the parts of complex arguments are put together."""
+        """Return ``complex(x, y)``, which is ``x + 1j * y`` for complex arguments."""
         b = self.b
         (p, q), (r, s) = ([self.part_of(a, name) for name in ("real", "imag")] for a in (x, y))
         re, im = (self.converted(a, "d") for a in (p, r))
@@ -133,10 +129,9 @@ class Complexes(Library):
         return Number(x.kind, x.letter, self.b.pair(re, self.b.fneg(im)), x.tag)
 
     def _size(self, x: Number) -> Any:
-        """Return the absolute value of a complex number, which does not overflow before it has to.
+        """Return the absolute value of a complex number, without overflow of the squares.
 
-        In loops of which LLVM takes several elements at once, it is m √(1 + (n/m)²) for the larger
-        and smaller part.
+        In vectorized loops, it is m √(1 + (n/m)²), where m is the larger and n the smaller part.
         """
         b, letter = self.b, PARTS[x.letter]
         parts = [self.library("fabs", [p], letter) for p in b.parts(x.value)]
@@ -156,7 +151,7 @@ class Complexes(Library):
         return made
 
     def _angle(self, x: Number, may_raise: bool) -> Any:
-        """Return the angle of a complex number; `cmath.phase` raises where it underflows."""
+        """Return the angle of a complex number; exit where `cmath.phase` raises on underflow."""
         b, letter = self.b, PARTS[x.letter]
         re, im = b.parts(x.value)
         made = self.library("atan2", [im, re], letter)
@@ -170,10 +165,13 @@ class Complexes(Library):
     # -- arithmetic --------------------------------------------------------------------------------
 
     def _are_mixed(self, x: Number, y: Number) -> bool:
-        """Whether one is real and has no imaginary part: in the sweep, and since Python 3.14."""
+        """Whether one operand is real and has no imaginary part, not even 0.
+
+        That holds in the sweep, and for Python's numbers since Python 3.14.
+        """
         are_pythons = _is_pythons(x) and _is_pythons(y)
-        is_apart = not self.raises or (are_pythons and sys.version_info >= (3, 14))
-        return is_complex(x) != is_complex(y) and is_apart
+        is_mixed_mode = not self.raises or (are_pythons and sys.version_info >= (3, 14))
+        return is_complex(x) != is_complex(y) and is_mixed_mode
 
     def _sum(self, x: Number, y: Number, letter: str) -> Any:
         b = self.b
@@ -200,12 +198,12 @@ class Complexes(Library):
         return self._product(p, q, r, s)
 
     def _product(self, p: Any, q: Any, r: Any, s: Any) -> Any:
-        """Return the product of two complex numbers that are given by their parts."""
+        """Return (p + iq)(r + is)."""
         b = self.b
         return b.pair(b.fsub(b.fmul(p, r), b.fmul(q, s)), b.fadd(b.fmul(p, s), b.fmul(q, r)))
 
     def _quotient(self, x: Number, y: Number, letter: str) -> Any:
-        """Divide by Smith's method, as NumPy does: it overflows only where the result is large."""
+        """Divide by Smith's method, as NumPy does: it overflows only if the quotient is large."""
         b, half = self.b, PARTS[letter]
         p, q = b.parts(self.converted(x, letter))
         if not is_complex(y) and self._are_mixed(x, y):
@@ -213,22 +211,22 @@ class Complexes(Library):
             return b.pair(b.fdiv(p, divisor), b.fdiv(q, divisor))
         r, s = b.parts(self.converted(y, letter))
         sizes = [self.library("fabs", [a], half) for a in (r, s)]
-        is_upright = b.fcmp_ordered("<", *sizes)  # the imaginary part is the larger one
-        most, least = b.select(is_upright, s, r), b.select(is_upright, r, s)
-        first, second = b.select(is_upright, q, p), b.select(is_upright, p, q)
+        is_steep = b.fcmp_ordered("<", *sizes)  # the imaginary part is the larger one
+        most, least = b.select(is_steep, s, r), b.select(is_steep, r, s)
+        first, second = b.select(is_steep, q, p), b.select(is_steep, p, q)
         zero, one = ir.Constant(TYPES[half], 0.0), ir.Constant(TYPES[half], 1.0)
         is_zero = b.fcmp_ordered("==", most, zero)
         ratio = b.select(is_zero, zero, b.fdiv(least, b.select(is_zero, one, most)))
         scale = b.fdiv(one, b.fadd(most, b.fmul(least, ratio)))
         re = b.fmul(b.fadd(first, b.fmul(second, ratio)), scale)
-        turned = b.fmul(first, ratio)
-        both = b.select(is_upright, turned, second), b.select(is_upright, second, turned)
+        scaled = b.fmul(first, ratio)
+        both = b.select(is_steep, scaled, second), b.select(is_steep, second, scaled)
         return b.pair(re, b.fmul(b.fsub(*both), scale))
 
     # -- powers and functions ----------------------------------------------------------------------
 
     def _power(self, x: Number, y: Number, letter: str) -> Any:
-        """Return a power: a product if the exponent is a whole number that is not large."""
+        """Return a power: a product if the exponent is a small integer."""
         b, code = self.b, self.code
         n, most = whole_of(y), _MOST_FACTORS + _is_pythons(x)
         if n is not None and abs(n) < most:
@@ -254,16 +252,19 @@ class Complexes(Library):
         return b.load(place, typ=z.type)
 
     def _general_power(self, x: Number, z: Any, power: Any, letter: str) -> Any:
-        """Return a power of z, which x is held as: by the C library, or as Python does."""
+        """Return a power of z, the value of x: by the C library as NumPy, in polar form as Python.
+
+        Both have special cases for powers of zero: exit there.
+        """
         b = self.b
-        if self.raises:  # of zero, NumPy has its own
+        if self.raises:
             self.code.exit_if(self.are_equal(z, constant(z.type, 0.0)))
         if not _is_pythons(x):
             return self._call("cpow", [*b.parts(z), *b.parts(power)], letter)
         (re, im), (p, q) = b.parts(z), b.parts(power)
         size, angle = self.library("hypot", [re, im], "d"), self.library("atan2", [im, re], "d")
-        turned = self.library("exp", [b.fmul(angle, q)], "d")
-        length = b.fdiv(self.library("pow", [size, p], "d"), turned)
+        decay = self.library("exp", [b.fmul(angle, q)], "d")
+        length = b.fdiv(self.library("pow", [size, p], "d"), decay)
         phase = b.fmul(angle, p)
         is_real = b.fcmp_ordered("==", q, ir.Constant(q.type, 0.0))
         more = b.fadd(phase, b.fmul(q, self.library("log", [size], "d")))
@@ -271,27 +272,27 @@ class Complexes(Library):
         return b.pair(*[b.fmul(length, self.library(f, [phase], "d")) for f in ("cos", "sin")])
 
     def _is_alone(self, x: Number, n: int) -> bool:
-        """Whether a product of n factors is of them alone: else the first one is 1.
+        """Whether a power is a product of its n factors alone, not of 1 and these factors.
 
-        That changes the signs of zeros. NumPy has no 1 for up to three factors, Python always.
+        That changes the signs of zeros. Python always starts with 1, NumPy from four factors on.
         """
         return n in (1, 2, 3) and not _is_pythons(x)
 
     def _product_of(self, x: Number, z: Any, n: Any) -> Any:
-        """Return the product of n factors z, which x is held as."""
+        """Return the product of n factors z, the value of x, by repeated squaring."""
         b, code, held = self.b, self.code, z.type
-        made, square, left, has_one = (code.variable(k) for k in (held, held, I64, TYPES["b"]))
+        made, square, left, is_begun = (code.variable(k) for k in (held, held, I64, TYPES["b"]))
         most = max([k for k in range(5) if self._is_alone(x, k)], default=0)
         for value, place in ((constant(held, 1.0), made), (z, square), (n, left),
-                             (code.less(code.whole(most), n), has_one)):  # fmt: skip
+                             (code.less(code.whole(most), n), is_begun)):  # fmt: skip
             b.store(value, place)
 
         def body(after: Any) -> None:
             n, factor = b.load(left, typ=I64), b.load(square, typ=held)
             with code.branch(b.icmp_signed("!=", b.and_(n, code.whole(1)), code.whole(0))):
                 product = self._product(*b.parts(b.load(made, typ=held)), *b.parts(factor))
-                b.store(b.select(b.load(has_one, typ=TYPES["b"]), product, factor), made)
-                b.store(ir.Constant(TYPES["b"], 1), has_one)
+                b.store(b.select(b.load(is_begun, typ=TYPES["b"]), product, factor), made)
+                b.store(ir.Constant(TYPES["b"], 1), is_begun)
             rest = b.ashr(n, code.whole(1))
             b.store(rest, left)
             going = code.function.append_basic_block()
@@ -303,6 +304,7 @@ class Complexes(Library):
         return b.load(made, typ=held)
 
     def _known_power(self, x: Number, n: int, letter: str) -> Any:
+        """Return a power with an exponent that is known: the squarings are unrolled."""
         b, one = self.b, self.known(1.0)
         is_alone = self._is_alone(x, n) or (n and not self.raises)
         made = None if is_alone else self.converted(one, letter)
@@ -323,7 +325,7 @@ class Complexes(Library):
         return b.and_(*both)
 
     def by_order(self, sign: str, x: Any, y: Any) -> Any:
-        """Compare two complex numbers, by their real parts first; leave if one is NaN."""
+        """Compare two complex numbers lexicographically; exit if a part is NaN."""
         b = self.b
         (p, q), (r, s) = b.parts(x), b.parts(y)
         for u, v in ((p, q), (r, s)):
@@ -343,9 +345,9 @@ class Complexes(Library):
         return b.pair(*[b.fmul(size, self.library(f, [im], half)) for f in ("cos", "sin")])
 
     def _call(self, name: str, parts: list[Any], letter: str) -> Any:
-        """Call a function of complex numbers in the C library."""
+        """Call a function of complex numbers of the C library."""
         if sys.platform == "win32":
-            raise UnsupportedError("functions of complex numbers, which are handed over otherwise")
+            raise UnsupportedError("functions of complex numbers: Windows passes these otherwise")
         b = self.b
         doubles = [b.fpext(p, TYPES["d"]) for p in parts] if letter == "c" else parts
         found = self.code.call(name, TYPES["z"], doubles)
@@ -355,12 +357,12 @@ class Complexes(Library):
 
 
 def _is_pythons(x: Number) -> bool:
-    """Whether a number is of Python's classes."""
+    """Whether a number is one of Python's own, not of NumPy's."""
     return x.kind.classes <= {int, float, complex}
 
 
 def whole_of(x: Number) -> int | None:
-    """Return the whole number that an exponent is known to be."""
+    """Return the value of an exponent if it is an integer constant."""
     if not isinstance(x.value, ir.Constant) or x.letter not in "id":
         return None
     return int(x.value.constant) if float(x.value.constant).is_integer() else None

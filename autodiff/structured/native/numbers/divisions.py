@@ -1,4 +1,4 @@
-"""Quotients and remainders of floats, as Python and NumPy have them: read by `inlining`."""
+"""Floor division and remainder of floats, as in Python and NumPy: `inlining` reads the source."""
 
 from __future__ import annotations
 
@@ -31,4 +31,4 @@ DIVISIONS: dict[Any, Callable] = {
     operator.mod: remainder, np.remainder: remainder,
     operator.floordiv: quotient, np.floor_divide: quotient,
 }  # fmt: skip
-"""What is read in the place of a function of floats."""
+"""Function of floats → function whose source is inlined for it."""

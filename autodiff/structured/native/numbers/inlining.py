@@ -1,4 +1,4 @@
-"""Small functions of rules, read in the place of their calls."""
+"""Inlining of small functions that the rules for derivatives call."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from chainrules_core.define.partial import Partial
 from chainrules_core.interpreter.parsing import tree_of
 
 MOST_DEPTH = 10
-"""How many calls are read one in another."""
-MOST_TURNS = 32
-"""How many turns of a loop are read: each is written for itself."""
+"""Up to this depth, nested calls are inlined."""
+_MOST_ITERATIONS = 32
+"""Up to this trip count, loops are unrolled."""
 _SEQUENCES = (range, reversed, tuple, list)
 
 
 class Local(NamedTuple):
-    """A function that is written in a rule, and what it sees."""
+    """A lambda in a rule, with its scope and the globals of the rule."""
 
     node: ast.Lambda
     scope: dict[str, Any]
@@ -35,7 +35,7 @@ class Local(NamedTuple):
 
 
 class Inlining:
-    """Reads functions of rules."""
+    """Inliner of functions that rules call."""
 
     code: Code
 
@@ -47,29 +47,29 @@ class Inlining:
     def evaluated(
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
     ) -> Any:
-        """Return an expression of numbers, all of them held alike."""
+        """Emit an expression of numbers that all have the representation of a letter."""
         raise NotImplementedError
 
     def converted(self, x: Number, letter: str) -> Any:
-        """Return a number as it is held for another letter."""
+        """Convert a number to the representation of a letter."""
         raise NotImplementedError
 
     def number(self, x: Any) -> Number:
-        """Return what is known, or a number, as a number."""
+        """Return a number, or a known value, as a number."""
         raise NotImplementedError
 
     def plain(self, letter: str, value: Any) -> Number:
-        """Return a number of the class that a letter stands for."""
+        """Return a value as a number of the class that a letter stands for."""
         raise NotImplementedError
 
     def inlined(self, f: Any, args: list[Any], letter: str, depth: int) -> Number:
-        """Read a small function of a rule's in the place of its call."""
-        return self.number(self.expanded(f, list(map(_known_again, args)), {}, letter, depth))
+        """Inline a call of a small function with numbers as arguments."""
+        return self.number(self.expanded(f, list(map(_folded, args)), {}, letter, depth))
 
     def expanded(
         self, f: Any, args: list[Any], named: dict[str, Any], letter: str, depth: int
     ) -> Any:
-        """Return what a small function makes of numbers, tuples, functions and what is known."""
+        """Inline a call of a small function with numbers, tuples, functions and known values."""
         f = inspect.unwrap(f)
         try:
             definition: Any = tree_of(textwrap.dedent(inspect.getsource(f))).body[0]
@@ -89,14 +89,14 @@ class Inlining:
         return found
 
     def applied(self, f: Local, args: list[Any], letter: str, depth: int) -> Any:
-        """Return what a function that a rule has written inside makes of its arguments."""
+        """Inline a call of a lambda of a rule."""
         scope = f.scope | self._bound("a function", f.node.args, args, {}, {})
         return self.evaluated(f.node.body, scope, f.outer, letter, depth)
 
     def _bound(
         self, name: str, a: ast.arguments, args: list[Any], named: dict[str, Any], defaults: dict
     ) -> dict[str, Any]:
-        """Return what the parameters of a function stand for."""
+        """Return the values of the parameters of a function."""
         names = [p.arg for p in a.args]
         scope = {**dict(zip(names, args, strict=False)), **named}
         if a.vararg is not None:
@@ -109,27 +109,24 @@ class Inlining:
         return scope
 
     def several(self, x: Any) -> tuple:
-        """Return the parts of a tuple, or of a short sequence that is known."""
+        """Return the items of a tuple, or of a short sequence that is known."""
         if isinstance(x, tuple):
             return x
-        if (
-            isinstance(x, Known)
-            and isinstance(x.x, (tuple, list, range))
-            and len(x.x) <= MOST_TURNS
-        ):
-            return tuple(map(Known, x.x))
+        sequence = x.x if isinstance(x, Known) else None
+        if isinstance(sequence, (tuple, list, range)) and len(sequence) <= _MOST_ITERATIONS:
+            return tuple(map(Known, sequence))
         raise UnsupportedError("a sequence in machine code")
 
     def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
-        """Return what a function that is known makes of numbers, held as a letter says."""
+        """Emit a call of a known function, with the result in the representation of a letter."""
         raise NotImplementedError
 
     def has_form(self, f: Any) -> bool:
-        """Whether there is another form of a function than its source."""
+        """Whether a function has an implementation of its own, so that it is not inlined."""
         raise NotImplementedError
 
     def of_rule(self, node: ast.expr, scope: dict, outer: dict, letter: str, depth: int) -> Any:
-        """Return what an expression stands for in a rule: a call, tuple or function."""
+        """Emit an expression that only rules contain: a call, tuple or lambda."""
 
         def of(part: ast.expr) -> Any:
             return self.evaluated(part, scope, outer, letter, depth)
@@ -137,7 +134,7 @@ class Inlining:
         if isinstance(node, ast.Tuple):
             return tuple(map(of, node.elts))
         if isinstance(node, ast.Subscript) and ast.unparse(node.slice) == "()":
-            return of(node.value)  # a number stays one
+            return of(node.value)  # ``x[()]`` of a number is the number
         if isinstance(node, ast.Lambda):
             return Local(node, scope, outer)
         if not isinstance(node, ast.Call) or not all(k.arg for k in node.keywords):
@@ -159,7 +156,7 @@ class Inlining:
         return self._made(of(node.func), args, named, letter, depth)
 
     def _made(self, f: Any, args: list[Any], named: dict[str, Any], letter: str, depth: int) -> Any:
-        """Return what a function makes of numbers, tuples, functions and what is known."""
+        """Emit a call with numbers, tuples, functions and known values as arguments."""
         if isinstance(f, Local) and not named and depth <= MOST_DEPTH:
             return self.applied(f, args, letter, depth + 1)
         if isinstance(f, Known) and f.x in _SEQUENCES and all(isinstance(a, Known) for a in args):
@@ -175,11 +172,11 @@ class Inlining:
 
     @staticmethod
     def are_constants(args: list[Any]) -> bool:
-        """Whether a function or another constant that is no number is among arguments."""
+        """Whether an argument is a function or another constant that is not a number."""
         return any(isinstance(a, Known) and not isinstance(a.x, numbers.Number) for a in args)
 
     def of_constants(self, f: Any, args: list[Any]) -> Number:
-        """Return what a rule's function makes of floats, functions and other constants."""
+        """Inline a function of a rule with floats, functions and other constants as arguments."""
         given = [a for a in args if not isinstance(a, Known)]
         if not all(isinstance(a, Number) and a.letter in "dib" for a in given):
             raise UnsupportedError(f"{f.__name__} of a constant in machine code")
@@ -189,10 +186,10 @@ class Inlining:
     def _assigned(
         self, node: ast.stmt, scope: dict, outer: dict, letter: str, depth: int
     ) -> dict[str, Any]:
-        """Return what names stand for behind a statement that binds some."""
+        """Return the scope after a statement that binds names; loops are unrolled."""
         if isinstance(node, ast.For) and not node.orelse:
             for x in self.several(self.evaluated(node.iter, scope, outer, letter, depth)):
-                scope = scope | _taken_apart(node.target, x, self.several)
+                scope = scope | _unpacked(node.target, x, self.several)
                 for part in node.body:
                     scope = self._assigned(part, scope, outer, letter, depth)
             return scope
@@ -208,13 +205,13 @@ class Inlining:
             raise UnsupportedError(f"{ast.unparse(node)} in a rule")
         made = self.evaluated(value, scope, outer, letter, depth)
         for target in targets:
-            scope = scope | _taken_apart(target, made, self.several)
+            scope = scope | _unpacked(target, made, self.several)
         return scope
 
     def _either(
-        self, test: Any, both: tuple, scope: dict, outer: dict, letter: str, depth: int
+        self, test: Any, both: list, scope: dict, outer: dict, letter: str, depth: int
     ) -> Any:
-        """Return what one of two branches returns; both are computed."""
+        """Emit both branches of an if statement that return; select one result."""
         found = [self._result(branch, scope, outer, letter, depth) for branch in both]
         if any(x is None for x in found):
             raise UnsupportedError("a branch in a rule")
@@ -222,6 +219,11 @@ class Inlining:
         return self.plain(letter, self.code.b.select(self.converted(test, "b"), *values))
 
     def _result(self, body: list, scope: dict, outer: dict, letter: str, depth: int) -> Any:
+        """Emit statements; return what they return, or None if they do not.
+
+        Both branches of an if statement continue with the statements behind it, so that these see
+        what the branch has bound.
+        """
         for k, node in enumerate(body):
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
                 continue
@@ -229,22 +231,16 @@ class Inlining:
                 return self.evaluated(node.value, scope, outer, letter, depth)
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
-                if not isinstance(test, Known):
-                    rest = body[k + 1 :]
-                    return self._either(
-                        test, (node.body + rest, node.orelse + rest), scope, outer, letter, depth
-                    )
-                branch = node.body if test.x else node.orelse
-                found = self._result(branch, scope, outer, letter, depth)
-                if found is not None:
-                    return found
-                continue
+                both = [branch + body[k + 1 :] for branch in (node.body, node.orelse)]
+                if isinstance(test, Known):
+                    return self._result(both[0 if test.x else 1], scope, outer, letter, depth)
+                return self._either(test, both, scope, outer, letter, depth)
             scope = self._assigned(node, scope, outer, letter, depth)
         return None
 
 
-def _taken_apart(target: ast.expr, x: Any, several: Callable[[Any], tuple]) -> dict[str, Any]:
-    """Return what is bound to a name, or to each name of a tuple."""
+def _unpacked(target: ast.expr, x: Any, several: Callable[[Any], tuple]) -> dict[str, Any]:
+    """Bind a value to a name, or its items to the names of a tuple."""
     if isinstance(target, ast.Name):
         return {target.id: x}
     if not isinstance(target, ast.Tuple):
@@ -254,12 +250,12 @@ def _taken_apart(target: ast.expr, x: Any, several: Callable[[Any], tuple]) -> d
         raise UnsupportedError(f"{ast.unparse(target)} in a rule")
     found: dict[str, Any] = {}
     for part, value in zip(target.elts, parts, strict=True):
-        found |= _taken_apart(part, value, several)
+        found |= _unpacked(part, value, several)
     return found
 
 
 def dtype_of_number(x: Any) -> Known:
-    """Return ``getattr(x, "dtype", None)`` of a number."""
+    """Return ``getattr(x, "dtype", None)`` for a number."""
     if isinstance(x, Known) or x.kind.classes <= {int, float, bool}:
         return Known(None)
     if x.kind.is_array:
@@ -270,8 +266,8 @@ def dtype_of_number(x: Any) -> Known:
     return Known(found.pop())
 
 
-def _known_again(x: Any) -> Any:
-    """Return a literal as what is known."""
+def _folded(x: Any) -> Any:
+    """Return a number with a constant value as a known value, so that tests of it are folded."""
     if not isinstance(x, Number):
         return x
     if x.letter in "id" and isinstance(x.value, ir.Constant) and len(x.kind.classes) == 1:

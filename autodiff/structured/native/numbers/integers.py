@@ -1,4 +1,4 @@
-"""Functions of integers: what has more than 64 bits leaves the function."""
+"""Functions of integers: the code exits if a result does not fit into 64 bits."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ from autodiff.structured.native.numbers.inlining import Inlining
 _OF_FLOATS: dict[Any, str] = {
     int: "", math.trunc: "", math.floor: "floor", math.ceil: "ceil", round: "rint",
 }  # fmt: skip
-"""Functions that make an integer of a float → how it is rounded, before it is cut off."""
+"""Conversion of a float to an integer → intrinsic that rounds it, before it is truncated."""
 _EXTREMA = {min: min, max: max, np.minimum: min, np.maximum: max}
 
 
 class Integers(Inlining):
-    """Writes functions of integers."""
+    """Emitter of functions of integers."""
 
     raises: bool
 
     def of_integers(self, f: Any, args: list[Any]) -> Any:
-        """Return what a function makes of integers."""
+        """Emit a function of integers with an integer result."""
         b, code = self.b, self.code
         if f in (operator.add, operator.sub, operator.mul):
             a, c = args
@@ -45,7 +45,7 @@ class Integers(Inlining):
             return args[0] if f is operator.pos else b.sub(code.whole(0), args[0])
         if f in (operator.floordiv, operator.mod):
             a, c = args
-            # -2**63 // -1 does not fit, either.
+            # Exit for divisors 0 and -1: -2**63 // -1 does not fit into 64 bits.
             code.exit_if(b.icmp_unsigned("<", b.add(c, code.whole(1)), code.whole(2)))
             q, r = b.sdiv(a, c), b.srem(a, c)
             down = b.and_(
@@ -67,8 +67,8 @@ class Integers(Inlining):
             start, stop, step = [*([code.whole(0)] * (len(args) < 2)), *args, code.whole(1)][:3]
             sign = b.select(code.less(step, code.whole(0)), code.whole(-1), code.whole(1))
             last = b.sub(b.add(b.sub(stop, start), step), sign)
-            turns = last if len(args) < 3 else self.of_integers(operator.floordiv, [last, step])
-            return self.of_integers(max, [turns, code.whole(0)])
+            count = last if len(args) < 3 else self.of_integers(operator.floordiv, [last, step])
+            return self.of_integers(max, [count, code.whole(0)])
         if f is operator.pow:
             return self._whole_power(*args)
         if f in (operator.and_, operator.or_, operator.xor):
@@ -78,7 +78,7 @@ class Integers(Inlining):
         raise UnsupportedError(f"{f} of integers")
 
     def whole_of_float(self, f: Any, x: Any) -> Any:
-        """Return the integer that a function makes of a float; leave where 64 bits hold none."""
+        """Convert a float to an integer; exit if it does not fit into 64 bits."""
         if f not in _OF_FLOATS:
             raise UnsupportedError("a float in the place of an integer")
         double = TYPES["d"]
@@ -89,7 +89,7 @@ class Integers(Inlining):
         return self.b.fptosi(x, I64)
 
     def _shifted(self, f: Any, x: Any, n: Any) -> Any:
-        """Return an integer whose bits are moved; leave where that is an error, or it is large."""
+        """Shift the bits of an integer; exit on an error or an overflow."""
         b, code = self.b, self.code
         code.exit_if(b.icmp_unsigned("<=", code.whole(62), n))
         if f is operator.rshift:
@@ -99,7 +99,7 @@ class Integers(Inlining):
         return made
 
     def _whole_power(self, x: Any, n: Any) -> Any:
-        """Return a power of an integer, which is one itself; leave where it is none, or large."""
+        """Return a power of an integer; exit on overflow, or if it is a float: n is negative."""
         b, code = self.b, self.code
         place = code.variable(I64)
         b.store(code.whole(1), place)

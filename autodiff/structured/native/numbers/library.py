@@ -1,4 +1,4 @@
-"""Functions of the C library and the processor, and those that stand in for them in loops."""
+"""Functions of the C library and the processor, and vectorizable replacements for loops."""
 
 from __future__ import annotations
 
@@ -28,29 +28,30 @@ _IN_LIBRARY = {
     "fmod",
 }  # fmt: skip
 _WAVES = {"sin", "cos"}
-# Functions that `vector_functions` computes for several elements at once, and where not.
+# Function that `vector_functions` replaces in loops → condition under which it does not hold.
 _IN_VECTORS = {"exp": "", "expm1": "", "tanh": "", "log": "x <= 0.0", "log1p": "x <= -1.0",
                **dict.fromkeys(_WAVES, f"abs(x) > {vector_functions.FAR}")}  # fmt: skip
 OF_BITS = {operator.and_: "and_", operator.or_: "or_", operator.rshift: "ashr"}
-"""Operators of integers that these need."""
+"""Operators on the bits of integers, which `vector_functions` uses."""
 
 
 class Library(Inlining):
-    """Calls functions of the C library, and writes others in their place.
+    """Emitter of functions of the C library and their replacements.
 
     Attributes
     ----------
     in_vectors : bool
-        Whether what is written is in a loop over the elements of arrays, of which LLVM takes
-        several at once.
+        Whether the code is in a loop over the elements of arrays, which LLVM vectorizes.
     outside : llvmlite value, optional
-        The variable that says whether a number in this loop was one that its function is not
-        written for. Who writes the loop leaves behind it if there was.
+        The variable that records whether an argument in this loop was outside the domain of a
+        replacement. The emitter of the loop exits behind it if so.
+    flags : tuple of str
+        Fast-math flags of arithmetic.
     """
 
     in_vectors = False
     outside: Any = None
-    flags: tuple[str, ...] = ()  # of arithmetic
+    flags: tuple[str, ...] = ()
 
     @staticmethod
     def has(name: str) -> bool:
@@ -58,7 +59,7 @@ class Library(Inlining):
         return _LIBRARY.get(name, name) in _INTRINSICS | _IN_LIBRARY
 
     def power(self, values: list[Any], letter: str) -> Any:
-        """Return a power of two numbers."""
+        """Return a power of real numbers, as products if the exponent is a small constant."""
         constant = values[1].constant if isinstance(values[1], ir.Constant) else None
         if constant == 2.0:
             return self.b.fmul(values[0], values[0])
@@ -69,18 +70,18 @@ class Library(Inlining):
         return self.library("pow", values, letter)
 
     def _power_of_halves(self, x: Any, n: int, letter: str) -> Any:
-        """Return x to the n / 2 as a product of itself and its root."""
+        """Return x to the power of n / 2 as a product of x and its square root."""
         factors = [x] * (abs(n) // 2)
         if n == 1:
             return self.library("sqrt", [x], letter)
-        if n % 2:  # of which a zero has no sign
+        if n % 2:  # adding 0.0 makes a negative zero positive
             x = self.b.fadd(x, ir.Constant(TYPES[letter], 0.0))
             factors = [x] * (abs(n) // 2) + [self.library("sqrt", [x], letter)]
         made = functools.reduce(self.b.fmul, factors)
         return made if n > 0 else self.b.fdiv(ir.Constant(TYPES[letter], 1.0), made)
 
     def library(self, name: str, values: list[Any], letter: str) -> Any:
-        """Call a function of the C library, or one that the processor has."""
+        """Call a function of the C library, its vectorizable replacement, or an intrinsic."""
         code, kind = self.code, TYPES[letter]
         if name in _INTRINSICS:
             full = f"llvm.{name}.{'f64' if letter == 'd' else 'f32'}"
@@ -100,7 +101,7 @@ class Library(Inlining):
         return self.b.fptrunc(found, kind) if letter == "s" else found
 
     def special(self, f: Any, args: list[Number], letter: str) -> Any:
-        """Call a ufunc of `scipy.special`, which takes floats of 64 bits."""
+        """Call a ufunc of `scipy.special` for float64."""
         name = f.__name__
         takes_integers = any(set("bhilqpBHILQP") & set(t.partition("->")[0]) for t in f.types)
         held = "d" if takes_integers else "di"
@@ -113,15 +114,15 @@ class Library(Inlining):
         return special.called(self.code, name, [self.converted(a, "d") for a in args])
 
     def by_vectors(self, name: str, x: Any) -> Any:
-        """Write a function as `vector_functions` has it, of which several are computed at once."""
-        # What is lost in 1 + x, log1p gives back: there sums are as they are written.
+        """Inline the replacement in `vector_functions`, which LLVM can vectorize."""
+        # log1p compensates the rounding error of 1 + x: no fused multiply-add there.
         before, self.flags = self.flags, ("contract",) if name != "log1p" else ()
         made = self.inlined(getattr(vector_functions, name), [self.plain("d", x)], "d", 0)
         self.flags = before
         return made.value
 
     def leave_behind(self, test: Any) -> None:
-        """Note that a number is outside of what a function in this loop is written for."""
+        """Record that an argument is outside the domain of a replacement if a test holds."""
         if self.outside is None:
             self.outside = self.code.variable(TYPES["b"])
             self.code.head.store(ir.Constant(TYPES["b"], 0), self.outside)
@@ -129,7 +130,7 @@ class Library(Inlining):
         self.b.store(found, self.outside)
 
     def of_bits(self, f: Any, args: list[Any]) -> Number:
-        """Return what `vector_functions` does with the bits of a float."""
+        """Emit a bit operation of `vector_functions`."""
         made = BY_BITS[f](self.b, *[self.converted(a, a.letter) for a in args])
         if f is vector_functions.bits_of:
             return Number(Kind(frozenset([int])), "i", made)

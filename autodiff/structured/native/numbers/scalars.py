@@ -1,7 +1,7 @@
-"""Functions of numbers: arithmetic, and what `autodiff.functions` says how loops are written.
+"""Functions of numbers: arithmetic, and functions with an expression in `autodiff.functions`.
 
-What Python or NumPy would raise or warn of, and machine code does not, leaves the function: the
-loop is then run as NumPy source.
+Machine code neither raises nor warns. Where Python or NumPy would, it exits, and the loop is run as
+NumPy source instead.
 """
 
 from __future__ import annotations
@@ -57,23 +57,26 @@ from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.interpreter.parsing import tree_of
 
 EXACT = 2**53
-"""Up to which all integers are floats."""
+"""All integers up to this one are floats."""
+_FLOAT_ARITHMETIC: dict[Any, str] = {
+    operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul", operator.truediv: "fdiv",
+}  # fmt: skip
 _OF_TRUTHS: dict[Any, str] = {
     **dict.fromkeys([operator.and_, np.bitwise_and, np.logical_and, operator.mul], "and_"),
     **dict.fromkeys([operator.or_, np.bitwise_or, np.logical_or, operator.add], "or_"),
     **dict.fromkeys([operator.xor, np.bitwise_xor, np.logical_xor], "xor"),
 }
 _OF_REAL = {np.sign, np.fabs, math.fabs}
-"""Functions of which those of complex numbers are others."""
+"""Functions whose code here is for real numbers only."""
 _OF_PARTS = {abs, np.real, np.imag, np.conj}
 OF_ARRAYS = {np.real, np.imag, np.angle}
-"""Functions of complex numbers that work element by element, and are no ufuncs."""
-MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
-"""Functions of complex numbers that are written for real ones, too."""
-# Of integers they make integers.
+"""Functions of complex numbers that are elementwise, but not ufuncs."""
+_MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
+"""Functions of complex numbers that also take real ones."""
+# They return integers for integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
-# Of two infinities, which make a NaN here, the processor takes note.
-_WRITTEN: dict[Any, str] = {
+# Differences of equal infinities are NaN here, but they also raise a floating-point exception.
+_EXPRESSIONS: dict[Any, str] = {
     np.logaddexp2: (
         "({0} if {0} > {1} else {1}) + 1.4426950408889634 * log1p(2.0 ** -abs({0} - {1}))"
     ),
@@ -94,7 +97,7 @@ _SPECIAL = {
     "xlogy": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log({1})",
     "xlog1py": "0.0 if {0} == 0.0 and {1} == {1} else {0} * log1p({1})",
 }  # fmt: skip
-"""Functions of `scipy.special`, which need not be loaded."""
+"""Expressions of functions of `scipy.special` by name: the module need not be imported."""
 _CHOICES: dict[type, Any] = {
     ast.Is: operator.is_, ast.IsNot: operator.is_not, ast.In: lambda x, xs: x in xs,
 }  # fmt: skip
@@ -104,20 +107,20 @@ BINARY: dict[Any, Any] = {
     node: o.function
     for node, o in {**python_operators.BINARY, **python_operators.COMPARISONS}.items()
 }
-"""The function of each operator in source."""
+"""Type of an operator's node → its function."""
 STRONG = frozenset({strong_product, constant_product})
-"""Products in which a zero wins over Inf and NaN."""
+"""Products that are zero if a factor is, whether or not the other one is Inf or NaN."""
 UNARY = {node: o.function for node, o in python_operators.UNARY.items()}
 
 
 class Scalars(Integers, Comparisons):
-    """Writes functions of numbers.
+    """Emitter of functions of numbers.
 
     Attributes
     ----------
     raises : bool
-        Whether to leave where Python would raise: in the forward function. In the sweep what is
-        not finite is noticed at its end.
+        Whether to exit where Python would raise: in the forward function. The sweep checks at its
+        end whether results are finite.
     """
 
     def __init__(self, code: Code, raises: bool) -> None:
@@ -134,7 +137,7 @@ class Scalars(Integers, Comparisons):
         return Number(kind, letter, constant(TYPES[letter], made))
 
     def converted(self, x: Number, letter: str) -> Any:
-        """Return a number as it is held for another letter."""
+        """Convert a number to the representation of a letter."""
         value, b = x.value, self.b
         if x.letter == letter:
             return value
@@ -167,7 +170,7 @@ class Scalars(Integers, Comparisons):
         raise UnsupportedError("a float in the place of an integer")
 
     def _of_parts(self, x: Number, letter: str) -> Any:
-        """Return a complex number as it is held for another letter."""
+        """Convert a complex number to the representation of a letter."""
         b = self.b
         if letter == "b":
             return b.not_(self.are_equal(x.value, constant(x.value.type, 0.0)))
@@ -177,11 +180,11 @@ class Scalars(Integers, Comparisons):
         return b.pair(*[self.converted(p, PARTS[letter]) for p in parts])
 
     def function(self, f: Any, args: list[Any], kind: Kind, depth: int = 0) -> Number:
-        """Return what a function makes of numbers; `kind` says what that is.
+        """Emit a function of numbers, whose result is of a kind.
 
         For elements of arrays `kind` has the dtype of the result.
         """
-        letter = _held(kind)
+        letter = element_of(kind.dtype)[1] if kind.is_array else letter_of(kind)
         if f in SIGNS:
             return Number(kind, "b", self.compared(SIGNS[f], *args))
         if f is operator.not_:
@@ -200,8 +203,8 @@ class Scalars(Integers, Comparisons):
         if may_be_single(kind):
             made.value = self._of_either(f, args, made.tag, depth)
         else:
-            made.value = self._written(f, args, letter, depth)
-        if made.tag is not None and letter in PARTS:  # of a real one, the other part is 0
+            made.value = self._emitted(f, args, letter, depth)
+        if made.tag is not None and letter in PARTS:  # a real number has the imaginary part 0
             re, im = self.b.parts(made.value)
             is_real = self.code.less(made.tag, self.code.whole(COMPLEX_TAG))
             zero = ir.Constant(im.type, 0.0)
@@ -211,18 +214,19 @@ class Scalars(Integers, Comparisons):
         return made
 
     def _of_either(self, f: Any, args: list[Number], tag: Any, depth: int) -> Any:
-        """Return what a function makes in single precision if its result is such, or in double."""
-        single, double = (self._written(f, args, letter, depth) for letter in "sd")
+        """Emit a function in both precisions; select the one that the tag says."""
+        single, double = (self._emitted(f, args, letter, depth) for letter in "sd")
         is_single = self.code.equal(tag, self.code.whole(TAGS[np.float32]))
         return self.b.select(is_single, self.b.fpext(single, TYPES["d"]), double)
 
     def _tag(self, f: Any, args: list[Number], kind: Kind) -> Any:
-        """Return the class of a result that may be of several, by those of the arguments."""
+        """Return the tag of the result if it may be of several classes, given the arguments."""
         if kind.is_array or len(kind.classes) < 2:
             return None
-        is_other = function_of(f) not in _OF_PARTS and getattr(f, "__module__", "") != "_operator"
-        are_whole = f in _OF_INTEGERS or (f is operator.pow and whole_of(args[1]) is not None)
-        if is_other or (int in kind.classes and not are_whole):
+        is_operator = getattr(f, "__module__", "") == "_operator"
+        is_tagged = is_operator or function_of(f) in _OF_PARTS
+        gives_integers = f in _OF_INTEGERS or (f is operator.pow and whole_of(args[1]) is not None)
+        if not is_tagged or (int in kind.classes and not gives_integers):
             raise UnsupportedError("a number of several classes")
         tag: Any = self.code.whole(TAGS[int if int in kind.classes else float])
         for a in args:
@@ -230,7 +234,7 @@ class Scalars(Integers, Comparisons):
         return tag if kind.is_complex else self.b.and_(tag, self.code.whole(COMPLEX_TAG - 1))
 
     def _check_integer(self, x: Number) -> None:
-        """Leave if a number that may be an integer is one that a double does not hold."""
+        """Exit if a number may be an integer that a double does not represent exactly."""
         if x.tag is None or int not in x.kind.classes or not self.raises:
             return
         size = self.library("fabs", [self.part_of(x, "real").value], "d")
@@ -242,26 +246,24 @@ class Scalars(Integers, Comparisons):
 
     # -- floats ------------------------------------------------------------------------------------
 
-    def _written(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
+    def _emitted(self, f: Any, args: list[Number], letter: str, depth: int) -> Any:
         b = self.b
         if letter == "b" and f in _OF_TRUTHS:
             return getattr(b, _OF_TRUTHS[f])(*[self.converted(a, "b") for a in args])
         if f in STRONG:
             return self._strong(f, args[0], args[1], letter)
-        if letter in PARTS or function_of(f) in MAY_BE_REAL or any(map(is_complex, args)):
+        if letter in PARTS or function_of(f) in _MAY_BE_REAL or any(map(is_complex, args)):
             found = self.of_complex(f, args, letter)
             if found is not None:
                 return self.converted(found, letter)
             if f in _OF_REAL and any(map(is_complex, args)):
                 raise UnsupportedError(f"{f.__name__} of complex numbers in machine code")
-        plain = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
-                 operator.truediv: "fdiv"}.get(f)  # fmt: skip
-        if plain is not None and letter != "b":
+        if f in _FLOAT_ARITHMETIC and letter != "b":
             x, y = [self.converted(a, letter) for a in args]
-            return getattr(b, plain)(x, y)
+            return getattr(b, _FLOAT_ARITHMETIC[f])(x, y)
         ufunc = facts_of(f).ufunc
         text = (
-            _WRITTEN.get(f)
+            _EXPRESSIONS.get(f)
             or (_SPECIAL.get(f.__name__) if is_of_special(f) else "")
             or facts_of(f).loops
             or (facts_of(ufunc).loops if ufunc is not None else "")
@@ -283,7 +285,10 @@ class Scalars(Integers, Comparisons):
         raise UnsupportedError(f"{getattr(f, '__name__', f)} in machine code")
 
     def _strong(self, f: Any, d: Number, t: Number, letter: str) -> Any:
-        """Return a product in which a zero wins: see `chainrules_core.define.scalar`."""
+        """Return one of the products `STRONG`: see `chainrules_core.define.scalar`.
+
+        It is 0 instead of NaN if `t` is 0, or if `d` is a constant 0 and `t` is infinite.
+        """
         b = self.b
         zero, nothing = constant(TYPES[letter], 0.0), self.known(0.0)
         if d.letter == "b":
@@ -293,33 +298,32 @@ class Scalars(Integers, Comparisons):
         made = self.operation(operator.mul, [d, t], letter)
         wins = self.compared("==", t, nothing)
         if f is constant_product or d.kind.classes == {int}:
-            steep = self._in_any_part(t, lambda p: b.fcmp_ordered(
+            is_infinite = self._in_any_part(t, lambda p: b.fcmp_ordered(
                 "==", self.library("fabs", [p], PARTS.get(held, held)),
                 ir.Constant(p.type, math.inf)))  # fmt: skip
-            wins = b.or_(wins, b.and_(self.compared("==", d, nothing), steep))
+            wins = b.or_(wins, b.and_(self.compared("==", d, nothing), is_infinite))
         is_nan = self._in_any_part(made, lambda p: b.fcmp_unordered("uno", p, p))
         return b.select(b.and_(is_nan, wins), zero, self.converted(made, letter))
 
     def _in_any_part(self, x: Number, test: Callable) -> Any:
-        """Whether a test holds of a float, or of a part of a complex number."""
+        """Whether a test holds for a float, or for a part of a complex number."""
         parts = self.b.parts(x.value) if is_complex(x) else [x.value]
         return functools.reduce(self.b.or_, map(test, parts))
 
     def _check(self, f: Any, args: list[Number], made: Number) -> None:
-        """Leave where Python would raise: NumPy's source says how."""
-        if not self.raises or made.letter not in "dz":
+        """Exit where Python would raise: the NumPy source then raises."""
+        if not self.raises or made.letter not in "dz" or made.kind.is_array:
             return
         code = self.code
-        is_of_module = getattr(f, "__module__", "") in ("math", "cmath")
-        if made.kind.is_array or not (
-            is_of_module or not made.kind.classes.isdisjoint({float, complex})
-        ):
+        module = getattr(f, "__module__", "")
+        is_of_module = module in ("math", "cmath")
+        if not is_of_module and made.kind.classes.isdisjoint({float, complex}):
             return
         if f is operator.truediv:
             code.exit_if(self.compared("==", args[1], self.known(0.0)))
         elif f is operator.pow or is_of_module:
-            # Inf and NaN: what is no error is rare.
-            given = args if getattr(f, "__module__", "") == "cmath" else []
+            # Exit on every Inf and NaN: those that are not errors are rare.
+            given = args if module == "cmath" else []
             for x in (*[self.plain("z", self.converted(a, "z")) for a in given], made):
                 code.exit_if(self._in_any_part(x, self._is_not_finite))
 
@@ -329,7 +333,7 @@ class Scalars(Integers, Comparisons):
     def evaluated(
         self, node: ast.expr, scope: dict[str, Any], outer: dict, letter: str, depth: int
     ) -> Any:
-        """Return an expression of numbers, all of them held alike."""
+        """Emit an expression of numbers that all have the representation of a letter."""
 
         def of(part: ast.expr) -> Any:
             return self.evaluated(part, scope, outer, letter, depth)
@@ -363,24 +367,24 @@ class Scalars(Integers, Comparisons):
         if isinstance(b, tuple) and all(isinstance(x, Known) for x in b):
             b = Known([x.x for x in b])
         if how in (ast.Is, ast.IsNot) and isinstance(b, Known) and isinstance(a, Number):
-            return Known(how is ast.IsNot)  # a number is none of what is known
+            return Known(how is ast.IsNot)  # a number is never a known object such as None
         if how in _CHOICES and isinstance(a, Known) and isinstance(b, Known):
             return Known(_CHOICES[how](a.x, b.x))
         return self.operation(BINARY.get(how), [a, b], "b")
 
     def _all_or_any(self, is_all: bool, nodes: list[ast.expr], of: Callable) -> Any:
-        """Return whether all of some tests hold, or any; what need not be known is not read."""
-        asked: list = []
+        """Emit ``and`` or ``or``; a known operand that decides ends the evaluation."""
+        tests: list = []
         for node in nodes:
             x = of(node)
             if not isinstance(x, Known):
-                asked.append(x)
+                tests.append(x)
             elif bool(x.x) is not is_all:
                 return Known(not is_all)
         f = operator.and_ if is_all else operator.or_
-        if not asked:
+        if not tests:
             return Known(is_all)
-        return functools.reduce(lambda x, y: self.operation(f, [x, y], "b"), asked)
+        return functools.reduce(lambda x, y: self.operation(f, [x, y], "b"), tests)
 
     def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
         if isinstance(test, Known):
@@ -389,16 +393,15 @@ class Scalars(Integers, Comparisons):
         return self.plain(letter, self.b.select(self.converted(test, "b"), *values))
 
     def number(self, x: Any) -> Number:
-        """Return what is known, or a number, as a number."""
+        """Return a number, or a known value, as a number."""
         return self.known(x.x) if isinstance(x, Known) else x
 
     def plain(self, letter: str, value: Any) -> Number:
-        """Return a number of the class that a letter stands for."""
-        cls = _CLASSES[letter]
-        return Number(Kind(frozenset([cls])), letter, value)
+        """Return a value as a number of the class that a letter stands for."""
+        return Number(Kind(frozenset([_CLASSES[letter]])), letter, value)
 
     def operation(self, f: Any, args: list[Any], letter: str) -> Any:
-        """Return what an operator makes of numbers, held as a letter says."""
+        """Emit an operator, with the result in the representation of a letter."""
         if f is None:
             raise UnsupportedError(f"operator {f} in machine code")
         if all(isinstance(a, Known) for a in args):
@@ -411,11 +414,11 @@ class Scalars(Integers, Comparisons):
             return self.plain("b", self.compared(SIGNS[f], *numbers))
         if f is operator.not_:
             return self.plain("b", self.b.not_(self.converted(numbers[0], "b")))
-        if letter == "b" or (f in (operator.and_, operator.or_)):
+        if f in (operator.and_, operator.or_):
             method = self.b.and_ if f is operator.and_ else self.b.or_
-            if f not in (operator.and_, operator.or_):
-                raise UnsupportedError("an operator of truth values")
             return self.plain("b", method(*[self.converted(a, "b") for a in numbers]))
+        if letter == "b":
+            raise UnsupportedError("an operator of truth values")
         if any(map(is_complex, numbers)):
             return self._of_complex(f, numbers, letter)
         letter = PARTS.get(letter, letter)
@@ -426,24 +429,22 @@ class Scalars(Integers, Comparisons):
             return self.plain(letter, values[0])
         if f is operator.pow:
             return self.plain(letter, self.power(values, letter))
-        method = {operator.add: "fadd", operator.sub: "fsub", operator.mul: "fmul",
-                  operator.truediv: "fdiv"}.get(f)  # fmt: skip
-        if method is None:
-            return self.plain(letter, self._written(f, numbers, letter, depth=0))
-        return self.plain(letter, getattr(self.b, method)(*values, flags=self.flags))
+        if f not in _FLOAT_ARITHMETIC:
+            return self.plain(letter, self._emitted(f, numbers, letter, depth=0))
+        return self.plain(letter, getattr(self.b, _FLOAT_ARITHMETIC[f])(*values, flags=self.flags))
 
     def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
-        """Return what a function that is known makes of numbers, held as a letter says."""
+        """Emit a call of a known function, with the result in the representation of a letter."""
         if not isinstance(f, Known) or depth > MOST_DEPTH:
             raise UnsupportedError("a call in machine code")
         f = f.x
         if f is type and len(args) == 1:
-            if isinstance(args[0], Number):  # it counts whether it is an integer
+            if isinstance(args[0], Number):  # all that matters is whether it is an integer
                 return Known(int if args[0].kind.classes == {int} else None)
             return Known(type(args[0].x))
         if f in (np.ndim, np.iscomplexobj, is_foreign) and len(args) == 1:
-            is_it = f is np.iscomplexobj and is_complex(self.number(args[0]))
-            return Known(0 if f is np.ndim else is_it)
+            is_complex_number = f is np.iscomplexobj and is_complex(self.number(args[0]))
+            return Known(0 if f is np.ndim else is_complex_number)
         if f is getattr and [a.x for a in args[1:] if isinstance(a, Known)] == ["dtype", None]:
             return dtype_of_number(args[0])
         if f in (np.any, np.all, np.count_nonzero) and len(args) == 1:
@@ -453,7 +454,7 @@ class Scalars(Integers, Comparisons):
         numbers = [self.number(a) for a in args]
         if f in BY_BITS:
             return self.of_bits(f, numbers)
-        if f in MAY_BE_REAL or any(map(is_complex, numbers)):
+        if f in _MAY_BE_REAL or any(map(is_complex, numbers)):
             return self._of_complex(f, numbers, letter, depth)
         letter = PARTS.get(letter, letter)
         if f in (min, max) and len(numbers) == 2:
@@ -469,28 +470,24 @@ class Scalars(Integers, Comparisons):
             return self.plain(
                 letter, self.library(name, [self.converted(a, letter) for a in numbers], letter)
             )
-        return self.plain(letter, self._written(f, numbers, letter, depth))
+        return self.plain(letter, self._emitted(f, numbers, letter, depth))
 
     def has_form(self, f: Any) -> bool:
-        """Whether there is another form of a function than its source."""
+        """Whether a function has an implementation of its own, so that it is not inlined."""
         is_own = f in BY_BITS or f in (np.ndim, np.iscomplexobj, is_foreign)
-        return is_own or f in STRONG or f in _WRITTEN or bool(facts_of(f).loops)
+        return is_own or f in STRONG or f in _EXPRESSIONS or bool(facts_of(f).loops)
 
     def _of_complex(self, f: Any, args: list[Number], letter: str, depth: int = 0) -> Number:
-        """Return what an expression makes of complex numbers."""
+        """Emit a function or operator of complex numbers."""
         found = self.of_complex(f, args, letter)
         if found is None:
-            return self.plain(letter, self._written(f, args, letter, depth))
+            return self.plain(letter, self._emitted(f, args, letter, depth))
         return found
 
 
 def _named(name: str, outer: dict) -> Any:
-    """Return what a name is in a rule, or in what `autodiff.functions` says."""
+    """Return the value of a global name in a rule, or in an expression of `autodiff.functions`."""
     for scope in (outer, {"math": math, "np": np}, vars(math), vars(builtins)):
         if name in scope:
             return scope[name]
     raise UnsupportedError(f"{name} in machine code")
-
-
-def _held(kind: Kind) -> str:
-    return element_of(kind.dtype)[1] if kind.is_array else letter_of(kind)
