@@ -23,7 +23,7 @@ add_engine("autodiff", entries="autodiff.api")
 errors.connect(source_of=rewritten_code.source_of)
 replacements.connect(calling=structured_calls.calling)
 syntax_ops.connect(intercept=replacements.intercept)
-fusion_sites.connect(write_way=entry.write_way)
+fusion_sites.connect(generate_fused_code=entry.generate_fused_code)
 call.connect(
     planned=plan_cache.planned,
     body_of=replacements.traced_body,

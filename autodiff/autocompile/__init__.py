@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from autodiff.autocompile.call_records import Settings as Settings
-from autodiff.autocompile.calls import called as called
+from autodiff.autocompile.derivative_dispatch import called as called
 
 
 def automatic_compile(enabled: bool) -> bool:
@@ -60,13 +60,13 @@ def why_not(f: Callable) -> str:
     ''
     """
     from autodiff.autocompile.call_records import FUNCTIONS
-    from autodiff.autocompile.purity_analysis import Doubt, Proof
+    from autodiff.autocompile.purity_analysis import Impurity, Proof
 
     if type(f) not in FUNCTIONS:
         return f"it is no function written in Python, but a {type(f).__name__}"
     try:
         Proof(f)
-    except Doubt as doubt:
+    except Impurity as doubt:
         return str(doubt)
     except Exception as error:
         return f"its code could not be analysed: {type(error).__name__}"

@@ -20,7 +20,7 @@ FUNCTIONS = frozenset({types.FunctionType, types.MethodType, functools.partial})
 """The classes of callables that automatic compilation supports."""
 _MOST_RECORDS, MOST_PROGRAMS, MOST_VARIANTS, _MOST_MISSES, RACE = 4096, 64, 8, 64, 16
 MOST_ALIKE = 16  # programs of functions with the same code
-TIMES = 2.0  # least ratio of the time of all calls to that of all recordings
+RECORDING_RATIO = 2.0  # least ratio of the time of all calls to that of all recordings
 _BACKOFF, _MOST_FAILURES = 4, 3
 MOST_BYTES = 1 << 30
 STALL = 0.2  # seconds that a call may wait for a program, or twice the time of all calls
@@ -125,7 +125,7 @@ class Record:
             not self.why
             and self.spent >= self.threshold
             and self.calls >= Settings.calls
-            and self.spent >= TIMES * self.recorded
+            and self.spent >= RECORDING_RATIO * self.recorded
             and (self.spent >= Settings.loading or _BUILDER in sys.modules)
         )
 

@@ -11,7 +11,7 @@ ARRAY, OWN, OBJECT, ARGUMENT, OTHER = "array", "own", "object", "argument", "oth
 created here, an argument, anything else."""
 
 
-class Doubt(Exception):  # noqa: N818 - not an error
+class Impurity(Exception):  # noqa: N818 - not an error
     """The reason why a function cannot be shown to be pure."""
 
 
@@ -25,7 +25,7 @@ MADE_HERE = (
 """Expressions that create a new object."""
 
 
-class Names:
+class ScopeOrigins:
     """The names that a function or a comprehension binds.
 
     Attributes

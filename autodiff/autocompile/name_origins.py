@@ -16,8 +16,8 @@ from autodiff.autocompile.escape_analysis import (
     OBJECT,
     OTHER,
     OWN,
-    Doubt,
-    Names,
+    Impurity,
+    ScopeOrigins,
     is_set_at,
 )
 from autodiff.intercept.source.scopes import dotted
@@ -26,7 +26,7 @@ from chainrules_core.rules import name_of
 _BUILT_IN = frozenset(sys.builtin_module_names)
 
 
-class Origins:
+class NameOrigins:
     """Name resolution and origins of values for the code of one function.
 
     Attributes
@@ -53,12 +53,12 @@ class Origins:
         self.own: str | None = None
         self.node: Any = None
         self.cells = dict(zip(g.__code__.co_freevars, g.__closure__ or (), strict=True))
-        self.scopes: list[Names] = []
+        self.scopes: list[ScopeOrigins] = []
         self.imported: dict[str, Any] = {}
         self.is_raising = False
 
-    def _doubt(self, node: ast.AST, why: str) -> Doubt:
-        return Doubt(f"{why} (line {getattr(node, 'lineno', '?')} of {name_of(self.g)})")
+    def _doubt(self, node: ast.AST, why: str) -> Impurity:
+        return Impurity(f"{why} (line {getattr(node, 'lineno', '?')} of {name_of(self.g)})")
 
     def _is_local(self, name: str) -> bool:
         """Whether the function or an enclosing scope binds a name."""
@@ -133,7 +133,7 @@ class Origins:
         known = self._origins(owner.id) if isinstance(owner, ast.Name) else {OTHER}
         if not known <= {ARGUMENT, ARRAY}:
             return OWN  # perhaps a list, whose items are shared
-        self.proof.takes_nests = self.proof.takes_nests and ARGUMENT not in known
+        self.proof.takes_containers = self.proof.takes_containers and ARGUMENT not in known
         return ARRAY
 
     def _is_numeric(self, node: ast.expr) -> bool:

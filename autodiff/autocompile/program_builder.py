@@ -8,8 +8,8 @@ import numpy as np
 
 from autodiff.autocompile import call_records, pure_functions
 from autodiff.autocompile.call_records import Call, Record
-from autodiff.autocompile.purity_analysis import Doubt, Proof
-from autodiff.compiler.compile_errors import MISMATCH, TooLongError
+from autodiff.autocompile.purity_analysis import Impurity, Proof
+from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
 from autodiff.compiler.compiled_function import recorded
 from autodiff.compiler.tiering.budget import Budget, clock
 from autodiff.trace.pytree import leaves_of, parts_of
@@ -37,13 +37,13 @@ def make(record: Record, expected: Any, call: Call) -> None:
         return
     try:
         proof = Proof(call.f)
-    except Doubt as doubt:
+    except Impurity as doubt:
         record.why = str(doubt)
         return
     except Exception as error:  # code that the analysis does not expect: keep tracing
         record.why = f"its code could not be analysed: {error!r}"
         return
-    if not proof.takes_nests and any(type(x) in _CONTAINERS for x in given):
+    if not proof.takes_containers and any(type(x) in _CONTAINERS for x in given):
         record.why = "what it writes into may be another's: a nest is given"
         return
     start, before = clock(), mark()
@@ -53,7 +53,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
             is_right = _matches(variant, given, expected)
         if not is_right:
             record.why = "its values depend on the order of operations"
-    except TooLongError:
+    except BudgetExceededError:
         pass  # `record.recorded` delays the next attempt
     except Exception as error:  # not the user's: tracing has just succeeded
         restore(before)

@@ -153,7 +153,7 @@ def is_written_into(name: str) -> bool:
     return name in ("copy", "out", "output") or name.startswith("overwrite")
 
 
-def handed_on(g: Any, given: float) -> float:
+def passed_on(g: Any, given: float) -> float:
     """Return the most arguments that `g`, called with `given`, passes to its function arguments."""
     if g is map:
         return given - 1

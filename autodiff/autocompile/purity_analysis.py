@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import MISSING, Doubt as Doubt
-from autodiff.autocompile.purity_visitor import Body
+from autodiff.autocompile.escape_analysis import MISSING, Impurity as Impurity
+from autodiff.autocompile.purity_visitor import PurityVisitor
 from autodiff.autocompile.user_classes import UserClasses, is_plain_class
 from autodiff.compiler.recording.content_guards import SMALL, content_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
@@ -63,7 +63,7 @@ class Proof:
         self.arrays: list[np.ndarray] = []
         self.names: dict[tuple[int, str], tuple[dict[str, Any], str, Any]] = {}
         self.numbers: dict[tuple[str, int], str] = {}
-        self.takes_nests = True
+        self.takes_containers = True
         # The lowest output position of the library functions that are passed as values, and the
         # most arguments that any function value is called with: they must not meet.
         self.first_output = self.most_given = -1.0
@@ -79,9 +79,9 @@ class Proof:
         self.value((self._first, *given), name_of(f))
         self._prove_classes()
         if -1.0 < self.first_output < self.most_given:
-            raise Doubt("a function that may write into an argument goes by another name")
-        if self.is_recursive and not self.takes_nests:
-            raise Doubt("what it writes into may be another's: it calls itself")
+            raise Impurity("a function that may write into an argument goes by another name")
+        if self.is_recursive and not self.takes_containers:
+            raise Impurity("what it writes into may be another's: it calls itself")
 
     def _prove_classes(self) -> None:
         """Prove the attributes of classes and objects that code may read, by their names."""
@@ -108,17 +108,17 @@ class Proof:
             return
         self._seen.add(id(g))
         if g.__code__.co_flags & _SUSPENDABLE:
-            raise Doubt(f"{name_of(g)} is a generator or a coroutine")
+            raise Impurity(f"{name_of(g)} is a generator or a coroutine")
         if has_rule(g):
-            raise Doubt(f"{name_of(g)} has a rule of its own")
+            raise Impurity(f"{name_of(g)} has a rule of its own")
         if not vars(g).keys() <= {"__wrapped__"}:
-            raise Doubt(f"{name_of(g)} has attributes, which may change")
+            raise Impurity(f"{name_of(g)} has attributes, which may change")
         found = definition_of(g)
         if found is None:
-            raise Doubt(f"the source of {name_of(g)} is not to be had")
+            raise Impurity(f"the source of {name_of(g)} is not to be had")
         for default in (*(g.__defaults__ or ()), *(g.__kwdefaults__ or {}).values()):
             self.value(default, f"a default of {name_of(g)}")
-        Body(self, g, g is self._first, kind).definition(found.node)
+        PurityVisitor(self, g, g is self._first, kind).definition(found.node)
 
     def read(self, module: types.ModuleType, name: str) -> Any:
         """Return the value of a name in a module, or `MISSING`; guard it in library modules."""
@@ -146,7 +146,7 @@ class Proof:
             return
         if type(g) is not types.FunctionType or is_library(g):
             self.first_output = least  # the caller checks the arguments of direct calls
-        self.most_given = max(self.most_given, pure_functions.handed_on(g, given))
+        self.most_given = max(self.most_given, pure_functions.passed_on(g, given))
 
     def value(self, x: Any, label: str) -> None:
         """Prove an outer value."""
@@ -162,7 +162,7 @@ class Proof:
         elif type(x) is np.ndarray and x.dtype.kind in "fciub":
             self._array(x, label)
         elif is_plain_class(x):
-            raise Doubt(f"{label} is a class, and goes by another name")
+            raise Impurity(f"{label} is a class, and goes by another name")
         elif is_plain_class(type(x)):
             self.classes.hold(x)
         elif type(x) in (list, dict):
@@ -170,7 +170,7 @@ class Proof:
                 self._items(x, label)
         elif not callable(x) or not pure_functions.is_pure(x):
             kind = type(x).__name__  # its own `__repr__` may do anything
-            raise Doubt(f"{label} may change, or have side effects (a {kind})")
+            raise Impurity(f"{label} may change, or have side effects (a {kind})")
         else:
             place = pure_functions.place_of_out(x)
             if place is not None:
@@ -180,7 +180,7 @@ class Proof:
     def _items(self, x: Any, label: str) -> None:
         """Prove the items of an outer list or dict, which the program compares at each call."""
         if len(x) > _MOST_PARTS or (type(x) is dict and not all(type(k) is str for k in x)):
-            raise Doubt(f"{label} holds more than can be compared at each call")
+            raise Impurity(f"{label} holds more than can be compared at each call")
         for part in x.values() if type(x) is dict else x:
             self.value(part, label)
 
@@ -189,5 +189,5 @@ class Proof:
         if x.nbytes <= SMALL or any(x is known for known in self.arrays):
             return  # the program itself compares small ones
         if not x.flags.c_contiguous or x.nbytes + sum(a.nbytes for a in self.arrays) > _LARGEST:
-            raise Doubt(f"{label} is too large to be compared at each call")
+            raise Impurity(f"{label} is too large to be compared at each call")
         self.arrays.append(x)

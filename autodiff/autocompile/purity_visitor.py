@@ -19,13 +19,13 @@ from autodiff.autocompile.escape_analysis import (
     OBJECT,
     OTHER,
     OWN,
-    Names,
+    ScopeOrigins,
     bindings,
     bound_by,
     is_alone,
     is_at,
 )
-from autodiff.autocompile.name_origins import Origins
+from autodiff.autocompile.name_origins import NameOrigins
 from autodiff.compiler.recording.executed_code import places_of
 from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.scopes import dotted
@@ -34,7 +34,7 @@ from chainrules_core.tangents.fields import in_class
 _SINGLETONS = (bool, type(None))
 
 
-class Body(Origins):
+class PurityVisitor(NameOrigins):
     """Checks the code of one function, and tracks the origins of its local values."""
 
     # -- scopes -----------------------------------------------------------------------------------
@@ -47,7 +47,7 @@ class Body(Origins):
             self.node = node
             self.proof.classes.mentioned |= user_classes.names_in(node)
             self.own = user_classes.first_parameter(node) if self.kind is not None else None
-        names = Names()
+        names = ScopeOrigins()
         arguments = {
             a.arg for a in (*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs)
         }
@@ -336,7 +336,7 @@ class Body(Origins):
         """Check a comprehension: a scope of its own, except for its first iterable."""
         first = node.generators[0]
         self.visit(first.iter)
-        names = Names()
+        names = ScopeOrigins()
         for part in node.generators:
             if part.is_async:
                 raise self._doubt(node, "an asynchronous loop is not followed")
@@ -424,28 +424,28 @@ def _is_singleton(node: ast.expr) -> bool:
 
 
 _CHECKS: dict[type, Any] = {
-    ast.Name: Body._name,
-    ast.Attribute: Body._attribute,
-    ast.Subscript: Body._subscript,
-    ast.AugAssign: Body._augmented_assign,
-    ast.Call: Body._call,
-    ast.Compare: Body._compare,
-    ast.FunctionDef: Body._function,
-    ast.Lambda: Body._lambda,
-    ast.Assign: Body._assign,
-    ast.AnnAssign: Body._annotated_assign,
-    ast.NamedExpr: Body._named_expression,
-    ast.If: Body._if,
-    ast.For: Body._loop,
-    ast.While: Body._loop,
-    ast.Import: Body._import,
-    ast.ImportFrom: Body._import_from,
-    ast.Raise: Body._raise,
-    ast.Assert: Body._assert,
-    ast.With: Body._with,
-    ast.Delete: Body._delete,
-    ast.JoinedStr: Body._f_string,
-    **dict.fromkeys(COMPREHENSIONS, Body._comprehension),
+    ast.Name: PurityVisitor._name,
+    ast.Attribute: PurityVisitor._attribute,
+    ast.Subscript: PurityVisitor._subscript,
+    ast.AugAssign: PurityVisitor._augmented_assign,
+    ast.Call: PurityVisitor._call,
+    ast.Compare: PurityVisitor._compare,
+    ast.FunctionDef: PurityVisitor._function,
+    ast.Lambda: PurityVisitor._lambda,
+    ast.Assign: PurityVisitor._assign,
+    ast.AnnAssign: PurityVisitor._annotated_assign,
+    ast.NamedExpr: PurityVisitor._named_expression,
+    ast.If: PurityVisitor._if,
+    ast.For: PurityVisitor._loop,
+    ast.While: PurityVisitor._loop,
+    ast.Import: PurityVisitor._import,
+    ast.ImportFrom: PurityVisitor._import_from,
+    ast.Raise: PurityVisitor._raise,
+    ast.Assert: PurityVisitor._assert,
+    ast.With: PurityVisitor._with,
+    ast.Delete: PurityVisitor._delete,
+    ast.JoinedStr: PurityVisitor._f_string,
+    **dict.fromkeys(COMPREHENSIONS, PurityVisitor._comprehension),
 }
 _HARMLESS = (
     ast.Return, ast.Expr, ast.Pass, ast.Break, ast.Continue, ast.BinOp, ast.UnaryOp, ast.BoolOp,

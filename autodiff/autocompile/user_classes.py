@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile import pure_functions
-from autodiff.autocompile.escape_analysis import OTHER, Doubt
+from autodiff.autocompile.escape_analysis import OTHER, Impurity
 from autodiff.intercept.source.library_code import is_of_library
 from chainrules_core.tangents.fields import dict_of, in_class, is_special
 
@@ -192,14 +192,14 @@ class UserClasses:
     def doubt(self) -> Exception | None:
         """Return the doubt about classes and the writes of methods, or None."""
         if self.kinds and self.asks:
-            return Doubt("the class, the text or the attributes of a value are asked for")
+            return Impurity("the class, the text or the attributes of a value are asked for")
         misleading = _OF_ARRAYS & self.called & self.origins.keys()
         if misleading:
-            return Doubt(f"an attribute {min(misleading)!r} may be called like an array method")
+            return Impurity(f"an attribute {min(misleading)!r} may be called like an array method")
         for x in self.given:
             if not self.writing.isdisjoint(type(x).__mro__):
                 kind = type(x).__name__
-                return Doubt(f"a method binds attributes of an object from outside ({kind})")
+                return Impurity(f"a method binds attributes of an object from outside ({kind})")
         for name, allowed, doubt in self.written:
             is_shared = any(in_class(kind, name) is not None for kind in self.kinds)
             if is_shared or not self.origins.get(name, {OTHER}) <= allowed:

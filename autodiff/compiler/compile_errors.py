@@ -30,11 +30,11 @@ class NotRecordedError(Exception):
             tape.spoil(why)
 
 
-class TooLongError(NotRecordedError):
+class BudgetExceededError(NotRecordedError):
     """Recording and compiling a program would exceed its budget of time or memory."""
 
 
-class UnrolledError(NotRecordedError):
+class LoopsUnrolledError(NotRecordedError):
     """A recording would unroll loops that a structured program could run."""
 
 

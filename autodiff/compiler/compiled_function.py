@@ -16,17 +16,17 @@ import numpy as np
 from autodiff import caches
 from autodiff.compiler.compile_errors import (
     MISMATCH,
+    BudgetExceededError,
     CompileError,
+    LoopsUnrolledError,
     NotRecordedError,
-    TooLongError,
-    UnrolledError,
 )
 from autodiff.compiler.kernels import array_kernels
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, AliasAnalysis, remove_copies
 from autodiff.compiler.passes.batching import batched
-from autodiff.compiler.passes.einsum_pairs import split_einsums
-from autodiff.compiler.passes.shared_factors import share_factorisations
+from autodiff.compiler.passes.einsum_splitting import split_einsums
+from autodiff.compiler.passes.shared_factorisations import share_factorisations
 from autodiff.compiler.passes.simplify import has_nan, simplify
 from autodiff.compiler.python_backend.emitter import Emitter, restored
 from autodiff.compiler.recording import effect_hooks as effect_hooks
@@ -43,7 +43,7 @@ from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, settle, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, fuse_chains
 from autodiff.compiler.tiling.tile_executor import Tiles
-from autodiff.compiler.tiling.tiling import tile_program
+from autodiff.compiler.tiling.tile_groups import tile_program
 from autodiff.dispatch.arguments import innermost
 from autodiff.errors import ArgumentError
 from autodiff.intercept import intercept
@@ -212,9 +212,9 @@ class Compiled:
             restore(before)
             spent = budget.spent
             value = self._f(*args, **kwargs)  # raises the user's own error again
-            is_final = isinstance(error, UnrolledError)
+            is_final = isinstance(error, LoopsUnrolledError)
             self._eager_loops = error.loops if isinstance(error, NotRecordedError) else []
-            if isinstance(error, TooLongError):
+            if isinstance(error, BudgetExceededError):
                 backoff.note_too_long(spent, budget.spent - spent)
             self._failures[key] = _MOST_FAILURES if is_final else self._failures.get(key, 0) + 1
             self.eager_because = f"{type(error).__name__}: {error}"
@@ -244,7 +244,7 @@ class Compiled:
         def make(args: tuple) -> Variant | None:
             before = mark()
             try:
-                made, _ = recorded(self._f, args, {}, self._backend, self._also, by_programs=True)
+                made, _ = recorded(self._f, args, {}, self._backend, self._also, keep_loops=True)
             except Exception:  # keep the present variant
                 restore(before)
                 return None
@@ -357,7 +357,7 @@ def recorded(
     exact: bool = False,
     budget: Budget | None = None,
     numbers: Mapping[Place, str] = types.MappingProxyType({}),
-    by_programs: bool = False,
+    keep_loops: bool = False,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
@@ -398,16 +398,16 @@ def recorded(
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers
         with watch:
-            return _record_once(f, args, kwargs, budget, by_programs, strict)
+            return _record_once(f, args, kwargs, budget, keep_loops, strict)
 
     try:
         tape, inputs, outputs, parameters = attempt()
     except Exception as error:
         for d in outside:
             d.undo()
-        if by_programs or numbers or not isinstance(error, UnrolledError):
+        if keep_loops or numbers or not isinstance(error, LoopsUnrolledError):
             raise  # `numbers` cannot be checked in the lines that a structured program runs
-        by_programs = True
+        keep_loops = True
         tape, inputs, outputs, parameters = attempt()
     if tape.assumes_no_nan and any(map(_is_nan, leaves_of(outputs.value))):
         tape, inputs, outputs, parameters = attempt(strict=True)
@@ -527,7 +527,7 @@ class _VariantBuilder:
     def _check_budget(self) -> None:
         try:
             self.budget.check()
-        except TooLongError as error:
+        except BudgetExceededError as error:
             error.loops = [programs for programs, _ in self.loops]
             raise
 
@@ -648,9 +648,9 @@ def _function(source: str, name: str, scope: dict[str, Any]) -> tuple[Callable, 
 
 def _record_once(
     f: Callable, args: tuple, kwargs: dict[str, Any], budget: Budget,
-    by_programs: bool, strict: bool,
+    keep_loops: bool, strict: bool,
 ) -> tuple[Recording, Inputs, Outputs, list[str]]:  # fmt: skip
-    tape = Recording(strict, budget, by_programs)
+    tape = Recording(strict, budget, keep_loops)
     inputs = Inputs(tape, Names())
     parameters = [f"a{i}" for i in range(len(args) + len(kwargs))]
     given = list(zip(parameters, (*args, *kwargs.values()), strict=True))

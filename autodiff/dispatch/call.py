@@ -30,7 +30,7 @@ from autodiff.dispatch.arguments import (
 )
 from autodiff.errors import DifferentiationError, array_of_objects, missing_rule
 from autodiff.fastpath.elementwise import NOT_HERE
-from autodiff.fastpath.stack_scalars import gathered
+from autodiff.fastpath.gather_scalars import gathered
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.trace.checks.conversions import OF_SHAPE, check_texts, constant

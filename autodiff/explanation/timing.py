@@ -18,7 +18,7 @@ import numpy as np
 from autodiff.api.gradients import gradient
 from autodiff.errors import OutputError
 from autodiff.explanation.lines import Follower, Line, LineClock
-from autodiff.fastpath.blocked_sweep import sweep_run
+from autodiff.fastpath.blocked_sweep import sweep_chain
 from autodiff.trace.linearize import Linearised, argnums_of, check_scalar
 from autodiff.trace.observers import observing
 from autodiff.trace.pytree import map_variables
@@ -213,7 +213,7 @@ class _SweepClock:
         nodes = bars.nodes
         node = nodes[place]
         start = time.perf_counter()
-        if self._once and sweep_run(place, bar, bars, leaves):
+        if self._once and sweep_chain(place, bar, bars, leaves):
             seconds = time.perf_counter() - start
             members = self._members(place, bars, leaves)
             for member in members:

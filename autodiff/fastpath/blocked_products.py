@@ -22,7 +22,7 @@ LARGE = 1 << 17
 BLOCK = 1 << 16
 """… of so many elements."""
 
-MAPPED = 1 << 14
+MAPPED_SEPARATELY = 1 << 14
 """At first, the C library maps separate pages for arrays of so many elements."""
 _FREED = 31 << 20
 

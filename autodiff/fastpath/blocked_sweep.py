@@ -24,7 +24,7 @@ BLOCK = 1 << 15
 _ndarray = np.ndarray
 
 
-def sweep_run(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
+def sweep_chain(place: int, bar: Any, bars: Cotangents, leaves: int) -> bool:
     """Sweep the chain that ends at a place, and drop its nodes; return False if there is none."""
     node = bars.nodes[place]
     if not isinstance(node, Elementwise):

@@ -71,7 +71,7 @@ class Elementwise:
         parents = self.parents
         if len(parents) == 1:
             owned = bool(bars.owns_current)
-            hand_product(self.partials[0], self, y_bar, bars, parents[0], strong, owned)
+            propagate_product(self.partials[0], self, y_bar, bars, parents[0], strong, owned)
             return
         left, right = parents
         rule = self.rule
@@ -90,7 +90,7 @@ class Elementwise:
                 bars.put(left, np.add(x_bar, x_bar, out=x_bar) if alone else x_bar + x_bar, True)
                 return
         else:
-            hand_product(by_left, self, y_bar, bars, left, strong, False)
+            propagate_product(by_left, self, y_bar, bars, left, strong, False)
         # The left argument may have taken over the cotangent, or a view of its real part.
         taken = bars.values[left]
         owned = (
@@ -98,7 +98,7 @@ class Elementwise:
             and taken is not y_bar
             and (type(taken) is not _ndarray or taken.base is None)
         )
-        hand_product(by_right, self, y_bar, bars, right, strong, owned)
+        propagate_product(by_right, self, y_bar, bars, right, strong, owned)
 
     def is_square(self) -> bool:
         """Whether the node is the product of a traced value with itself."""
@@ -118,7 +118,7 @@ ALONE = if_counted(_references_alone())
 """The reference count of an array that only a local variable holds."""
 
 
-def hand_product(
+def propagate_product(
     partial: Partial, node: Any, y_bar: Any, bars: Cotangents, j: int, strong: bool, owned: bool
 ) -> None:
     """Propagate conj(∂y/∂x) ȳ to the value at place `j`; `owned` as for `pulled`."""

@@ -13,7 +13,7 @@ from autodiff.dispatch.arguments import innermost, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, by_rule, call, require_rule
 from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.elementwise import NOT_HERE, apply
-from autodiff.fastpath.fusion.operation import note
+from autodiff.fastpath.fusion.single_operations import note
 from autodiff.numpy_api import array_subclasses
 from autodiff.numpy_api.out_arguments import WRITERS, at, into, into_each, where_true
 from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_function

@@ -11,10 +11,10 @@ from autodiff.dispatch.arguments import of_level
 from autodiff.dispatch.call import outputs
 from autodiff.intercept.syntax import attributes
 from autodiff.mutation.assignment import assign_item, is_writeable
+from autodiff.structured.argument_forms import KNOWN, PLAIN, rebuilt_from
 from autodiff.structured.form.kinds import is_member
-from autodiff.structured.forms import KNOWN, PLAIN, nest_of
+from autodiff.structured.list_arguments import ListArgument, as_constant
 from autodiff.structured.reading.scopes import is_plain_class
-from autodiff.structured.whole_lists import GivenList, as_constant
 from autodiff.trace.nodes import CallRule
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.tracer import TRACERS, bare, is_tracer
@@ -30,7 +30,7 @@ _SINGLE = (np.float32, np.complex64, np.int32)
 def plain_and_active(leaves: tuple) -> tuple[tuple, tuple[int, ...]]:
     """Return the untraced values of arguments, and the positions of the active ones."""
     active = [
-        bool(a.variables) if type(a) is GivenList else
+        bool(a.variables) if type(a) is ListArgument else
         type(a) in TRACERS and a._tape is not CONSTANT and not a._tape.program
         for a in leaves
     ]  # fmt: skip
@@ -51,7 +51,7 @@ def key_of(values: tuple, active: tuple[int, ...]) -> tuple | None:
             key.append(value)
         elif cls in PLAIN or (cls in _SINGLE and not is_active):
             key.append((cls, is_active))
-        elif cls is GivenList:
+        elif cls is ListArgument:
             key.append(value.key)
         elif is_member(value):
             key.append(value)
@@ -68,7 +68,7 @@ def can_run(program: Structured, args: tuple, outside: list) -> bool:
         if type(args[i]) not in TRACERS or not is_writeable(bare(args[i])):
             return False
     if program.changed_lists:
-        held = [x for x in (*args, *outside) if type(x) is GivenList]
+        held = [x for x in (*args, *outside) if type(x) is ListArgument]
         own = [id(xs) for x in held for xs in x.own]
         if len(set(own)) < len(own) or program.reads_outside(own):
             return False
@@ -100,7 +100,7 @@ def variables_of(program: Structured, args: tuple) -> list[tuple]:
     found: list[tuple] = []
     for i in program.active:
         a = args[i]
-        found += [(x, i) for x in a.variables] if type(a) is GivenList else [(a, i)]
+        found += [(x, i) for x in a.variables] if type(a) is ListArgument else [(a, i)]
     return found
 
 
@@ -153,10 +153,10 @@ def finished(program: Structured, outs: list, args: tuple) -> Any:
     for i, x in zip(program.written, outs[program.n_outputs :], strict=False):
         assign_item(args[i], ..., x)
     for x in args:
-        if type(x) is GivenList:
+        if type(x) is ListArgument:
             x.forget()
     parts = [
         as_constant(y) if same is None else args[same]  # a returned argument keeps its identity
         for same, y in zip(program.same, outs[: program.n_outputs], strict=True)
     ]
-    return nest_of(program.returned, iter(parts), [])
+    return rebuilt_from(program.returned, iter(parts), [])

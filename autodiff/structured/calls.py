@@ -29,6 +29,7 @@ from autodiff.intercept.runtime.replacements import traced_body
 from autodiff.intercept.source.library_code import is_library, is_of_library, is_ours
 from autodiff.intercept.source.rewritten_code import definition_of, is_inside
 from autodiff.repeatable import is_repeatable
+from autodiff.structured.argument_forms import Flattener, key_of_form
 from autodiff.structured.call_nodes import (
     can_run,
     finished,
@@ -40,12 +41,11 @@ from autodiff.structured.call_nodes import (
 )
 from autodiff.structured.form.ir import Items
 from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError
-from autodiff.structured.forms import Taken, key_of_form
 from autodiff.structured.levels import Callee, call_at_levels, has_levels
+from autodiff.structured.list_arguments import ListArgument
+from autodiff.structured.program_runs import Run
 from autodiff.structured.reading.scopes import is_plain_class
-from autodiff.structured.runs import Run
 from autodiff.structured.settings import Settings
-from autodiff.structured.whole_lists import GivenList
 from autodiff.trace.checks.decisions import UnnotedCall
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import is_recording, program_tape
@@ -146,8 +146,8 @@ def _called(
     if len(args) != programs.n:
         return body(*args)
     body = functools.partial(_by_name, body, programs.keywords) if programs.keywords else body
-    taken = Taken(programs.takes_objects_apart, programs.takes_lists_whole)
-    own = taken.form_of_called(g) if programs.takes_captured else None
+    taken = Flattener(programs.takes_objects_apart, programs.takes_lists_whole)
+    own = taken.form_of_captured(g) if programs.takes_captured else None
     form = tuple(map(taken.form_of, args))
     if own is not None:
         form, args = (own, *form), (g, *args)
@@ -230,7 +230,7 @@ class Programs:
         """Return the tape that all traced leaves are on, if a program may run the call."""
         found: Tape | None = None
         for a in leaves:
-            tapes = (a._tape,) if type(a) in TRACERS else a.tapes if type(a) is GivenList else ()
+            tapes = (a._tape,) if type(a) in TRACERS else a.tapes if type(a) is ListArgument else ()
             for tape in tapes:
                 if tape is CONSTANT:
                     continue
@@ -393,7 +393,7 @@ class Programs:
                 found = max(found, a)
             elif type(a) is np.ndarray:
                 found = max([found, *a.shape])
-            elif type(a) is GivenList:
+            elif type(a) is ListArgument:
                 found = max(found, *map(len, a.own))
         return found
 
@@ -436,7 +436,7 @@ class Programs:
 
 def _is_nested(a: Any) -> bool:
     """Whether an argument is traced at several levels."""
-    if type(a) is GivenList:
+    if type(a) is ListArgument:
         return a.is_nested
     return type(a) in TRACERS and is_tracer(a._value)
 

@@ -27,13 +27,13 @@ import numpy as np
 
 from autodiff.dispatch.arguments import as_it_is, innermost, of_level
 from autodiff.intercept.runtime.replacements import traced_body
+from autodiff.structured.argument_forms import Flattener, rebuilt_from
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.forms import Taken, nest_of
-from autodiff.structured.reading.scopes import IS_TANGENT
-from autodiff.structured.runs import Run, parts_like
-from autodiff.structured.runtime_calls import ErrorsNoted, is_finite
-from autodiff.structured.whole_lists import GivenList, as_constant
+from autodiff.structured.list_arguments import ListArgument, as_constant
+from autodiff.structured.program_runs import Run, parts_like
+from autodiff.structured.reading.scopes import TANGENT_MARK
+from autodiff.structured.runtime_library import FloatErrorRecorder, is_finite
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import CONSTANT, Forward, InsideProgram, Tape
 from autodiff.trace.trace_stack import active_tapes, is_recording, program_tape
@@ -93,7 +93,7 @@ class Callee:
         """Trace the function and return its outputs."""
         own = self._own(leaves)
         rest = iter(own)
-        result = self.body(*[nest_of(part, rest, []) for part in self.form])
+        result = self.body(*[rebuilt_from(part, rest, []) for part in self.form])
         return self._outputs(result, own)
 
     def beneath(self, leaves: Sequence) -> list | None:
@@ -154,7 +154,7 @@ class Callee:
         if g is None:
             return None
         programs, n = self.programs.of_tangent(g), len(self.program.positions)
-        form = tuple(map(Taken().form_of, given))
+        form = tuple(map(Flattener().form_of, given))
         active = (*self.program.variables, *range(n, len(given)))
         program = programs.program_with(g, form, tuple(map(bare, given)), active)
         if program is None or program.written:  # its arguments are not its own to write
@@ -175,7 +175,7 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
         return None
     file = f"<{name} {next(_serials)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    namespace = {**scope, IS_TANGENT: True}
+    namespace = {**scope, TANGENT_MARK: True}
     exec(compile(text, file, "exec"), namespace)
     weakref.finalize(namespace[name], linecache.cache.pop, file, None)
     return namespace[name]
@@ -183,12 +183,12 @@ def _tangent_function(program: Structured) -> types.FunctionType | None:
 
 def _has_own_frule(f: Any) -> bool:
     """Whether a user-defined rule exists for forward mode alone, which programs would ignore."""
-    from autodiff.structured.form.known_functions import is_own_rule  # loads the reader
+    from autodiff.structured.form.known_functions import is_builtin_rule  # loads the reader
 
     forward, reverse = frule.entry(f), rrule.entry(f)
     known = () if reverse is None else reverse.rules
     return forward is not None and not all(
-        rule in known or rule.kind == "lists" or is_own_rule(rule) for rule in forward.rules
+        rule in known or rule.kind == "lists" or is_builtin_rule(rule) for rule in forward.rules
     )
 
 
@@ -208,7 +208,7 @@ def call_at_levels(callee: Callee, leaves: tuple) -> Any:
         or any(tape.observer is not None for tape in (level, *active_tapes()))
         or program.hides_decisions
         or program.bound
-        or any(type(a) is GivenList for a in leaves)
+        or any(type(a) is ListArgument for a in leaves)
         or not callee.is_current
         or not can_run(program, leaves, callee.outside)
         or callee.tangent() is None
@@ -227,7 +227,7 @@ def _at_forward_level(callee: Callee, leaves: tuple, level: Forward) -> Any:
     if given is None:
         return NotImplemented
     try:
-        with ErrorsNoted(program_tape() is None) as noted:
+        with FloatErrorRecorder(program_tape() is None) as noted:
             found = callee.pushed(given)
     except Exception as error:
         if isinstance(error, ChainRulesError) or program_tape() is not None:
@@ -309,7 +309,7 @@ def _tangent_run(callee: Callee, values: list, level: Forward) -> tuple[Any, lis
     tangent = None if given is None else callee.of_tangent(given)
     if given is None or tangent is None:
         return None, None
-    with ErrorsNoted(program_tape() is None) as noted:
+    with FloatErrorRecorder(program_tape() is None) as noted:
         run = _run_of(tangent, given, _innermost_of(given))
     if run is None or noted.found:
         return None, None

@@ -7,14 +7,14 @@ from typing import Any
 
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import of_level
-from autodiff.structured.itself import OwnRule
+from autodiff.structured.recursive_calls import RuleLike
 from autodiff.trace.jvp_trace import tangent_out
 from autodiff.trace.linearize import Linearised
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import wrap
 
 
-class Pushforward(OwnRule):
+class Pushforward(RuleLike):
     """The pushforward of a function: ``p(*args, *tangents)`` returns results, then tangents.
 
     Parameters

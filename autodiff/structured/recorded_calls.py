@@ -22,10 +22,10 @@ from autodiff.structured.call_nodes import (
 )
 from autodiff.structured.calls import Programs
 from autodiff.structured.levels import Callee, call_at_levels
-from autodiff.structured.runs import Run
+from autodiff.structured.list_arguments import ListArgument
+from autodiff.structured.program_runs import Run
 from autodiff.structured.runtime import Structured
-from autodiff.structured.runtime_calls import ChangedError
-from autodiff.structured.whole_lists import GivenList
+from autodiff.structured.runtime_library import ChangedError
 from autodiff.trace.tape import CONSTANT, InsideProgram
 from autodiff.trace.tracer import TRACERS, bare
 from chainrules_core.interpreter.quiet import quiet
@@ -70,7 +70,7 @@ class Unrolled:
             self.finished += len(steps) - self.start
             self.start = None
 
-    def should_be_program(self, recording: Any, n: int, as_one_step: bool) -> bool:
+    def should_use_program(self, recording: Any, n: int, as_one_step: bool) -> bool:
         """Whether these calls recorded most of `n` steps, and a program should run them instead.
 
         With `as_one_step`, as steps of the recording; otherwise in place of the recording.
@@ -103,7 +103,7 @@ class ProgramStep:
         self.g = g
         self.body = body
         self.form = form
-        self.lists = {i: a for i, a in enumerate(leaves) if type(a) is GivenList}
+        self.lists = {i: a for i, a in enumerate(leaves) if type(a) is ListArgument}
         self.returned: tuple | None = None  # the form of the lists among the outputs
         self.__name__ = program.name
 
@@ -184,7 +184,7 @@ class RecordedRun:
         own = {
             id(mine): users
             for x, leaf in zip(run.values, self.leaves, strict=False)
-            if type(x) is GivenList
+            if type(x) is ListArgument
             for mine, users in zip(x.own, leaf.own, strict=True)
         }
         run.copies.own = {key: own.get(id(xs), xs) for key, xs in run.copies.own.items()}
@@ -215,7 +215,7 @@ def as_one_step(
         return call_at_levels(callee, leaves) if _has_tangent(callee, leaves) else NotImplemented
 
     def without_level(a: Any) -> Any:
-        if type(a) is GivenList:
+        if type(a) is ListArgument:
             return a.with_numbers(map(without_level, a.numbers()))
         is_inner = tape is not recording and type(a) in TRACERS and a._tape is tape
         return a._value if is_inner else a
@@ -227,7 +227,7 @@ def as_one_step(
 
 def run_as_step(recording: Any, callee: Callee, values: list) -> RecordedRun | None:
     """Record a call as one step whose sweep can be a step, too; None if no step can run it."""
-    if not (recording.by_programs and _can_be_step(callee.program, callee.g, tuple(values))):
+    if not (recording.keep_loops and _can_be_step(callee.program, callee.g, tuple(values))):
         return None
     return _as_step(recording, callee, tuple(values), tuple(values))
 
@@ -245,7 +245,7 @@ def _as_step(recording: Any, callee: Callee, given: tuple, leaves: tuple) -> Rec
 
 def _has_tangent(callee: Callee, leaves: tuple) -> bool:
     """Whether steps can run the tangent function of a program and its sweep."""
-    if any(type(a) is GivenList for a in leaves):
+    if any(type(a) is ListArgument for a in leaves):
         return False
     given = callee.given_to_tangent(list(map(bare, leaves)), {})
     tangent = callee.of_tangent(given)
@@ -257,7 +257,7 @@ def _can_be_step(program: Structured, g: types.FunctionType, leaves: tuple) -> b
     outside = program.outside(g)
     if program.hides_decisions or program.bound or outside is None:
         return False
-    if program.changed_lists or not all(x.comes_once for x in leaves if type(x) is GivenList):
+    if program.changed_lists or not all(x.comes_once for x in leaves if type(x) is ListArgument):
         return False
     try:
         return program.is_machine_code((*map(bare, leaves), *outside))
@@ -272,7 +272,7 @@ def _level_of(recording: Any, leaves: tuple) -> Any:
     """
     own = (CONSTANT, recording)
     found: Any = None
-    parts = [x for a in leaves for x in (a.numbers() if type(a) is GivenList else [a])]
+    parts = [x for a in leaves for x in (a.numbers() if type(a) is ListArgument else [a])]
     for a in parts:
         if type(a) not in TRACERS or a._tape in own:
             continue

@@ -13,44 +13,44 @@ import numpy as np
 
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
-from autodiff.structured.broadcast_axes import Ones, ones_of
+from autodiff.structured.argument_forms import KNOWN
 from autodiff.structured.form.ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.forms import KNOWN
-from autodiff.structured.itself import Itself
-from autodiff.structured.loop_states import SCOPE as CHECKPOINT_SCOPE
+from autodiff.structured.list_arguments import (
+    SCOPE as LIST_SCOPE,
+    ListArgument,
+    as_list_argument,
+    classes_of,
+    kind_of_list,
+)
+from autodiff.structured.loop_checkpoints import SCOPE as CHECKPOINT_SCOPE
 from autodiff.structured.reading.lowering import Lowered, lower
-from autodiff.structured.reading.scopes import OWN_CELLS, is_plain_class, looked_up
-from autodiff.structured.runtime_calls import (
+from autodiff.structured.reading.scopes import CELLS_OF_CALLEE, guarded_value, is_plain_class
+from autodiff.structured.recursive_calls import RecursiveCallee
+from autodiff.structured.respecialization import Respecializing
+from autodiff.structured.runtime_library import (
     SCOPE,
+    BailoutError,
     ChangedError,
-    SteppedAsideError,
-    UnequalError,
+    ShapeMismatchError,
     is_finite,
     raises_errors,
 )
 from autodiff.structured.settings import Settings, has_llvm
-from autodiff.structured.whole_lists import (
-    SCOPE as LIST_SCOPE,
-    GivenList,
-    classes_of,
-    kind_of_list,
-    whole_list,
-)
+from autodiff.structured.unit_axes import UnitAxes, unit_axes_of
 from autodiff.structured.writing.activity import (
     check_conversions,
-    check_itself,
+    check_recursion,
     holds_active,
     is_active,
     mark_active,
-    remove_unread,
-    ways_of,
+    reached_results,
+    remove_dead_bindings,
 )
-from autodiff.structured.writing.emission import Emitter
-from autodiff.structured.writing.repeated_operations import share_repeated
+from autodiff.structured.writing.common_subexpressions import eliminate_common_subexpressions
+from autodiff.structured.writing.program_writer import ProgramWriter
 from autodiff.structured.writing.rules.bound_rules import resolve_rules
-from autodiff.structured.written_anew import WrittenAnew
 from chainrules_core.interpreter.collector import uncollected
 from chainrules_core.interpreter.noticed import within
 from chainrules_core.registry.entries import key_of
@@ -58,7 +58,7 @@ from chainrules_core.registry.entries import key_of
 _MOST_ASIDES = 3
 
 
-class Structured(WrittenAnew):
+class Structured(Respecializing):
     """A function as a structured program, specialized to the kinds of its arguments.
 
     Attributes
@@ -110,7 +110,7 @@ class Structured(WrittenAnew):
                 kinds.append(kind_of(a, known=True))
                 known[i] = a
                 continue
-            if type(a) is GivenList:
+            if type(a) is ListArgument:
                 lists[i] = a
                 kinds.append(kind_of_list(a.classes[0]))
             else:
@@ -121,7 +121,7 @@ class Structured(WrittenAnew):
         self._build(lower(f, form, kinds, known, lists), has_checkpoints)
 
     @classmethod
-    def of_recursion(cls, itself: Itself, active: tuple[int, ...]) -> Structured:
+    def of_recursion(cls, itself: RecursiveCallee, active: tuple[int, ...]) -> Structured:
         """Return the program of a recursive function that other programs call."""
         program = cls.__new__(cls)
         lowered = itself.lowered
@@ -137,16 +137,16 @@ class Structured(WrittenAnew):
     def _build(self, lowered: Lowered, has_checkpoints: bool) -> None:
         """Run the passes on a lowered function, and generate its code."""
         guards = {(id(d), name, id(x)): (d, name, x) for d, name, x in lowered.guards}.values()
-        self.guards = [(d.get, name, x) for d, name, x in guards if d is not OWN_CELLS]
-        self.guards_of_cells = [(name, x) for d, name, x in guards if d is OWN_CELLS]
+        self.guards = [(d.get, name, x) for d, name, x in guards if d is not CELLS_OF_CALLEE]
+        self.guards_of_cells = [(name, x) for d, name, x in guards if d is CELLS_OF_CALLEE]
         program = self.program = lowered.program
         self.bound = program.bound
         self.outside_objects = lowered.outside_objects
         self.outside_lists = lowered.outside_lists
         self.positions += range(self.n, self.n + len(program.captured))
-        self.called = _functions_in(program.body, lowered.made_of_others)
-        share_repeated(program)
-        remove_unread(program)
+        self.called = _functions_in(program.body, lowered.decomposed)
+        eliminate_common_subexpressions(program)
+        remove_dead_bindings(program)
         if program.itself is not None:
             program.itself.returned = program.returned
         resolve_rules(blocks_of(program.body))
@@ -157,13 +157,13 @@ class Structured(WrittenAnew):
                 mark_active(program, set(self.active))
         self.others = self._programs_called()
         self.broadcasts: set[int] = set()  # numbers of the operations that broadcast
-        self.ones = Ones()
+        self.ones = UnitAxes()
         self.compares_all = False
         self.is_unknown = True  # no sweep has shown yet which arrays are broadcast
         self.steep: set[int] = set()  # numbers of the operations that met infinite slopes
         self.notes_steep = self.is_never_finite = False
         self.has_checkpoints = has_checkpoints
-        check_itself(program, has_checkpoints)
+        check_recursion(program, has_checkpoints)
         self.has_plain_floats = not (has_checkpoints or program.catches)
         self._generate()
 
@@ -174,9 +174,9 @@ class Structured(WrittenAnew):
 
     def _programs_called(self) -> list[Structured]:
         """Make the programs of the recursive functions that this one calls."""
-        variables: dict[Itself, set[int]] = {}
+        variables: dict[RecursiveCallee, set[int]] = {}
         for op in ops_of(self.program.body):
-            if type(op.f) is Itself and op.f is not self.program.itself:
+            if type(op.f) is RecursiveCallee and op.f is not self.program.itself:
                 own = variables.setdefault(op.f, set())
                 own |= {i for i, v in enumerate(op.args) if is_active(v)}
         programs = []
@@ -191,7 +191,7 @@ class Structured(WrittenAnew):
             other.compares_all, other.notes_steep = self.compares_all, self.notes_steep
             other._generate()
         program = self.program
-        emitter = self.emitter = Emitter(
+        emitter = self.emitter = ProgramWriter(
             program, frozenset(self.broadcasts), frozenset(self.steep),
             has_checkpoints=self.has_checkpoints, has_plain_floats=self.has_plain_floats,
             compares_all=self.compares_all, notes_steep=self.notes_steep,
@@ -214,7 +214,7 @@ class Structured(WrittenAnew):
         }
         check_conversions(program)
         variables = {self.positions.index(i) for i in self.active}
-        found, lacks_one = ways_of(program, variables, emitter.outputs)
+        found, lacks_one = reached_results(program, variables, emitter.outputs)
         self.ways = {self.positions[i]: numbers for i, numbers in found.items()}
         self.hides_decisions = lacks_one and not self.has_checkpoints
         if program.itself is not None and self.hides_decisions:
@@ -230,7 +230,7 @@ class Structured(WrittenAnew):
             self.why = "it handles exceptions"
         if self.program.itself is not None or self.others:
             self.why = "it calls itself"
-        self.asides = 0
+        self.bailouts = 0
         self.spent = 0.0  # new code may be respecialized soon: do not compile its loops yet
 
     def _compile(self, source: str, scope: dict[str, Any]) -> tuple[Callable, Callable]:
@@ -261,17 +261,17 @@ class Structured(WrittenAnew):
         if not has_llvm():
             self.why = "there is no llvmlite"
             return
-        from autodiff.structured.native.regions import Native
+        from autodiff.structured.native.regions import NativeProgram
 
         self.why = "it could not be compiled"  # not tried again if this raises
         try:
             with within(None):  # errors of calls with sample values are handled here
-                emitter = Emitter(
+                emitter = ProgramWriter(
                     self.program, frozenset(self.broadcasts), frozenset(self.steep),
-                    for_machine=True,
+                    for_native=True,
                 )  # fmt: skip
                 emitter.emit()
-                native = Native(emitter, self.ones.axes, self.ones.are_new)
+                native = NativeProgram(emitter, self.ones.axes, self.ones.are_new)
         except UnsupportedError as error:
             self.why = str(error)
             return
@@ -283,13 +283,13 @@ class Structured(WrittenAnew):
 
         If other arrays turn out to be broadcast, drop the machine code so that it is recompiled.
         """
-        if isinstance(error, UnequalError) and (
+        if isinstance(error, ShapeMismatchError) and (
             self.ones.learn(error.ones) or self.ones.forget(error.ones, self.native.names.variables)
         ):
             self.native = self.native_code = None
             return
-        self.asides += 1
-        if self.asides > _MOST_ASIDES:
+        self.bailouts += 1
+        if self.bailouts > _MOST_ASIDES:
             self.native, self.native_code, self.why = None, None, str(error)
 
     def _same_as_argument(self, returned: Value) -> int | None:
@@ -319,8 +319,8 @@ class Structured(WrittenAnew):
         if self.is_unknown:
             spent, self.is_unknown = self.spent, False
             names = [slot.name for slot in self.program.parameters]
-            self.ones.learn(ones_of(names, [args[i] for i in self.positions]))
-            self.with_broadcasting(args)
+            self.ones.learn(unit_axes_of(names, [args[i] for i in self.positions]))
+            self.specialize_for_broadcasting(args)
             self.spent = spent
 
     @functools.cached_property
@@ -334,12 +334,12 @@ class Structured(WrittenAnew):
             if look_up(name, UNKNOWN) is not x:
                 return None
         for name, x in self.guards_of_cells:
-            if looked_up(OWN_CELLS, name, g) is not x:
+            if guarded_value(CELLS_OF_CALLEE, name, g) is not x:
                 return None
-        found = [looked_up(d, name, g) for d, name, _ in self.program.captured]
+        found = [guarded_value(d, name, g) for d, name, _ in self.program.captured]
         for i, (x, (_, _, kind)) in enumerate(zip(found, self.program.captured, strict=True)):
             if type(kind) is tuple:
-                found[i] = whole_list(x) if type(x) in (list, tuple) else None
+                found[i] = as_list_argument(x) if type(x) in (list, tuple) else None
                 if found[i] is None or found[i].key != kind:
                     return None
             elif type(x) is not np.ndarray or x.dtype != kind.dtype or x.ndim != kind.ndim:
@@ -376,7 +376,7 @@ class Structured(WrittenAnew):
     def _values(self, args: tuple) -> list:
         """Return the arguments of the generated code."""
         found = [args[i] for i in self.positions]
-        return [x.plain if type(x) is GivenList else x for x in found]
+        return [x.plain if type(x) is ListArgument else x for x in found]
 
     def _run_machine_code(self, values: list[Any]) -> tuple[Any, Callable | None]:
         """Run the forward function with machine code; return its result and sweep, or None twice.
@@ -392,7 +392,7 @@ class Structured(WrittenAnew):
             forward, backward = self.native_code
             try:
                 return forward(*values), backward
-            except SteppedAsideError as error:
+            except BailoutError as error:
                 self.bail_out(error)
             if self.native is not None:
                 break
@@ -405,14 +405,14 @@ class Structured(WrittenAnew):
         use NumPy floats if a result is not finite, or if the user has asked NumPy for errors.
         """
         if self.has_plain_floats and raises_errors():
-            self.with_numpy_floats()
+            self.specialize_for_numpy_floats()
         while True:
             known = len(self.emitter.broadcasts)
             forward, backward = self.code
             try:
                 found = forward(*values)
             except ArithmeticError:
-                if not self.with_numpy_floats():
+                if not self.specialize_for_numpy_floats():
                     raise
             else:
                 if len(self.broadcasts) > known:
@@ -420,7 +420,7 @@ class Structured(WrittenAnew):
                 elif not self.has_plain_floats or all(map(is_finite, found[0])):
                     return found, backward
                 else:
-                    self.with_numpy_floats()
+                    self.specialize_for_numpy_floats()
 
     def _may_make_native(self) -> bool:
         """Whether the loops are not machine code yet, but may become it."""
@@ -461,7 +461,7 @@ class Structured(WrittenAnew):
                 found = backward(*left, bars)
             if left[1]:  # the tape
                 raise ChangedError("the sweep does not read what was pushed")
-        except (SteppedAsideError, ValueError) as error:
+        except (BailoutError, ValueError) as error:
             if self.is_current(state) and (self.broadcasts or not isinstance(error, ValueError)):
                 self.bail_out(error)
             raise

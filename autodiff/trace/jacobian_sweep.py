@@ -12,8 +12,8 @@ import numpy as np
 
 from autodiff.dispatch.plan_types import HandNode, LinearNode
 from autodiff.fastpath.elementwise_nodes import Elementwise, pulled
-from autodiff.fastpath.fusion.fused_node import Fused
-from autodiff.fastpath.stack_scalars import Gathered
+from autodiff.fastpath.fusion.fused_node import FusedNode
+from autodiff.fastpath.gather_scalars import GatheredNode
 from autodiff.trace.linearize import Linearised, has_nan
 from autodiff.trace.nodes import Node, ProductNode
 from autodiff.trace.pytree import map_variables
@@ -31,8 +31,8 @@ from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.operations.broadcasting import unbroadcast_rows
 from chainrules_core.projection.project_to import ProjectToArray, ProjectToNumber
 
-_SWEPT = (tuple, Elementwise, Fused, LinearNode, HandNode)
-_SWEPT_TOO = frozenset({Node, ProductNode, Gathered})
+_SWEPT = (tuple, Elementwise, FusedNode, LinearNode, HandNode)
+_SWEPT_TOO = frozenset({Node, ProductNode, GatheredNode})
 _SPACES = frozenset({ProjectToArray, ProjectToNumber})
 # The most elements of a cotangent with all its rows; above that the rows are swept in batches.
 _MOST = 1 << 22
@@ -122,9 +122,9 @@ def _some_rows(nodes: list, leaves: int, place: int, which: range, strong: bool)
             bars.hand_on_scalars(node, y_bars)
         elif isinstance(node, Elementwise):
             bars.hand_on_products(node, y_bars, strong)
-        elif type(node) is Gathered:
+        elif type(node) is GatheredNode:
             bars.hand_on_elements(node, y_bars)
-        elif isinstance(node, Fused):
+        elif isinstance(node, FusedNode):
             bars.hand_on_stepwise(node, y_bars, strong)
         elif isinstance(node, LinearNode):
             bars.hand_on_linear(node, y_bars)
@@ -182,7 +182,7 @@ class _Rows:
             if x_bars is not None:
                 self.add(j, x_bars)
 
-    def hand_on_stepwise(self, node: Fused, y_bars: np.ndarray, strong: bool) -> None:
+    def hand_on_stepwise(self, node: FusedNode, y_bars: np.ndarray, strong: bool) -> None:
         """Propagate through the operations of a fused expression."""
         inner = _Rows(node.in_steps(self.nodes), self.n)
         inner.values[-1] = y_bars
@@ -194,7 +194,7 @@ class _Rows:
             if x_bars is not None:
                 self.add(j, x_bars)
 
-    def hand_on_elements(self, node: Gathered, y_bars: np.ndarray) -> None:
+    def hand_on_elements(self, node: GatheredNode, y_bars: np.ndarray) -> None:
         """Propagate to the elements that an array was made of."""
         flat = y_bars.reshape(len(y_bars), -1)
         for j, i in zip(node.parents, node.elements, strict=True):

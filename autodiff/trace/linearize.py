@@ -10,8 +10,8 @@ import numpy as np
 
 from autodiff.dispatch.arguments import is_constant, of_level
 from autodiff.errors import ArgumentError, MutationError, OutputError, SeedError, system_of
-from autodiff.fastpath.blocked_products import LARGE, MAPPED, keep_freed_memory
-from autodiff.fastpath.blocked_sweep import sweep_run
+from autodiff.fastpath.blocked_products import LARGE, MAPPED_SEPARATELY, keep_freed_memory
+from autodiff.fastpath.blocked_sweep import sweep_chain
 from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED
 from autodiff.mutation.memory_layout import copy_of
@@ -167,7 +167,7 @@ class Linearised:
         else:
             seeds = {output._index: 1.0 if type(output) is FloatTracer else ProjectTo(output)(1.0)}
             size = _largest(self.nodes)
-            if size >= MAPPED:
+            if size >= MAPPED_SEPARATELY:
                 keep_freed_memory()
             found = self._swept(seeds, nested, once=size >= LARGE and not nested)
         if self.tape.decisions:
@@ -184,7 +184,7 @@ class Linearised:
         try:
             with quiet():
                 if once:
-                    return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_run)
+                    return sweep(self.nodes, self.leaves, seeds, strong=True, runs=sweep_chain)
                 return self._sweep(seeds, nested)
         except ChainRulesError as error:
             say_where(error)

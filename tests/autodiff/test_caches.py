@@ -51,7 +51,7 @@ CONTAINERS = dict, list, set, weakref.WeakSet, weakref.WeakKeyDictionary
 
 # What is bounded, and emptied when it is full.
 BOUNDED = {
-    "autodiff.autocompile.call_records.records", "autodiff.autocompile.calls.records",
+    "autodiff.autocompile.call_records.records", "autodiff.autocompile.derivative_dispatch.records",
     "autodiff.trace.checks.decisions._known_files", "records", "files",
 }  # fmt: skip
 # One pointer remains for each expression of a module, whose functions may outlive it.
@@ -260,7 +260,7 @@ NO_CACHES = {
     "autodiff.intercept.source.fusion_sites": "slots of expressions, emptied with their module",
     "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
     "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",
-    "autodiff.structured.native.llvm.machine._ready": "the machine, one entry",
+    "autodiff.structured.native.llvm.jit._ready": "the machine, one entry",
     "autodiff.structured.reading.scopes.OWN_CELLS": "a marker in guards, always empty",
     "autodiff.trace.checks.number_classes.INSTANCES": "a table that other modules complete",
     "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",

@@ -122,15 +122,15 @@ def soon() -> Iterator[None]:
     """Have the automatic tier make a program after the second call, however short they are."""
     settings = autocompile.Settings
     before = (settings.enabled, settings.calls, settings.seconds, settings.loading)
-    limits = (call_records.STALL, call_records.TIMES)
+    limits = (call_records.STALL, call_records.RECORDING_RATIO)
     settings.enabled, settings.calls, settings.seconds, settings.loading = True, 2, 0.0, 0.0
-    call_records.STALL, call_records.TIMES = 60.0, 0.0
+    call_records.STALL, call_records.RECORDING_RATIO = 60.0, 0.0
     call_records.records.clear()
     try:
         yield
     finally:
         (settings.enabled, settings.calls, settings.seconds, settings.loading) = before
-        call_records.STALL, call_records.TIMES = limits
+        call_records.STALL, call_records.RECORDING_RATIO = limits
         call_records.records.clear()
 
 

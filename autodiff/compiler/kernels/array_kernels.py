@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair
-from autodiff.compiler.kernels.loop_codegen import NestWriter
-from autodiff.compiler.kernels.loop_ir import NotSmallError, View, constant
-from autodiff.compiler.kernels.lowering import Reader
-from autodiff.compiler.kernels.op_lowerings import handles, is_view
-from autodiff.compiler.passes.integers_as_floats import with_counts_as_floats
+from autodiff.compiler.kernels.loop_codegen import LoopWriter
+from autodiff.compiler.kernels.loop_ir import NotLowerableError, StridedView, constant
+from autodiff.compiler.kernels.lowering import Lowerer
+from autodiff.compiler.kernels.lowering_table import handles, is_view
+from autodiff.compiler.passes.counts_as_floats import counts_to_floats
 from autodiff.compiler.python_backend.scalar_exprs import is_number
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -32,7 +32,7 @@ from autodiff.compiler.recording.ir import (
     part,
     refs_of,
 )
-from autodiff.structured.native.llvm.given import Given
+from autodiff.structured.native.llvm.array_parameters import ArrayParameter
 from chainrules_core.interpreter.places import MADE_HERE
 
 FEWEST = 60
@@ -65,7 +65,7 @@ def with_kernels(
         Input → its strides in elements, if it is not C-contiguous. Kernels are specialized for
         these strides, so the caller must not pass arrays with others.
     """
-    program = with_counts_as_floats(program)
+    program = counts_to_floats(program)
     steps = program.steps
     fewest = fewest or (_FEWEST_IF_FORCED if forced else FEWEST)
     metas = program.metas
@@ -94,7 +94,7 @@ def with_kernels(
             return Program(new, metas, program.inputs, program.outputs)
 
 
-class _TooLargeError(NotSmallError):
+class _TooLargeError(NotLowerableError):
     """A kernel would have so many loop nests that compiling it takes too long."""
 
 
@@ -144,7 +144,7 @@ def _with_groups(
             group = [steps[k] for k in order if groups[k] == level]
             try:
                 new.extend(_as_kernel(group, metas, origin, live_out, forced, strides))
-            except NotSmallError as error:
+            except NotLowerableError as error:
                 is_too_large = isinstance(error, _TooLargeError)
                 raise _GroupError(level, is_too_large) from error
     return new
@@ -214,19 +214,19 @@ def _as_kernel(
     strides: dict[int, tuple],
 ) -> list[Step]:
     """Return steps that run a group as a kernel, and take its results apart."""
-    reader = Reader(metas, origin, strides)
+    reader = Lowerer(metas, origin, strides)
     for step in group:
         reader.read(step)
     made = {s.out for s in group}
     outs = [s.out for s in group if s.out >= 0 and s.out in live_out]
     for x in reader.given:
         if type(x) is Ref and x.i in made:
-            raise NotSmallError
+            raise NotLowerableError
     for i in outs:
         reader.view(Ref(i))
     kernel = Kernel(reader, outs, [metas[i] for i in outs])
     if not forced and kernel.source.count("\n") > _MOST_LINES:
-        raise NotSmallError
+        raise NotLowerableError
     metas.append(TUPLE)
     whole = len(metas) - 1
     steps = [Step(kernel, tuple(reader.given), None, whole)]
@@ -252,10 +252,10 @@ class Kernel:
         Whether it may return None, because a guard has failed.
     """
 
-    def __init__(self, reader: Reader, outs: list[int], metas: list[Meta]) -> None:
+    def __init__(self, reader: Lowerer, outs: list[int], metas: list[Meta]) -> None:
         self.__name__ = "kernel"
         views = [reader.views[i] for i in outs]
-        writer = NestWriter(reader.ops, views)
+        writer = LoopWriter(reader.ops, views)
         self.has_guards = any(op.kind == "guard" for op in reader.ops)
         self._tables = writer.tables
         body = writer.source()
@@ -293,7 +293,7 @@ class Kernel:
         self._size = max(1, writer.size)
         self._given = [_parameter(x, reader) for x in reader.given]
         self._written = [
-            Given(shape, FLOAT64, is_written=True)
+            ArrayParameter(shape, FLOAT64, is_written=True)
             for shape in (*outputs, (len(numbers),), (self._size,))
         ]
         self._wrapper = self._around(given, arrays, metas, len(numbers), results)
@@ -359,52 +359,52 @@ class Kernel:
 
 
 def machine_code(
-    source: str, tables: dict[str, np.ndarray], given: list[Given | None], is_long: bool,
+    source: str, tables: dict[str, np.ndarray], given: list[ArrayParameter | None], is_long: bool,
     is_brief: bool,
 ) -> Callable:  # fmt: skip
-    """Compile a source, unless an equal one is there: see `machine_code.Module.kernel`.
+    """Compile a source, unless an equal one is there: see `machine_code.KernelModule.kernel`.
 
     Equal kernels are common: in each iteration of an unrolled loop, around a NumPy call.
     """
-    from autodiff.compiler.kernels.machine_code import Module  # imports llvmlite
+    from autodiff.compiler.kernels.machine_code import KernelModule  # imports llvmlite
 
     constants = tuple([(k, x.dtype, x.shape, x.tobytes()) for k, x in sorted(tables.items())])
     key = source, constants, tuple(given), is_long, is_brief
     run = _compiled.get(key)
     if run is None:
-        run = _compiled[key] = Module(tables).kernel(source, given, is_long, is_brief)
+        run = _compiled[key] = KernelModule(tables).kernel(source, given, is_long, is_brief)
     return run
 
 
 _compiled: weakref.WeakValueDictionary[tuple, Callable] = weakref.WeakValueDictionary()
 
 
-def _parameter(x: Any, reader: Reader) -> Given | None:
+def _parameter(x: Any, reader: Lowerer) -> ArrayParameter | None:
     """Return the array parameter for an argument; None for a number."""
     meta = reader.metas[x.i] if type(x) is Ref else x
     if not meta.shape:
         return None
     strides = reader.strides.get(x.i) if type(x) is Ref else None
-    return Given(meta.shape, meta.dtype, strides and tuple([8 * n for n in strides]))
+    return ArrayParameter(meta.shape, meta.dtype, strides and tuple([8 * n for n in strides]))
 
 
-def _with_floats(given: Given | None) -> Given | None:
+def _with_floats(given: ArrayParameter | None) -> ArrayParameter | None:
     """Return the parameter of the machine code, which takes arrays of booleans as floats."""
     if given is None or given.dtype != np.bool_:
         return given
-    return Given(given.shape, FLOAT64)
+    return ArrayParameter(given.shape, FLOAT64)
 
 
-def _copied_out(writer: NestWriter, view: View, name: str) -> list[str]:
+def _copied_out(writer: LoopWriter, view: StridedView, name: str) -> list[str]:
     """Return the statements that copy a result from the memory to the array that is returned."""
     if view.kind != "v" or not view.is_whole():
-        raise NotSmallError
+        raise NotLowerableError
     begin = writer.stored(view.base)
     size = writer.ops[view.base].size
     return [f"for i in range({size}):", f"    put({name}, i, get(s, {begin} + i))"]
 
 
-def _scalar_result(writer: NestWriter, view: View) -> str:
+def _scalar_result(writer: LoopWriter, view: StridedView) -> str:
     """Return the expression of a result that is a number."""
     if view.kind == "n":
         return f"x{view.base}"

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
 from autodiff.compiler.recording.ir import Meta, Step, shape_of
 from chainrules_core.operations.contraction import extents_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Lowerer
 
 LARGEST = 1 << 15
 """Up to this number of multiplications, loops are used instead of BLAS."""
@@ -78,7 +78,7 @@ def _of_tensordot(m: int, n: int, axes: Any) -> tuple[str, str, str] | None:
 
 
 def is_contraction(step: Step, metas: list[Meta]) -> bool:
-    """Whether `contracted` can lower a call."""
+    """Whether `lower_contraction` can lower a call."""
     letters = subscripts(step, metas)
     if letters is None:
         return False
@@ -101,24 +101,24 @@ def _extents(letters: tuple[str, str, str], a: tuple, b: tuple) -> dict[str, int
     return dict.fromkeys(out, 1) | extents_of(factors, (a, b))
 
 
-def contracted(reader: Reader, step: Step, shape: tuple) -> Op:
+def lower_contraction(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     """Lower a contraction to an operation."""
     letters: Any = subscripts(step, reader.metas)
     views = [reader.view(x) for x in factors_of(step)]
     if any(v.is_bool or v.kind not in "vx" for v in views):
-        raise NotSmallError
+        raise NotLowerableError
     extents = _extents(letters, views[0].shape, views[1].shape)
     axes = [*letters[2], *[c for c in extents if c not in letters[2]]]
     whole = tuple([extents[c] for c in axes])
     if whole[: len(shape)] != shape:
-        raise NotSmallError
+        raise NotLowerableError
     spread = [_broadcast(v, mine, axes, whole) for v, mine in zip(views, letters[:2], strict=True)]
-    return Op("contraction", None, spread, shape)
+    return LoopOp("contraction", None, spread, shape)
 
 
-def _broadcast(view: View, mine: str, axes: list[str], whole: tuple) -> View:
+def _broadcast(view: StridedView, mine: str, axes: list[str], whole: tuple) -> StridedView:
     """Broadcast a factor to all axes."""
     strides = dict.fromkeys(axes, 0)
     for c, n, stride in zip(mine, view.shape, view.strides, strict=True):
         strides[c] = stride if n > 1 else 0
-    return View(view.kind, view.base, view.offset, whole, tuple(strides.values()))
+    return StridedView(view.kind, view.base, view.offset, whole, tuple(strides.values()))

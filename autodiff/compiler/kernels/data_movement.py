@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
 from autodiff.compiler.recording.ir import Meta, Ref, Step, refs_of
 from autodiff.functions import facts_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Lowerer
 
 _SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a", "m": "a", "v": "a"}
 _DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}
@@ -69,14 +69,14 @@ def arrays_of(step: Step) -> list:
     return list(given["a"]) if step.f is np.concatenate else [given["a"]]
 
 
-def lower_move(reader: Reader, step: Step, shape: tuple) -> Op | View:
+def lower_move(reader: Lowerer, step: Step, shape: tuple) -> LoopOp | StridedView:
     """Lower a call to an operation or a view; operations that it needs are added before."""
     given: Any = _bound_arguments(step)
     views = [reader.view(a) for a in arrays_of(step)]
     if any(v.is_bool for v in views):
-        raise NotSmallError
+        raise NotLowerableError
     if step.f is np.concatenate:
-        return joined(reader, views, shape, given["axis"] % len(shape))
+        return lower_concatenation(reader, views, shape, given["axis"] % len(shape))
     (x,) = views
     if step.f in _MATRICES:
         return _masked(reader, step.f, x, given["k"], shape)
@@ -87,52 +87,54 @@ def lower_move(reader: Reader, step: Step, shape: tuple) -> Op | View:
         padded = reader.padded(x, place, shape)
         if padded is not None:
             return padded
-        return Op("scatter", None, [x], shape, (place.shape, place.strides), place.offset)
+        return LoopOp("scatter", None, [x], shape, (place.shape, place.strides), place.offset)
     axis = -1 if given["axis"] is None else given["axis"]
     axis %= len(shape)
 
-    def part(first: int, end: int) -> View:
+    def part(first: int, end: int) -> StridedView:
         return reader.taken(x, lambda array: array[_along(axis, first, end)])
 
     n = x.shape[axis]
     if step.f is np.diff:
-        return Op("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
+        return LoopOp("map", np.subtract, [part(1, n), part(0, n - 1)], shape)
     s = int(given["shift"]) % n
-    return joined(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
+    return lower_concatenation(reader, [part(n - s, n), part(0, n - s)] if s else [x], shape, axis)
 
 
-def _masked(reader: Reader, f: Any, x: View, k: int, shape: tuple) -> Op:
+def _masked(reader: Lowerer, f: Any, x: StridedView, k: int, shape: tuple) -> LoopOp:
     """Lower `tril` and `triu`, and `diag` of a vector."""
     if f is np.diag:
         if len(x.shape) != 1:
-            raise NotSmallError
+            raise NotLowerableError
         place = reader.region(shape, (slice(max(0, -k), None), slice(max(0, k), None)))
         strides = (place.strides[0] + place.strides[1],)
-        return Op("scatter", None, [x], shape, (x.shape, strides), place.offset)
+        return LoopOp("scatter", None, [x], shape, (x.shape, strides), place.offset)
     rows, columns = shape[-2:]
     mask = np.tri(rows, columns, k if f is np.tril else k - 1, dtype=bool)
-    chosen = reader.truths(mask if f is np.tril else ~mask)
-    choices = [chosen, x, View("c", 0.0)]
-    return Op("map", np.where, [v.broadcast(shape) for v in choices], shape)
+    chosen = reader.booleans(mask if f is np.tril else ~mask)
+    choices = [chosen, x, StridedView("c", 0.0)]
+    return LoopOp("map", np.where, [v.broadcast(shape) for v in choices], shape)
 
 
 def _along(axis: int, first: int, end: int) -> tuple:
     return (*[slice(None)] * axis, slice(first, end))
 
 
-def joined(reader: Reader, views: list[View], shape: tuple, axis: int) -> Op:
+def lower_concatenation(
+    reader: Lowerer, views: list[StridedView], shape: tuple, axis: int
+) -> LoopOp:
     """Lower the concatenation of arrays along an axis."""
     if axis == 0:
-        return Op("stack", None, views, shape)
+        return LoopOp("stack", None, views, shape)
     begin = 0
     op: Any = None
     for view in views:
         end = begin + view.shape[axis]
         place = reader.region(shape, _along(axis, begin, end))
         if op is None:
-            op = Op("scatter", None, [view], shape, (place.shape, place.strides), place.offset)
+            op = LoopOp("scatter", None, [view], shape, (place.shape, place.strides), place.offset)
         else:
             extra = ("=", place.shape, place.strides)
-            op = Op("change", None, [reader.added(op), view], shape, extra, place.offset)
+            op = LoopOp("change", None, [reader.added(op), view], shape, extra, place.offset)
         begin = end
     return op

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import Op, View, strides_of
+from autodiff.compiler.kernels.loop_ir import LoopOp, StridedView, strides_of
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.functions import COMPARISONS
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.memory_planner import Layout
+    from autodiff.compiler.kernels.memory_planner import MemoryPlan
 
 _REDUCTIONS = ("sum", "max", "min", "product")
 """Operations that join a nest, with a result of another shape."""
@@ -28,7 +28,7 @@ _CHEAP: frozenset[Any] = COMPARISONS | {
 }  # fmt: skip
 
 
-class Item:
+class FusionGroup:
     """A fusion group: operations that run together.
 
     Attributes
@@ -44,16 +44,16 @@ class Item:
         Operations of other nests that this one recomputes instead of reading their results.
     """
 
-    __slots__ = ("again", "kind", "positions", "shape")
+    __slots__ = ("kind", "positions", "recomputed", "shape")
 
     def __init__(self, kind: str, positions: list[int], shape: tuple = ()) -> None:
         self.kind = kind
         self.positions = positions
         self.shape = shape
-        self.again: set[int] = set()
+        self.recomputed: set[int] = set()
 
 
-def scheduled(layout: Layout) -> list[Item]:
+def scheduled(layout: MemoryPlan) -> list[FusionGroup]:
     """Return the fusion groups, in the order in which they run."""
     schedule = _Schedule(layout)
     for p in range(len(layout.ops)):
@@ -68,9 +68,9 @@ class _Schedule:
     shape, unless another operand depends on that nest.
     """
 
-    def __init__(self, layout: Layout) -> None:
+    def __init__(self, layout: MemoryPlan) -> None:
         self.layout = layout
-        self.items: list[Item] = []
+        self.items: list[FusionGroup] = []
         self.needed: list[int] = []  # item → bit set of its direct predecessors
         self.before: list[int] = []  # item → bit set of all its predecessors
         self.item_of: dict[int, int] = {}  # operation → item
@@ -87,9 +87,9 @@ class _Schedule:
             if at is not None:
                 inside.setdefault(at, set()).add(a.base)
         needed = sum(1 << at for at in inside)
-        home = layout.home[p]
-        if home != p:
-            needed |= self.touching.get(home, 0)
+        buffer = layout.buffer[p]
+        if buffer != p:
+            needed |= self.touching.get(buffer, 0)
         is_array = op.kind == "map" and op.shape != ()
         if not is_array and op.kind not in _REDUCTIONS and op.f is not has_nan:
             needed |= self.guards  # it may exit, so that the guards have to hold
@@ -108,7 +108,7 @@ class _Schedule:
             self.items[chosen].positions.append(p)
         self.item_of[p] = chosen
         self._follow(chosen, needed, above)
-        for at in (home, *[layout.home[a.base] for a in op.args if a.kind == "v"]):
+        for at in (buffer, *[layout.buffer[a.base] for a in op.args if a.kind == "v"]):
             self.touching[at] = self.touching.get(at, 0) | 1 << chosen
         if self.items[chosen].kind in ("nest", "form"):
             for at in inside.keys() - {chosen}:
@@ -125,10 +125,10 @@ class _Schedule:
                 return at
         return None
 
-    def _new(self, p: int, op: Op, is_array: bool) -> int:
+    def _new(self, p: int, op: LoopOp, is_array: bool) -> int:
         kinds = {"map": "number", "guard": "guard"}
         kind = "nest" if is_array else kinds.get(op.kind, "form")
-        self.items.append(Item(kind, [p], op.shape if is_array else ()))
+        self.items.append(FusionGroup(kind, [p], op.shape if is_array else ()))
         self.needed.append(0)
         self.before.append(0)
         at = len(self.items) - 1
@@ -149,7 +149,7 @@ class _Schedule:
                 if others >> at & 1:
                     self.before[k] |= before
 
-    def in_order(self) -> list[Item]:
+    def in_order(self) -> list[FusionGroup]:
         """Return the items in topological order; of those that are ready, the earliest first."""
         after: list[list[int]] = [[] for _ in self.items]
         missing = []
@@ -180,7 +180,7 @@ def _bits(n: int) -> list[int]:
     return found
 
 
-def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
+def _joins(layout: MemoryPlan, p: int, inside: set[int], item: FusionGroup) -> bool:
     """Whether an operation can be fused into a nest that computes operands of it."""
     op = layout.ops[p]
     if not _reads_in_order(layout, op, inside, item.shape):
@@ -188,7 +188,7 @@ def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
     if op.kind == "map":
         return op.shape == item.shape
     if op.kind in ("sum", "max", "min"):
-        return op.shape == () or is_of_rows(op)
+        return op.shape == () or is_row_sum(op)
     if op.kind == "guard":
         return op.f is has_nan
     if op.kind == "product":
@@ -198,14 +198,14 @@ def _joins(layout: Layout, p: int, inside: set[int], item: Item) -> bool:
     if op.kind == "change":
         return (
             op.extra[1] == item.shape
-            and layout.home[p] != p
+            and layout.buffer[p] != p
             and not op.args[1].is_bool
-            and not _accesses(layout, layout.home[p], item)
+            and not _accesses(layout, layout.buffer[p], item)
         )
     return False
 
 
-def is_of_rows(op: Op) -> bool:
+def is_row_sum(op: LoopOp) -> bool:
     """Whether an operation is a sum along the last axis, that of the innermost loop."""
     if op.kind != "sum" or op.shape == ():
         return False
@@ -213,16 +213,16 @@ def is_of_rows(op: Op) -> bool:
     return op.extra[0] == (len(shape) - 1,) and shape[-1] > 1
 
 
-def _accesses(layout: Layout, home: int, item: Item) -> bool:
+def _accesses(layout: MemoryPlan, buffer: int, item: FusionGroup) -> bool:
     """Whether a nest reads or writes a buffer."""
     return any(
-        layout.home[q] == home
-        or any(a.kind == "v" and layout.home[a.base] == home for a in layout.ops[q].args)
+        layout.buffer[q] == buffer
+        or any(a.kind == "v" and layout.buffer[a.base] == buffer for a in layout.ops[q].args)
         for q in item.positions
     )
 
 
-def _reads_in_order(layout: Layout, op: Op, positions: set[int], shape: tuple) -> bool:
+def _reads_in_order(layout: MemoryPlan, op: LoopOp, positions: set[int], shape: tuple) -> bool:
     """Whether an operation reads the results of others element by element."""
     return all(
         a.is_whole()
@@ -233,14 +233,14 @@ def _reads_in_order(layout: Layout, op: Op, positions: set[int], shape: tuple) -
     )
 
 
-def _is_in_order(op: Op) -> bool:
+def _is_in_order(op: LoopOp) -> bool:
     """Whether a nest computes the elements of a result in order: a region may be reversed."""
     if op.kind not in ("change", "scatter"):
         return True
     return op.offset == 0 and tuple(op.extra[-1]) == tuple(strides_of(op.shape))
 
 
-def do_again(layout: Layout) -> None:
+def choose_recomputed(layout: MemoryPlan) -> None:
     """Choose for each nest the operations of others that it recomputes.
 
     These are a few cheap operations on one large array, which does not fit into the cache: storing
@@ -266,11 +266,11 @@ def do_again(layout: Layout) -> None:
             op = layout.ops[waiting.pop()]
             args = op.args[1:] if op.kind == "change" else op.args  # it updates the first in place
             found = {a.base for a in args if _is_element(layout, item.shape, a)}
-            found = (found & sources.keys()) - {*item.positions, *item.again}
-            item.again |= found
+            found = (found & sources.keys()) - {*item.positions, *item.recomputed}
+            item.recomputed |= found
             waiting += found
 
 
-def _is_element(layout: Layout, shape: tuple, a: View) -> bool:
+def _is_element(layout: MemoryPlan, shape: tuple, a: StridedView) -> bool:
     """Whether an operand is all of the result of an operation of a shape, in order."""
     return a.kind == "v" and a.is_whole() and a.shape == shape == layout.ops[a.base].shape

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View, strides_of
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Lowerer
 
 _LARGEST = 1 << 18
 
@@ -24,24 +24,24 @@ def is_table(index: Any) -> bool:
     )
 
 
-def read_places(reader: Reader, x: View, index: Any, shape: tuple) -> Op:
+def lower_gather(reader: Lowerer, x: StridedView, index: Any, shape: tuple) -> LoopOp:
     """Lower ``x[index]`` to an operation."""
     if x.is_bool or x.kind in "nc":
-        raise NotSmallError
+        raise NotLowerableError
     places = _offsets(x.shape, x.strides, index)
     if places.shape != shape or places.size > _LARGEST:
-        raise NotSmallError
-    return Op("places", None, [x, reader.table(places)], shape)
+        raise NotLowerableError
+    return LoopOp("places", None, [x, reader.table(places)], shape)
 
 
-def added_places(reader: Reader, y_bar: View, index: Any, shape: tuple) -> Op:
+def lower_scatter_add(reader: Lowerer, y_bar: StridedView, index: Any, shape: tuple) -> LoopOp:
     """Lower the pullback of ``x[index]``, which adds elements to zeros, to an operation."""
     if y_bar.is_bool:
-        raise NotSmallError
+        raise NotLowerableError
     places = _offsets(shape, strides_of(shape), index)
     if places.size > _LARGEST:
-        raise NotSmallError
-    return Op("add_places", None, [y_bar.broadcast(places.shape), reader.table(places)], shape)
+        raise NotLowerableError
+    return LoopOp("add_places", None, [y_bar.broadcast(places.shape), reader.table(places)], shape)
 
 
 def _offsets(shape: tuple, strides: tuple, index: Any) -> np.ndarray:

@@ -11,11 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.fusion_schedule import is_of_rows
-from autodiff.compiler.kernels.loop_ir import Op, View, at, constant, strides_of, term_of
-from autodiff.compiler.kernels.memory_planner import Layout
+from autodiff.compiler.kernels.fusion_schedule import is_row_sum
+from autodiff.compiler.kernels.loop_ir import LoopOp, StridedView, at, constant, strides_of, term_of
+from autodiff.compiler.kernels.memory_planner import MemoryPlan
 from autodiff.compiler.kernels.op_codegen import write_operation
-from autodiff.compiler.kernels.simd_math import FAR, WAVES, WIDENED, widened
+from autodiff.compiler.kernels.simd_math import (
+    FAR,
+    SINES,
+    VECTORIZED_IF_LONG,
+    vectorized_expression,
+)
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.functions import facts_of
@@ -27,7 +32,7 @@ _START = {"max": "-math.inf", "min": "math.inf"}
 _EXTREMUM = {"max": "larger", "min": "smaller"}
 
 
-class NestWriter(Layout):
+class LoopWriter(MemoryPlan):
     """Generator of the source of a list of operations.
 
     Attributes
@@ -40,7 +45,7 @@ class NestWriter(Layout):
         The number of loop nests.
     """
 
-    def __init__(self, ops: list[Op], results: list[View]) -> None:
+    def __init__(self, ops: list[LoopOp], results: list[StridedView]) -> None:
         super().__init__(ops, results)
         self.lines: list[str] = []
         self.tables: dict[str, np.ndarray] = {}
@@ -131,7 +136,7 @@ class NestWriter(Layout):
         """Write all operations; return the statements."""
         for item in self.items:
             if item.kind == "nest":
-                self._group(item.positions, item.shape, item.again)
+                self._group(item.positions, item.shape, item.recomputed)
                 continue
             (p,) = item.positions
             if item.kind == "number":
@@ -203,9 +208,9 @@ class NestWriter(Layout):
                 index += term_of(s[merged[-1]], variable)
         return terms, variables
 
-    def _group(self, own: list[int], shape: tuple, again: set[int]) -> None:
-        """Write operations as one loop nest; results of those in `again` are not stored."""
-        positions = sorted([*own, *again])
+    def _group(self, own: list[int], shape: tuple, recomputed: set[int]) -> None:
+        """Write operations as one loop nest; results of those in `recomputed` are not stored."""
+        positions = sorted([*own, *recomputed])
         self.nests += 1
         loads: list[tuple[str, str]] = []
         strides: list[tuple] = [strides_of(shape)]
@@ -215,15 +220,19 @@ class NestWriter(Layout):
             self._begin(p, strides, targets)
         edges = {d: len(strides) + k for k, d in enumerate(self._edges(positions))}
         strides += [tuple([int(d == k) for k in range(len(shape))]) for d in edges]
-        is_long = {p for p in positions if self.ops[p].f in WIDENED and self.ops[p].size >= _MANY}
-        sines = {p for p in is_long if self.ops[p].f in WAVES}
+        is_long = {
+            p
+            for p in positions
+            if self.ops[p].f in VECTORIZED_IF_LONG and self.ops[p].size >= _MANY
+        }
+        sines = {p for p in is_long if self.ops[p].f in SINES}
         if sines:
             self.write("far = 0.0")
         is_pure = all(self.ops[p].kind not in ("change", "scatter") for p in positions)
         hoisted: dict[int, str] = {}
         loaded = [x for args in operands for x in args if not isinstance(x, str)]
         padded = {k for k, view in loaded if view.bounds is not None}
-        rows = [p for p in positions if is_of_rows(self.ops[p])]
+        rows = [p for p in positions if is_row_sum(self.ops[p])]
 
         def between(terms: list, last: list[int]) -> None:
             """Hoist loads that are invariant in the innermost loop; begin sums of rows."""
@@ -233,7 +242,7 @@ class NestWriter(Layout):
             for p in rows:
                 self.write(f"total{p} = 0.0")
 
-        def load(k: int, view: View) -> str:
+        def load(k: int, view: StridedView) -> str:
             """Load the element of a view with the k-th strides into a variable."""
             array, place = loads[k - 1]
             text = hoisted.get(k) or f"get({array}, {at(place, terms[k])})"
@@ -287,7 +296,7 @@ class NestWriter(Layout):
                 operands.append((len(strides) - 1, view))
         return operands
 
-    def _element_of(self, view: View, text: str, variables: dict[int, str]) -> str:
+    def _element_of(self, view: StridedView, text: str, variables: dict[int, str]) -> str:
         """Load an element of a view into a variable; in the padding it is zero."""
         self._temporaries += 1
         name = f"e{self._temporaries}"
@@ -309,7 +318,7 @@ class NestWriter(Layout):
         """Write what precedes the nest for an operation, and add where its result is stored."""
         op = self.ops[p]
         own: tuple
-        if is_of_rows(op):
+        if is_row_sum(op):
             place, own = self.target(p), (*strides_of(op.args[0].shape[:-1]), 0)
         elif op.kind in _SUMMED:
             start = _START.get(op.kind, "0.0")
@@ -331,7 +340,7 @@ class NestWriter(Layout):
         strides.append(own)
         targets[p] = (place, len(strides) - 1)
 
-    def _element(self, p: int, args: list[str], to: str, is_widened: bool) -> None:
+    def _element(self, p: int, args: list[str], to: str, is_vectorizable: bool) -> None:
         """Write an operation on one element; the result is stored at the offset `to`, if any."""
         op = self.ops[p]
         if op.kind in _START:
@@ -343,8 +352,8 @@ class NestWriter(Layout):
             self.write(f"total{p} = plus(total{p}, {term})")
             return
         text = args[0]
-        if is_widened:
-            text = widened(op.f, args)
+        if is_vectorizable:
+            text = vectorized_expression(op.f, args)
         elif op.kind == "map":
             text = facts_of(op.f).loops.format(*args)
         elif op.kind == "change" and op.extra[0] != "=":
@@ -391,13 +400,13 @@ class NestWriter(Layout):
         return text if is_plain or text.startswith("(-") else self.temporary(text)
 
 
-def _ends(view: View) -> list[tuple[int, tuple[int, int]]]:
+def _ends(view: StridedView) -> list[tuple[int, tuple[int, int]]]:
     """Return the axes along which a view is padded, with the bounds of its elements."""
     both = zip(view.bounds or (), view.shape, strict=True)
     return [(d, b) for d, (b, n) in enumerate(both) if b != (0, n)]
 
 
-def _is_inside(view: View, variables: dict[int, str]) -> str:
+def _is_inside(view: StridedView, variables: dict[int, str]) -> str:
     """Return the expression of whether an index is inside of the elements of a padded view."""
     tests = []
     for d, (first, end) in _ends(view):
@@ -406,5 +415,5 @@ def _is_inside(view: View, variables: dict[int, str]) -> str:
     return " and ".join(tests) or "True"
 
 
-def _is_nonzero_constant(view: View) -> bool:
+def _is_nonzero_constant(view: StridedView) -> bool:
     return view.kind == "c" and view.base != 0

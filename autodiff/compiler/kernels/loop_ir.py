@@ -6,11 +6,11 @@ import math
 from typing import Any
 
 
-class NotSmallError(Exception):
+class NotLowerableError(Exception):
     """A section of a program cannot be lowered to loop nests."""
 
 
-class View:
+class StridedView:
     """A strided view: an operand of an operation.
 
     Attributes
@@ -51,13 +51,13 @@ class View:
         self.strides = strides
         self.is_bool = is_bool
 
-    def broadcast(self, shape: tuple) -> View:
+    def broadcast(self, shape: tuple) -> StridedView:
         """Broadcast the view to a shape, with stride 0 along repeated axes."""
         if self.shape == shape:
             return self
         missing = len(shape) - len(self.shape)
         if missing < 0:
-            raise NotSmallError
+            raise NotLowerableError
         strides = [0] * missing
         for n, mine, stride in zip(shape[missing:], self.shape, self.strides, strict=True):
             strides.append(0 if mine == 1 and n != 1 else stride)
@@ -67,7 +67,7 @@ class View:
             around = [(0, n) for n in shape[:missing]]
             bounds = (*around, *[b if n == mine else (0, n) for n, mine, b in own])
         made = tuple(strides)
-        return View(self.kind, self.base, self.offset, shape, made, self.is_bool, bounds)
+        return StridedView(self.kind, self.base, self.offset, shape, made, self.is_bool, bounds)
 
     def is_whole(self) -> bool:
         """Whether the view begins at the first element, is C-contiguous and not padded."""
@@ -85,7 +85,7 @@ def strides_of(shape: tuple) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-class Op:
+class LoopOp:
     """One operation.
 
     Attributes
@@ -111,7 +111,13 @@ class Op:
     __slots__ = ("args", "extra", "f", "is_bool", "is_number", "kind", "offset", "shape")
 
     def __init__(
-        self, kind: str, f: Any, args: list[View], shape: tuple, extra: tuple = (), offset: int = 0
+        self,
+        kind: str,
+        f: Any,
+        args: list[StridedView],
+        shape: tuple,
+        extra: tuple = (),
+        offset: int = 0,
     ) -> None:
         self.offset = offset
         self.kind = kind

@@ -14,18 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.linalg.linalg_ops import Systems
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View, strides_of
-from autodiff.compiler.kernels.op_lowerings import is_view, lowering_of
-from autodiff.compiler.passes.simplify import LARGEST_LOOKED_AT
-from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
+from autodiff.compiler.kernels.linalg.linalg_ops import LinalgLowering
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
+from autodiff.compiler.kernels.lowering_table import is_view, lowering_of
+from autodiff.compiler.passes.simplify import LARGEST_COMPARED
+from autodiff.compiler.python_backend.scalar_exprs import is_bool, is_number
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, guard
 from autodiff.functions import UFUNC_OF
 
 _GIVES_NUMBERS = frozenset({"map", "product", "sum", "max", "min", "determinant", "contraction"})
 
 
-class Reader:
+class Lowerer:
     """Lowering of a section of a program: its operations and parameters.
 
     Attributes
@@ -45,23 +45,23 @@ class Reader:
         self.metas = metas
         self.origin = origin
         self.strides = strides
-        self.ops: list[Op] = []
+        self.ops: list[LoopOp] = []
         self.given: list[Any] = []
-        self.views: dict[int, View] = {}
-        self.systems: Systems = Systems(self)
+        self.views: dict[int, StridedView] = {}
+        self.systems: LinalgLowering = LinalgLowering(self)
         self._constants: dict[Any, int] = {}
         self._memory: dict[int, np.ndarray] = {}
 
     # -- operands --------------------------------------------------------------------------------
 
-    def view(self, x: Any) -> View:
+    def view(self, x: Any) -> StridedView:
         """Return an argument as a view without padding."""
         found = self.operand(x)
         if found.bounds is not None:
             found = self.views[x.i] = self._copy_of(found)
         return found
 
-    def operand(self, x: Any) -> View:
+    def operand(self, x: Any) -> StridedView:
         """Return an argument as a view, which may be padded: elementwise functions read these."""
         if type(x) is Ref:
             known = self.views.get(x.i)
@@ -69,27 +69,27 @@ class Reader:
                 known = self.views[x.i] = self._from_outside(x.i)
             return known
         if type(x) is not np.ndarray:
-            return View("c", bool(x) if type(x) in (bool, np.bool_) else float(x))
+            return StridedView("c", bool(x) if type(x) in (bool, np.bool_) else float(x))
         if x.shape == ():
-            return View("c", bool(x) if x.dtype == np.bool_ else float(x))
+            return StridedView("c", bool(x) if x.dtype == np.bool_ else float(x))
         if 0 in x.strides and x.size > 1:  # store repeated elements once
             once = x[tuple([slice(None if s else 1) for s in x.strides])]
             return self.view(np.ascontiguousarray(once)).broadcast(x.shape)
         if x.dtype == np.bool_:
-            return View("x", self._parameter(x), 0, x.shape, strides_of(x.shape), True)
+            return StridedView("x", self._parameter(x), 0, x.shape, strides_of(x.shape), True)
         whole = _whole_of(x)
         offset, strides = _address_of(x) - _address_of(whole), [s // 8 for s in x.strides]
-        return View("x", self._parameter(whole), offset // 8, x.shape, tuple(strides))
+        return StridedView("x", self._parameter(whole), offset // 8, x.shape, tuple(strides))
 
-    def table(self, offsets: np.ndarray) -> View:
+    def table(self, offsets: np.ndarray) -> StridedView:
         """Return constant integers as a parameter of the kernel."""
         number = self._parameter(offsets, is_flat=True)
-        return View("x", number, 0, offsets.shape, strides_of(offsets.shape))
+        return StridedView("x", number, 0, offsets.shape, strides_of(offsets.shape))
 
-    def truths(self, mask: np.ndarray) -> View:
+    def booleans(self, mask: np.ndarray) -> StridedView:
         """Return constant booleans as a parameter of the kernel."""
         number = self._parameter(1.0 * mask, is_flat=True)
-        return View("x", number, 0, mask.shape, strides_of(mask.shape), True)
+        return StridedView("x", number, 0, mask.shape, strides_of(mask.shape), True)
 
     def _parameter(self, x: np.ndarray, is_flat: bool = False) -> int:
         """Return the index of the parameter for a constant array; equal ones share a parameter."""
@@ -100,7 +100,7 @@ class Reader:
             number = self._constants[key] = len(self.given) - 1
         return number
 
-    def _from_outside(self, i: int) -> View:
+    def _from_outside(self, i: int) -> StridedView:
         step = self.origin.get(i)
         if step is not None and is_view(step, self.metas):
             return self.viewed(step)
@@ -108,22 +108,24 @@ class Reader:
         self.given.append(Ref(i))
         if meta.shape:
             strides = self.strides.get(i, strides_of(meta.shape))
-            return View("x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype != FLOAT64)
-        return View("n", len(self.given) - 1, is_bool=not is_number(meta))
+            return StridedView(
+                "x", len(self.given) - 1, 0, meta.shape, strides, meta.dtype != FLOAT64
+            )
+        return StridedView("n", len(self.given) - 1, is_bool=not is_number(meta))
 
-    def viewed(self, step: Step) -> View:
+    def viewed(self, step: Step) -> StridedView:
         """Return the result of a step that is a view."""
         return self.taken(
             self.view(step.args[0]), lambda x: _call(step.f, x, step.args[1:], step.kwargs)
         )
 
-    def taken(self, x: View, how: Callable) -> View:
+    def taken(self, x: StridedView, how: Callable) -> StridedView:
         """Apply `how`, a function that takes a view of an array, to a view.
 
         NumPy does so on an array with the same strides; if that makes a copy, the view is copied.
         """
         if x.kind in "nc":
-            raise NotSmallError
+            raise NotLowerableError
         high = x.offset + sum(max(0, s * (n - 1)) for n, s in zip(x.shape, x.strides, strict=True))
         memory = self._memory.get(high)
         if memory is None:
@@ -132,24 +134,24 @@ class Reader:
         model: Any = np.ndarray(x.shape, FLOAT64, memory, 8 * x.offset, strides)
         y = how(model)
         if type(y) is not np.ndarray:
-            raise NotSmallError
+            raise NotLowerableError
         if not y.size:
-            return View(x.kind, x.base, x.offset, y.shape, strides_of(y.shape), x.is_bool)
+            return StridedView(x.kind, x.base, x.offset, y.shape, strides_of(y.shape), x.is_bool)
         if not np.may_share_memory(y, memory):
             return self.taken(self._copy_of(x), how)
         start = _address_of(y) - _address_of(memory)
         strides = tuple([s // 8 for s in y.strides])
-        return View(x.kind, x.base, start // 8, y.shape, strides, x.is_bool)
+        return StridedView(x.kind, x.base, start // 8, y.shape, strides, x.is_bool)
 
-    def _copy_of(self, x: View) -> View:
-        op = Op("map", np.copy, [x], x.shape)
+    def _copy_of(self, x: StridedView) -> StridedView:
+        op = LoopOp("map", np.copy, [x], x.shape)
         op.is_bool = x.is_bool
         return self.added(op)
 
-    def added(self, op: Op) -> View:
+    def added(self, op: LoopOp) -> StridedView:
         """Add an operation; return its result."""
         self.ops.append(op)
-        return View("v", len(self.ops) - 1, 0, op.shape, strides_of(op.shape), op.is_bool)
+        return StridedView("v", len(self.ops) - 1, 0, op.shape, strides_of(op.shape), op.is_bool)
 
     # -- steps -----------------------------------------------------------------------------------
 
@@ -161,7 +163,7 @@ class Reader:
         f = UFUNC_OF.get(step.f, step.f)
         if f is guard:
             value, how, expected = step.args
-            self.ops.append(Op("guard", how, [self.view(value)], (), (expected,)))
+            self.ops.append(LoopOp("guard", how, [self.view(value)], (), (expected,)))
             return
         if f in (float, np.float64):
             self.views[step.out] = self.view(step.args[0])
@@ -172,27 +174,27 @@ class Reader:
         meta = self.metas[step.out]
         how = lowering_of(f, step, self.metas)
         if how is None:
-            raise NotSmallError
+            raise NotLowerableError
         op = how.read(self, step, meta.shape or ())
-        if isinstance(op, View):
+        if isinstance(op, StridedView):
             self.views[step.out] = op
             return
-        op.is_bool = is_truth(meta) or meta.dtype == np.bool_
+        op.is_bool = is_bool(meta) or meta.dtype == np.bool_
         op.is_number = meta.shape is None
         if op.kind != "map" and any(a.is_bool for a in op.args):
-            raise NotSmallError
+            raise NotLowerableError
         if not op.shape and op.kind not in _GIVES_NUMBERS:
-            raise NotSmallError  # readers expect numbers in variables
+            raise NotLowerableError  # readers expect numbers in variables
         self.views[step.out] = self.added(op)
 
-    def single(self, x: Any) -> View:
+    def single(self, x: Any) -> StridedView:
         """Return an argument with one element as a number."""
         view = self.view(x)
         if view.is_bool or view.base is True or view.base is False:
-            raise NotSmallError
+            raise NotLowerableError
         return self.taken(view, lambda a: a.reshape(())) if view.shape else view
 
-    def padded(self, x: View, place: View, shape: tuple) -> View | None:
+    def padded(self, x: StridedView, place: StridedView, shape: tuple) -> StridedView | None:
         """Return a view padded with zeros to a shape, with the elements at `place`.
 
         The result is None if that is impossible, or if most elements would be zeros. A multiple of
@@ -220,19 +222,19 @@ class Reader:
         op = self.ops[x.base] if x.kind == "v" and x.is_whole() else None
         if op is not None and op.shape == x.shape and _is_multiple(op):
             args = [
-                View("c", a.base).broadcast(shape)
+                StridedView("c", a.base).broadcast(shape)
                 if a.kind == "c"
                 else self.padded(a, place, shape)
                 for a in op.args
             ]
             known = [a for a in args if a is not None]
             if len(known) == len(args):
-                return self.added(Op("map", op.f, known, shape))
-        return View(x.kind, x.base, offset, shape, tuple(strides), False, around)
+                return self.added(LoopOp("map", op.f, known, shape))
+        return StridedView(x.kind, x.base, offset, shape, tuple(strides), False, around)
 
-    def region(self, shape: tuple, index: Any) -> View:
+    def region(self, shape: tuple, index: Any) -> StridedView:
         """Return the view that an index takes of an array of a shape."""
-        return self.taken(View("v", -1, 0, shape, strides_of(shape)), _at(index))
+        return self.taken(StridedView("v", -1, 0, shape, strides_of(shape)), _at(index))
 
 
 def _address_of(x: np.ndarray) -> int:
@@ -248,18 +250,18 @@ def _whole_of(x: np.ndarray) -> np.ndarray:
     if is_plain and whole.shape:
         return whole
     if not x.flags.c_contiguous:
-        raise NotSmallError
+        raise NotLowerableError
     return x
 
 
 def _content_key(x: np.ndarray) -> Any:
     """Return a key by which equal constants are shared: loop iterations make copies of theirs."""
-    if x.nbytes > LARGEST_LOOKED_AT:
+    if x.nbytes > LARGEST_COMPARED:
         return id(x)
     return (x.dtype.char, x.shape, x.tobytes())
 
 
-def _is_multiple(op: Op) -> bool:
+def _is_multiple(op: LoopOp) -> bool:
     """Whether an operation multiplies an array by a finite constant."""
     numbers = [a.base for a in op.args if a.kind == "c"]
     if op.f is np.multiply:

@@ -25,11 +25,20 @@ from autodiff.compiler.kernels.linalg import linalg_runtime
 from autodiff.functions import known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.native.llvm import python_calls
-from autodiff.structured.native.llvm.code import F64, I1, I32, I64, PTR, Code, Unit, has_fused
-from autodiff.structured.native.llvm.given import Given
-from autodiff.structured.native.llvm.machine import Compiled
+from autodiff.structured.native.llvm.array_parameters import ArrayParameter
+from autodiff.structured.native.llvm.function_builder import (
+    F64,
+    I1,
+    I32,
+    I64,
+    PTR,
+    FunctionBuilder,
+    LLVMModule,
+    has_fma,
+)
+from autodiff.structured.native.llvm.jit import CompiledModule
+from autodiff.structured.native.lowered_values import Number, StaticValue
 from autodiff.structured.native.numbers.scalars import BINARY, UNARY, Scalars
-from autodiff.structured.native.values import Known, Number
 from chainrules_core.interpreter.parsing import tree_of
 
 _TYPES = {"d": F64, "i": I64, "b": I1}
@@ -56,7 +65,7 @@ class _Function:
     letter: str
 
 
-class Module:
+class KernelModule:
     """A kernel and the routines that it calls.
 
     Parameters
@@ -66,12 +75,12 @@ class Module:
     """
 
     def __init__(self, tables: dict[str, np.ndarray]) -> None:
-        self.module = Unit("kernel")
+        self.module = LLVMModule("kernel")
         self.tables = {name: np.ascontiguousarray(x) for name, x in tables.items()}
         self._functions: dict[str, _Function] = {}
 
     def kernel(
-        self, source: str, given: list[Given | None], is_long: bool, is_brief: bool = False
+        self, source: str, given: list[ArrayParameter | None], is_long: bool, is_brief: bool = False
     ) -> Callable:
         """Compile a source to a function of arrays, and of floats where `given` is None."""
         (node,) = tree_of(source).body
@@ -79,7 +88,7 @@ class Module:
         made = self.define(node, letters, [x is not None and x.is_written for x in given], "status")
         made.function.linkage = "internal"
         python_calls.define(self.module, "call", made.function, given, is_long)
-        return Compiled(self.module, True, is_brief).builtin("call", self.tables)
+        return CompiledModule(self.module, True, is_brief).builtin("call", self.tables)
 
     def called(self, name: str) -> _Function | None:
         """Return a routine of `linalg_runtime`, emitted at its first call; None for other names."""
@@ -100,7 +109,9 @@ class Module:
     def define(self, node: Any, letters: list[str], alone: list[bool], result: str) -> _Function:
         """Emit a function; arrays that are `alone` do not alias other arguments."""
         kinds = [PTR if x in "*#" else _TYPES[x] for x in letters]
-        code = Code(self.module, node.name, kinds, I32 if result == "status" else _TYPES[result])
+        code = FunctionBuilder(
+            self.module, node.name, kinds, I32 if result == "status" else _TYPES[result]
+        )
         for x, is_alone in zip(code.function.args, alone, strict=True):
             if is_alone:
                 x.add_attribute("noalias")
@@ -117,7 +128,7 @@ def _result_of(node: Any) -> str:
 class _Body:
     """Emitter of the statements of one function."""
 
-    def __init__(self, module: Module, code: Code, result: str) -> None:
+    def __init__(self, module: KernelModule, code: FunctionBuilder, result: str) -> None:
         self.module, self.code, self.result = module, code, result
         self.b = code.b
         self.scalars = Scalars(code, False)
@@ -215,9 +226,9 @@ class _Body:
         return self.converted(self.expression(node), "i")
 
     def expression(self, node: ast.expr) -> Any:
-        """Emit an expression; return a `Number`, a `Known` value or a `_Memory`."""
+        """Emit an expression; return a `Number`, a `StaticValue` value or a `_Memory`."""
         if isinstance(node, ast.Constant):
-            return Known(node.value)
+            return StaticValue(node.value)
         if isinstance(node, ast.Name):
             return self._named(node.id)
         if isinstance(node, ast.BinOp):
@@ -242,7 +253,7 @@ class _Body:
             return self._element(memory, self.integer(node.slice))
         if isinstance(node, ast.Attribute):
             assert isinstance(node.value, ast.Name)
-            return Known(getattr({"math": math, "np": np}[node.value.id], node.attr))
+            return StaticValue(getattr({"math": math, "np": np}[node.value.id], node.attr))
         if isinstance(node, ast.Call):
             return self._called(node)
         raise UnsupportedError(f"{type(node).__name__} in a kernel")
@@ -262,8 +273,8 @@ class _Body:
         return "d" if "d" in letters else "i" if "i" in letters else "b"
 
     def _operation(self, f: Any, x: Any, y: Any) -> Any:
-        if isinstance(x, Known) and isinstance(y, Known):
-            return Known(f(x.x, y.x))
+        if isinstance(x, StaticValue) and isinstance(y, StaticValue):
+            return StaticValue(f(x.x, y.x))
         if self._common(x, y) == "i" and f in _OF_INTEGERS:
             values = self.converted(x, "i"), self.converted(y, "i")
             flags = () if f is operator.and_ else ("nsw",)
@@ -271,8 +282,8 @@ class _Body:
         return self.scalars.operation(f, [x, y], "d")
 
     def _unary(self, f: Any, x: Any) -> Any:
-        if isinstance(x, Known):
-            return Known(f(x.x))
+        if isinstance(x, StaticValue):
+            return StaticValue(f(x.x))
         if f is operator.neg and x.letter == "i":
             return self.number("i", self.b.neg(x.value))
         return self.scalars.operation(f, [x], "d")
@@ -305,15 +316,15 @@ class _Body:
                 return self._routine(found, list(map(self.expression, node.args)))
         args = list(map(self.expression, node.args))
         name = node.func.id if isinstance(node.func, ast.Name) else ""
-        if name in _WIDENED and (name not in ("sin", "cos") or has_fused()):
+        if name in _WIDENED and (name not in ("sin", "cos") or has_fma()):
             (x,) = args
-            return self.number("d", self.scalars.by_vectors(name, self.converted(x, "d")))
-        f = Known(getattr(math, name)) if name in _WIDENED else self._function(node.func)
+            return self.number("d", self.scalars.inline_vectorizable(name, self.converted(x, "d")))
+        f = StaticValue(getattr(math, name)) if name in _WIDENED else self._function(node.func)
         return self.scalars.called(f, args, "d", 0)
 
     def _function(self, node: ast.expr) -> Any:
         if isinstance(node, ast.Name):
-            return Known({"abs": abs, "min": min, "max": max}[node.id])
+            return StaticValue({"abs": abs, "min": min, "max": max}[node.id])
         return self.expression(node)
 
     def _routine(self, f: _Function, args: list[Any]) -> Number:

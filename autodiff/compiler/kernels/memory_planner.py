@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 
-from autodiff.compiler.kernels.fusion_schedule import do_again, scheduled
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.fusion_schedule import choose_recomputed, scheduled
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
 
 _LARGEST_MEMORY = 1 << 24
 
 
-class Layout:
+class MemoryPlan:
     """The schedule of operations, and the memory of their results.
 
     Attributes
@@ -35,12 +35,12 @@ class Layout:
         The offset of each result in the memory; -1 for those that are not stored.
     """
 
-    def __init__(self, ops: list[Op], results: list[View]) -> None:
+    def __init__(self, ops: list[LoopOp], results: list[StridedView]) -> None:
         self.ops = ops
         self.results = results
-        self.home = self._homes()
+        self.buffer = self._homes()
         self.items = scheduled(self)
-        do_again(self)
+        choose_recomputed(self)
         self.kept: set[int] = set()
         self._find_stored()
         self.forwarded = self._forwarded()
@@ -60,7 +60,7 @@ class Layout:
         for a in self.results:
             if a.kind == "v":
                 last[a.base] = len(self.ops)
-        home = list(range(len(self.ops)))
+        buffer = list(range(len(self.ops)))
         for p, op in enumerate(self.ops):
             if op.kind != "change":
                 continue
@@ -69,15 +69,15 @@ class Layout:
                 continue
             if self.ops[before.base].size != op.size or before.is_bool:
                 continue
-            if given.kind == "v" and home[given.base] == home[before.base]:
+            if given.kind == "v" and buffer[given.base] == buffer[before.base]:
                 continue
-            home[p] = home[before.base]
-        return home
+            buffer[p] = buffer[before.base]
+        return buffer
 
     def _find_stored(self) -> None:
         """Find which results are stored in the memory, and which go to a returned array."""
         for item in self.items:
-            together = {*item.positions, *item.again}
+            together = {*item.positions, *item.recomputed}
             for p in item.positions:
                 for view in self.ops[p].args:
                     if view.kind == "v" and view.base not in together:
@@ -88,12 +88,12 @@ class Layout:
                 self._store(view)
         for p, op in enumerate(self.ops):
             if op.kind in ("change", "scatter"):  # they write even if nobody reads the result
-                self.kept |= {p, self.home[p]}
+                self.kept |= {p, self.buffer[p]}
 
-    def _store(self, view: View) -> None:
+    def _store(self, view: StridedView) -> None:
         """Store a result that is read, unless it is a number, which is in a variable."""
         if not self.is_single(view):
-            self.kept |= {view.base, self.home[view.base]}
+            self.kept |= {view.base, self.buffer[view.base]}
 
     def _direct_results(self) -> dict[int, int]:
         """Return the results that nobody reads from the memory, with the array to write them to."""
@@ -105,11 +105,11 @@ class Layout:
             op = self.ops[view.base]
             is_plain = op.kind == "map" and op.shape != () and not op.is_bool
             is_whole = view.is_whole() and view.shape == op.shape
-            if is_plain and is_whole and self.home.count(view.base) == 1:
+            if is_plain and is_whole and self.buffer.count(view.base) == 1:
                 found[view.base] = k
         return found
 
-    def is_single(self, view: View) -> bool:
+    def is_single(self, view: StridedView) -> bool:
         """Whether an operand is the result of an operation, and a number."""
         return view.kind == "v" and not self.ops[view.base].shape
 
@@ -131,17 +131,17 @@ class Layout:
                 begin += math.prod(a.shape)
         return found
 
-    def _is_plain(self, a: View) -> bool:
+    def _is_plain(self, a: StridedView) -> bool:
         """Whether an operand is all of a result that has a buffer of its own."""
         op = self.ops[a.base]
-        is_own = self.home[a.base] == a.base and not op.is_bool
+        is_own = self.buffer[a.base] == a.base and not op.is_bool
         return is_own and a.is_whole() and op.shape == a.shape != ()
 
     def _root(self, p: int) -> int:
         """Return the operation whose buffer contains a result."""
-        p = self.home[p]
+        p = self.buffer[p]
         while p in self.forwarded:
-            p = self.home[self.forwarded[p][0]]
+            p = self.buffer[self.forwarded[p][0]]
         return p
 
     def _allocated(self) -> list[int]:
@@ -162,17 +162,17 @@ class Layout:
                 if address[root] >= 0:
                     self._memory.free(address[root], self.ops[root].size)
         if self._memory.size > _LARGEST_MEMORY:
-            raise NotSmallError
+            raise NotLowerableError
         return address
 
     def _settle(self, p: int, address: list[int]) -> None:
         """Set the offset of a result in the buffer of its root."""
-        home = self.home[p]
-        if home in self.forwarded:
-            whole, begin = self.forwarded[home]
+        buffer = self.buffer[p]
+        if buffer in self.forwarded:
+            whole, begin = self.forwarded[buffer]
             self._settle(whole, address)
-            address[home] = address[whole] + begin
-        address[p] = address[home]
+            address[buffer] = address[whole] + begin
+        address[p] = address[buffer]
 
     def _last_reads(self) -> dict[int, int]:
         """Return the last item that reads or writes each buffer."""
@@ -189,7 +189,7 @@ class Layout:
     def stored(self, p: int) -> int:
         """Return the offset of a result; raise if it is not stored: machine code does not check."""
         if self.address[p] < 0:
-            raise NotSmallError
+            raise NotLowerableError
         return self.address[p]
 
 

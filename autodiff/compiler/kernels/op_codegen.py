@@ -8,22 +8,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff.compiler.kernels.linalg import linalg_codegen
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, at, constant, strides_of, term_of
+from autodiff.compiler.kernels.loop_ir import (
+    LoopOp,
+    NotLowerableError,
+    at,
+    constant,
+    strides_of,
+    term_of,
+)
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.loop_codegen import NestWriter
+    from autodiff.compiler.kernels.loop_codegen import LoopWriter
 
 _UNROLLED = 4
 _FEW = 4096
 """Up to this number of multiplications, a call is as fast as loops of constant trip count."""
 
 
-def write_operation(w: NestWriter, p: int) -> None:
+def write_operation(w: LoopWriter, p: int) -> None:
     """Write an operation."""
     _WRITERS[w.ops[p].kind](w, p)
 
 
-def _product(w: NestWriter, p: int) -> None:
+def _product(w: LoopWriter, p: int) -> None:
     """Write a product of vectors and matrices, with loops in the order of the strides."""
     a, b = w.ops[p].args
     (x, x_at), (y, y_at) = w.memory(p, 0), w.memory(p, 1)
@@ -62,7 +69,7 @@ def _product(w: NestWriter, p: int) -> None:
         w.leave()
 
 
-def _add_products(w: NestWriter, k: int, left: tuple[str, str], right: tuple[str, str]) -> None:
+def _add_products(w: LoopWriter, k: int, left: tuple[str, str], right: tuple[str, str]) -> None:
     """Write the inner product of two vectors, given by array and index; the loop variable is j."""
     w.write("total = 0.0")
     w.enter("j", k)
@@ -71,7 +78,7 @@ def _add_products(w: NestWriter, k: int, left: tuple[str, str], right: tuple[str
 
 
 def _matrix_times_vector(
-    w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str
+    w: LoopWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str
 ) -> None:
     x, x_at, row, along = matrix
     y, y_at, down = vector
@@ -85,7 +92,7 @@ def _matrix_times_vector(
     w.leave()
 
 
-def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str) -> None:
+def _combined(w: LoopWriter, matrix: tuple, vector: tuple, n: int, k: int, target: str) -> None:
     """Write a linear combination of the columns of a matrix, several columns at a time."""
     x, x_at, row, along = matrix
     y, y_at, down = vector
@@ -109,7 +116,7 @@ def _combined(w: NestWriter, matrix: tuple, vector: tuple, n: int, k: int, targe
     w.leave(2)
 
 
-def _contracted(w: NestWriter, p: int) -> None:
+def _contracted(w: LoopWriter, p: int) -> None:
     """Write a contraction: for each element of the result, or for whole rows if contiguous."""
     op = w.ops[p]
     a, b = op.args
@@ -156,7 +163,7 @@ def _contracted(w: NestWriter, p: int) -> None:
     w.leave(outer)
 
 
-def _reduced(w: NestWriter, p: int) -> None:
+def _reduced(w: LoopWriter, p: int) -> None:
     """Write a sum, maximum or minimum along axes."""
     op = w.ops[p]
     axes, divisor = op.extra  # for extrema not a divisor, but the initial value, if any
@@ -198,7 +205,7 @@ def _reduced(w: NestWriter, p: int) -> None:
         w.result(p, "total")
 
 
-def _first(op: Op, element: str) -> str:
+def _first(op: LoopOp, element: str) -> str:
     """Return the initial value of a reduction."""
     if op.kind == "sum":
         return "0.0"
@@ -206,7 +213,7 @@ def _first(op: Op, element: str) -> str:
 
 
 def _reduced_by_rows(
-    w: NestWriter, op: Op, source: tuple[str, str], kept: list[int], target: str
+    w: LoopWriter, op: LoopOp, source: tuple[str, str], kept: list[int], target: str
 ) -> None:
     """Write a reduction along other axes than the contiguous one: whole rows at a time."""
     axes, divisor = op.extra
@@ -243,7 +250,7 @@ def _reduced_by_rows(
     w.leave(len(outer))
 
 
-def _running(w: NestWriter, p: int) -> None:
+def _running(w: LoopWriter, p: int) -> None:
     """Write a cumulative sum along an axis."""
     op = w.ops[p]
     (axis,) = op.extra
@@ -266,7 +273,7 @@ def _running(w: NestWriter, p: int) -> None:
     w.leave(len(op.shape))
 
 
-def _read_places(w: NestWriter, p: int) -> None:
+def _read_places(w: LoopWriter, p: int) -> None:
     array, place = w.memory(p, 0)
     target = w.target(p)
     w.enter("i", w.ops[p].size)
@@ -274,7 +281,7 @@ def _read_places(w: NestWriter, p: int) -> None:
     w.leave()
 
 
-def _added_places(w: NestWriter, p: int) -> None:
+def _added_places(w: LoopWriter, p: int) -> None:
     view, table = w.ops[p].args
     target = w.target(p)
     _zeroed(w, target, w.ops[p].size)
@@ -290,18 +297,18 @@ def _added_places(w: NestWriter, p: int) -> None:
     w.leave(len(variables))
 
 
-def _zeroed(w: NestWriter, target: str, size: int) -> None:
+def _zeroed(w: LoopWriter, target: str, size: int) -> None:
     w.enter("i0", size)
     w.write(f"put(s, {target} + i0, 0.0)")
     w.leave()
 
 
-def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str = "=") -> None:
+def _copied(w: LoopWriter, p: int, a: int, target: str, place: tuple, sign: str = "=") -> None:
     """Write an operand to a region of the result, given by its offset, and shape and strides."""
     shape, strides = place
     view = w.ops[p].args[a]
     if view.is_bool:
-        raise NotSmallError
+        raise NotLowerableError
     if view.kind in "nc" or not view.shape or w.is_single(view):
         text, mine = w.number(p, a), (0,) * len(shape)
         text = text if text.isidentifier() else w.temporary(text)
@@ -321,21 +328,21 @@ def _copied(w: NestWriter, p: int, a: int, target: str, place: tuple, sign: str 
     w.leave(len(variables))
 
 
-def _change(w: NestWriter, p: int) -> None:
+def _change(w: LoopWriter, p: int) -> None:
     op = w.ops[p]
     sign, shape, strides = op.extra
-    if w.home[p] == p:
+    if w.buffer[p] == p:
         _copied(w, p, 0, w.target(p), (op.shape, strides_of(op.shape)))
     _copied(w, p, 1, w.region(p), (shape, strides), sign)
 
 
-def _scatter(w: NestWriter, p: int) -> None:
+def _scatter(w: LoopWriter, p: int) -> None:
     op = w.ops[p]
     _zeroed(w, w.target(p), op.size)
     _copied(w, p, 0, w.region(p), op.extra)
 
 
-def _stacked(w: NestWriter, p: int) -> None:
+def _stacked(w: LoopWriter, p: int) -> None:
     """Write a stack of arrays; a loop copies those in the memory with equal shape and strides."""
     op = w.ops[p]
     target = w.target(p)
@@ -365,7 +372,7 @@ def _stacked(w: NestWriter, p: int) -> None:
             w.nests += 1
 
 
-def _packed(w: NestWriter, p: int) -> None:
+def _packed(w: LoopWriter, p: int) -> None:
     """Write an array of zeros with some numbers; a loop copies those in the memory."""
     op = w.ops[p]
     target = w.target(p)

@@ -65,8 +65,8 @@ class AlgebraicRules:
         return args[0] if is_scalar and self._fits(args[0], meta) else None
 
     def _truth(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        is_truth = len(args) == 1 and self.meta(args[0]).type in (bool, np.bool_)
-        return args[0] if is_truth else None
+        is_bool = len(args) == 1 and self.meta(args[0]).type in (bool, np.bool_)
+        return args[0] if is_bool else None
 
     def _solution(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         found = triangular(args, self.origin, self.metas) if len(args) == 2 and not kwargs else None

@@ -17,7 +17,7 @@ import numpy as np
 
 from autodiff.compiler.passes.algebraic_rules import AlgebraicRules, is_same
 from autodiff.compiler.passes.scalar_replacement import ElementTables
-from autodiff.compiler.python_backend.scalar_exprs import is_number, is_truth
+from autodiff.compiler.python_backend.scalar_exprs import is_bool, is_number
 from autodiff.compiler.recording.domain_guards import (
     POWERS,
     domain_of,
@@ -49,7 +49,7 @@ _OF_PYTHON = frozenset(
 """Functions that treat Python floats and NumPy scalars differently, as in a division by zero."""
 UNCHANGED = frozenset({float, np.float64, np.copy, operator.getitem})
 _NUMERIC = (int, float, complex, np.generic, np.ndarray)
-LARGEST_LOOKED_AT = 4096  # bytes: guards compare the content of captured arrays up to this size
+LARGEST_COMPARED = 4096  # bytes: guards compare the content of captured arrays up to this size
 _SINGLE = tuple(map(np.dtype, ("f2", "f4", "c8")))
 _LARGEST_FOLDED = 1 << 16  # bytes of a folded constant
 
@@ -190,7 +190,7 @@ class Simplifier(AlgebraicRules):
             known = self.known_calls.get(key)
         except TypeError:
             known, key = None, ()
-        is_any = self.is_double and not is_truth(meta)  # bool and np.bool_ differ
+        is_any = self.is_double and not is_bool(meta)  # bool and np.bool_ differ
         if known is not None and (is_any or self._fits(known, meta)):
             return known
         ref = self.add_step(f, args, kwargs, meta, out)
@@ -319,7 +319,7 @@ class Simplifier(AlgebraicRules):
             return self.splats.get(x.i)
         if type(x) is not np.ndarray or x.size < 2 or x.dtype.kind != "f":
             return None
-        if x.nbytes > LARGEST_LOOKED_AT and any(x.strides):
+        if x.nbytes > LARGEST_COMPARED and any(x.strides):
             return None  # the user may change it
         known = self._constant_splats.get(id(x), self)
         if known is self:

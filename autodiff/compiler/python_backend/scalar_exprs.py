@@ -22,14 +22,14 @@ def is_number(meta: Meta) -> bool:
     )
 
 
-def is_truth(meta: Meta) -> bool:
+def is_bool(meta: Meta) -> bool:
     """Whether a value is a single bool."""
     return meta.type is bool or meta.type is np.bool_
 
 
 def _is_scalar(x: Any, metas: list[Meta]) -> bool:
     if type(x) is Ref:
-        return is_number(metas[x.i]) or is_truth(metas[x.i])
+        return is_number(metas[x.i]) or is_bool(metas[x.i])
     return type(x) in (float, int, np.float64, bool) or (
         type(x) is np.ndarray and x.shape == () and x.dtype == FLOAT64
     )
@@ -42,19 +42,19 @@ def is_scalar_step(step: Step, metas: list[Meta]) -> bool:
         return False
     meta = metas[step.out]
     if f in COMPARISONS or f is np.isnan:
-        return is_truth(meta)
+        return is_bool(meta)
     if f in _LOGICAL:
-        return is_truth(meta) and all(
-            type(a) is bool or (type(a) is Ref and is_truth(metas[a.i])) for a in step.args
+        return is_bool(meta) and all(
+            type(a) is bool or (type(a) is Ref and is_bool(metas[a.i])) for a in step.args
         )
     if not is_number(meta):
         return False
     if f is np.where and not (
-        len(step.args) == 3 and type(step.args[0]) is Ref and is_truth(metas[step.args[0].i])
+        len(step.args) == 3 and type(step.args[0]) is Ref and is_bool(metas[step.args[0].i])
     ):
         return False
     if f in _CHOICES:
-        return not any(type(a) is Ref and is_truth(metas[a.i]) for a in _choices(step))
+        return not any(type(a) is Ref and is_bool(metas[a.i]) for a in _choices(step))
     if f in (np.negative, np.absolute, np.square) and not _is_float(step.args[0], metas):
         return False
     return f in _PYTHON or f in _MATH

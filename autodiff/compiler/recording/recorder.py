@@ -17,7 +17,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from autodiff.compiler.compile_errors import NotRecordedError, UnrolledError
+from autodiff.compiler.compile_errors import LoopsUnrolledError, NotRecordedError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
     STRUCTURAL,
@@ -102,16 +102,33 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan", "budget", "by_programs", "generators", "inputs", "is_refused", "late",
-        "loops", "may_copy", "metas", "next_check", "next_look", "own_generators", "reads",
-        "spoilt", "stdout", "steps", "strict", "writes", "written",
+        "assumes_no_nan",
+        "budget",
+        "generators",
+        "inputs",
+        "is_refused",
+        "keep_loops",
+        "late",
+        "loops",
+        "may_copy",
+        "metas",
+        "next_check",
+        "next_look",
+        "own_generators",
+        "reads",
+        "spoilt",
+        "stdout",
+        "steps",
+        "strict",
+        "writes",
+        "written",
     )  # fmt: skip
 
     records = False
     program = True
 
     def __init__(
-        self, strict: bool = False, budget: Budget | None = None, by_programs: bool = False
+        self, strict: bool = False, budget: Budget | None = None, keep_loops: bool = False
     ) -> None:
         super().__init__()
         self.watching = True  # no write into what the program reads goes unnoticed
@@ -119,8 +136,8 @@ class Recording(Tape):
         self.inputs = 0
         self.loops: dict[Programs, Unrolled] = {}  # functions with loops
         self.next_check = 0
-        self.next_look = _LONG if by_programs else _FIRST_LOOK
-        self.by_programs = by_programs
+        self.next_look = _LONG if keep_loops else _FIRST_LOOK
+        self.keep_loops = keep_loops
         self.steps: list[Step] = []
         self.metas: list[Meta] = []
         self.reads: dict[tuple, Any] = {}
@@ -150,12 +167,12 @@ class Recording(Tape):
                 self.next_look = min(self.next_look, _LONG_FOR_FLOATS)
                 return
             loops = list(self.loops.values())
-            as_steps = not self.by_programs and any(
-                c.should_be_program(self, n, True) for c in loops
+            as_steps = not self.keep_loops and any(
+                c.should_use_program(self, n, True) for c in loops
             )
             is_long = n >= _LONG and not self.budget.may_unroll
-            if as_steps or (is_long and any(c.should_be_program(self, n, False) for c in loops)):
-                raise UnrolledError("its loops run from their source, which is shorter")
+            if as_steps or (is_long and any(c.should_use_program(self, n, False) for c in loops)):
+                raise LoopsUnrolledError("its loops run from their source, which is shorter")
 
     def with_loops(
         self, programs: Programs, g: types.FunctionType, body: Callable, args: tuple,
@@ -171,7 +188,7 @@ class Recording(Tape):
 
     def as_step(self, *call: Any) -> Any:
         """Make a call with loops as one step; NotImplemented if none can run it."""
-        return as_one_step(self, *call) if self.by_programs else NotImplemented
+        return as_one_step(self, *call) if self.keep_loops else NotImplemented
 
     def run_of(self, callee: Any, values: list) -> Any:
         """Run the program of a call as a step; None if no step can."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 
-from autodiff.compiler.compile_errors import TooLongError
+from autodiff.compiler.compile_errors import BudgetExceededError
 
 SECONDS, TIMES, BYTES = 10.0, 20, 1 << 32
 _RECORDING = 0.6  # the share of the recording; the passes have the rest
@@ -70,16 +70,18 @@ class Budget:
     def check(self) -> None:
         """Raise if the time is up."""
         if self.left < 0.0:
-            raise TooLongError(f"making a program takes more than {self._allowed:.3g} s")
+            raise BudgetExceededError(f"making a program takes more than {self._allowed:.3g} s")
 
     def check_recording(self) -> None:
         """Raise if the recording has used up its share of the time."""
         most = _RECORDING * self._allowed
         if self.spent > most:
-            raise TooLongError(f"recording all of its operations takes more than {most:.3g} s")
+            raise BudgetExceededError(
+                f"recording all of its operations takes more than {most:.3g} s"
+            )
 
     def take(self, n: int) -> None:
         """Reserve memory for an array of `n` bytes; raise if there is not enough."""
         self._memory -= n
         if self._memory < 0:
-            raise TooLongError("the arrays that are recorded take too much memory")
+            raise BudgetExceededError("the arrays that are recorded take too much memory")

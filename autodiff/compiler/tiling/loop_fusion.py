@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.compiler.kernels.simd_math import is_widened, loop_of
+from autodiff.compiler.kernels.simd_math import is_vectorizable, loop_of
 from autodiff.compiler.passes.simplify import has_nan
 from autodiff.compiler.recording.ir import (
     FLOAT64,
@@ -297,7 +297,7 @@ class Chain:
     def _vectorise(self) -> None:
         """Replace the elementwise steps by one loop of machine code, if that is faster."""
         steps, sums = self._steps, self._sums.values()
-        if not is_widened(steps):
+        if not is_vectorizable(steps):
             return
         numbers = [i for i in self._given if i not in self._arrays]
         computed = {s.out for s in steps}

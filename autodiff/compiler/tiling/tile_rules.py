@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.kernels.op_lowerings import NUMBERS, VIEWS, is_plain
-from autodiff.compiler.passes.integers_as_floats import counted
+from autodiff.compiler.kernels.lowering_table import NUMBERS, VIEWS, is_plain
+from autodiff.compiler.passes.counts_as_floats import counted
 from autodiff.compiler.recording.ir import (
     FLOAT64,
     Meta,

@@ -4,7 +4,7 @@ The code is for an expression (:mod:`autodiff.intercept.source.fusion_sites`) wi
 types. It computes the operations in order, with the same results as the single operations, and
 appends one node. For floats, the node holds the partial derivatives with respect to the leaves. For
 small arrays of float64 of one shape, it holds the values that the partial derivatives of the
-operations read (:class:`autodiff.fastpath.fusion.fused_node.Fused`). In all other cases, the code
+operations read (:class:`autodiff.fastpath.fusion.fused_node.FusedNode`). In all other cases, the code
 evaluates the generic form of the expression, which records each operation separately.
 """
 
@@ -14,11 +14,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from autodiff.fastpath.fusion.builder import Declined, ExpressionGenerator
+from autodiff.fastpath.fusion.expression_generator import Declined, ExpressionGenerator
+from autodiff.fastpath.fusion.expression_ir import Steps
 from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
 from autodiff.fastpath.fusion.fused_nested import NestedGenerator
 from autodiff.fastpath.fusion.fused_scalars import FloatGenerator
-from autodiff.fastpath.fusion.steps import Steps
 
 
 def of_plain(generator: ExpressionGenerator) -> Callable:
@@ -27,7 +27,7 @@ def of_plain(generator: ExpressionGenerator) -> Callable:
     return generator.function(f"{body}    return t{len(generator.steps) - 1}\n")
 
 
-def write_way(
+def generate_fused_code(
     steps: Steps, leaves: tuple, leave: Callable, on_levels: Callable | None
 ) -> Callable | None:
     """Generate code for an expression with leaves of these types; return None if impossible.

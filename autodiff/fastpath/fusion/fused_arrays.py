@@ -10,9 +10,9 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product, quietly
-from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, ExpressionGenerator
-from autodiff.fastpath.fusion.fused_node import Fused, FusedStep
-from autodiff.fastpath.fusion.steps import Operand
+from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined, ExpressionGenerator
+from autodiff.fastpath.fusion.expression_ir import Operand
+from autodiff.fastpath.fusion.fused_node import FusedNode, FusedStep
 from autodiff.trace.tape import FLOAT64
 from chainrules_core import ProjectTo
 from chainrules_core.define.partial import Partial
@@ -71,8 +71,8 @@ class ArrayGenerator(ExpressionGenerator):
 
     # The node class; its general method, and when that is called; the source for a cotangent of
     # another shape; whether the cotangent of the value may be reused; the dtype.
-    base: Any = Fused
-    general: Any = staticmethod(Fused.hand_on_stepwise)
+    base: Any = FusedNode
+    general: Any = staticmethod(FusedNode.hand_on_stepwise)
     is_other = "strong or bars.nested or type(y_bar) is not ndarray"
     put = "bars.put(j, x_bar, {fresh})"
     owns = "False"
@@ -162,7 +162,7 @@ class ArrayGenerator(ExpressionGenerator):
         if type(self.samples[name]) is _ndarray:
             self.lines.append(f"{name} = tape.kept({name})")
 
-    def node_class(self, needed: dict[str, int]) -> type[Fused]:
+    def node_class(self, needed: dict[str, int]) -> type[FusedNode]:
         """Return the node class."""
         parents = {name: i for i, name in enumerate(self.traced)}
         places: dict[int, int] = {}
@@ -181,7 +181,7 @@ class ArrayGenerator(ExpressionGenerator):
             space = None if type(made) is _ndarray else ProjectTo(made)
             steps.append(FusedStep(plan.rule, wanted, seen, space))
         known = {"__slots__": (), "steps": tuple(steps), "hand_on": self.hand_on(needed, parents)}
-        return type("Fused", (self.base,), known)
+        return type("FusedNode", (self.base,), known)
 
     def hand_on(self, needed: dict[str, int], parents: dict[str, int]) -> Callable:
         """Generate the method that propagates a cotangent through all steps."""

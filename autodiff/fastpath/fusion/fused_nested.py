@@ -16,10 +16,10 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import product
-from autodiff.fastpath.fusion.builder import CONSTANTS, Declined
+from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined
+from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
 from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
-from autodiff.fastpath.fusion.fused_node import Fused
-from autodiff.fastpath.fusion.steps import Operand, Step, Steps
+from autodiff.fastpath.fusion.fused_node import FusedNode
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
 from chainrules_core.define.partial import Partial
@@ -95,7 +95,7 @@ _BY_FUNCTION = """\
 """
 
 
-class NestedFused(Fused):
+class NestedFused(FusedNode):
     """The node of a fused expression whose values an outer forward level traces.
 
     Attributes

@@ -32,7 +32,7 @@ class FusedStep(NamedTuple):
     space: Any
 
 
-class Fused:
+class FusedNode:
     """The node of a value that several elementwise operations have computed.
 
     Each expression has a generated `hand_on` for the most frequent case. All others go to

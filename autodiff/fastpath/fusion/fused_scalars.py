@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.fastpath.codegen.node_code import quietly
-from autodiff.fastpath.fusion.builder import CONSTANTS, Declined, ExpressionGenerator
-from autodiff.fastpath.fusion.steps import Step
+from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined, ExpressionGenerator
+from autodiff.fastpath.fusion.expression_ir import Step
 from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, scalar_rule
 from chainrules_core.define import ScalarRule
 

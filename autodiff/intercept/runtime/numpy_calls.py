@@ -14,7 +14,7 @@ from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import cells_as_numbers, innermost, is_constant, place_of_out
 from autodiff.dispatch.call import NO_RULE, as_array, by_rule
 from autodiff.fastpath.elementwise import NOT_HERE
-from autodiff.fastpath.stack_scalars import as_gathered, gathered, makes_arrays_of_lists
+from autodiff.fastpath.gather_scalars import as_traced_array, gathered, takes_lists_as_arrays
 from autodiff.functions import known
 from autodiff.intercept.runtime import object_arrays, text_calls
 from autodiff.intercept.runtime.write_checks import check_out
@@ -368,8 +368,8 @@ def _with_lists(g: Callable, key: Callable, args: tuple, kwargs: dict[str, Any])
     if key in protocols.BY_BODY:
         return protocols.function(key, args, kwargs)
     for_arrays = isinstance(key, np.ufunc) or key in _FOR_ARRAYS
-    if not for_arrays and makes_arrays_of_lists(key):
-        args = tuple([as_gathered(a) for a in args])
+    if not for_arrays and takes_lists_as_arrays(key):
+        args = tuple([as_traced_array(a) for a in args])
     result = NO_RULE if for_arrays else by_rule(key, args, kwargs)
     if result is not NO_RULE:
         return result

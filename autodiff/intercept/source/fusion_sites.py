@@ -26,7 +26,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch import dispatch_cache
-from autodiff.fastpath.fusion.steps import Operand, Step, Steps
+from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
 from autodiff.intercept.runtime import call_site_cache
 from autodiff.intercept.source.ast_helpers import (
     called,
@@ -270,12 +270,12 @@ def _forget_module(key: int, name: str) -> None:
 
 
 caches.on_module_end(_forget_module)
-write_way: Any = None
+generate_fused_code: Any = None
 
 
-def connect(write_way: Callable) -> None:
+def connect(generate_fused_code: Callable) -> None:
     """Put in what writes the code for leaves of given types, or declines; see autodiff.wiring."""
-    globals().update(write_way=write_way)
+    globals().update(generate_fused_code=generate_fused_code)
 
 
 _MOST_KINDS = 8
@@ -334,7 +334,7 @@ class Site:
         def leave() -> None:
             ways[kinds] = operator.call
 
-        way = write_way(self.steps, leaves, leave, on_levels)
+        way = generate_fused_code(self.steps, leaves, leave, on_levels)
         ways[kinds] = operator.call if way is None else way
 
     def forget(self) -> None:

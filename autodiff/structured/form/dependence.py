@@ -53,7 +53,7 @@ def spares(write: Op, reader: Op, read: Value, order: Order) -> bool:
     return all(_are_apart(written, write_loops, loaded, read_loops, k) for k in cases)
 
 
-def are_from_zero(op: Op, values: list[Value], order: Order) -> bool:
+def are_nonnegative(op: Op, values: list[Value], order: Order) -> bool:
     """Whether integers that an operation reads are never negative, so that they index from 0."""
     iteration = _Iteration(order.places[op][1], "", 0)
     return all(iteration.is_nonnegative(iteration.affine_of(v)) for v in values)

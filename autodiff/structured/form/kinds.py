@@ -22,7 +22,7 @@ class UnsupportedError(Exception):
     """A function uses something that the reader does not support; it is traced instead."""
 
 
-class NoItemsError(UnsupportedError):
+class EmptyListError(UnsupportedError):
     """An item of a list is read that is empty so far: a later loop iteration may add items."""
 
 
@@ -44,7 +44,7 @@ class UnboundError(UnsupportedError):
         self.loop = loop
 
 
-class ManyKindsError(UnsupportedError):
+class MixedKindsError(UnsupportedError):
     """A variable has different kinds at different times.
 
     Attributes
@@ -342,7 +342,7 @@ def kind_of(x: Any, known: bool = False) -> Kind:
     raise UnsupportedError(f"a value of class {cls.__name__}")
 
 
-def kind_like(x: np.ndarray) -> Kind:
+def kind_with_unit_axes(x: np.ndarray) -> Kind:
     """Return the kind of an array, including its axes of length 1."""
     return kind_of(x)._replace(ones=frozenset([k for k, n in enumerate(x.shape) if n == 1]))
 
@@ -362,7 +362,7 @@ def join(a: Kind, b: Kind) -> Kind:
     if a.parts and len(a.parts) == len(b.parts) and a.classes == b.classes:
         parts = tuple([join(p, q) for p, q in zip(a.parts, b.parts, strict=True)])
         return Kind(a.classes, parts=parts)
-    raise ManyKindsError
+    raise MixedKindsError
 
 
 def samples(kind: Kind, n: int = 2) -> list[Any]:
@@ -463,7 +463,7 @@ def _kind_of_calls(f: Callable, kinds: list[Kind], options: dict[str, Kind], siz
             if kind.is_text:
                 kind = kind.general()
             if kind.is_array:
-                kind = kind_like(output)
+                kind = kind_with_unit_axes(output)
             result = kind if result is None else join(result, kind)
     if result is None:
         raise UnsupportedError("no samples")

@@ -13,13 +13,13 @@ from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.functions import facts_of, is_new_memory
 from autodiff.structured.form.ir import Op, known
 from autodiff.structured.form.kinds import Kind
-from autodiff.structured.itself import OwnRule
+from autodiff.structured.recursive_calls import RuleLike
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 from chainrules_core.registry.entries import key_of
 
 
-def turns_of(*bounds: int) -> int:
+def iteration_count(*bounds: int) -> int:
     """Return the trip count of a loop over a range."""
     return len(range(*bounds))
 
@@ -58,7 +58,7 @@ _INT_METHODS = frozenset({int.bit_length, int.bit_count})
 PURE: frozenset[Any] = frozenset(
     {operator.not_, np.zeros, np.ones, np.empty, np.full, np.eye, np.identity, np.arange}
     | {np.ndarray, np.float64, np.float32, np.int64, np.int32, np.bool_, int, bool, float, complex}
-    | {len, min, max, turns_of, start_of_slice, length_of_slice}
+    | {len, min, max, iteration_count, start_of_slice, length_of_slice}
     | {str, format, bin, oct, hex, ord, chr, part_of_text, letter_of_text}
     | _TEXT_METHODS
     | _INT_METHODS
@@ -137,7 +137,7 @@ def makes_new(op: Op) -> bool:
 
 def is_pure(f: Any) -> bool:
     """Whether a function has no side effects."""
-    if isinstance(f, (np.ufunc, OwnRule)) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
+    if isinstance(f, (np.ufunc, RuleLike)) or f in PURE or f in _CONJUGATES or facts_of(f).is_pure:
         return True
     if is_of_ufunc(f):
         return rrule.entry(f) is not None
@@ -164,7 +164,7 @@ def function_of(f: Any) -> Any:
     return np.conjugate if f in _CONJUGATES else f
 
 
-def is_own_rule(rule: Any) -> bool:
+def is_builtin_rule(rule: Any) -> bool:
     """Whether a rule belongs to `chainrules`, and not to the user."""
     partials = rule.partials[0] if isinstance(rule, ScalarRule) else ()
     written = (*getattr(rule, "adjoints", ()), *[p.function for p in partials])

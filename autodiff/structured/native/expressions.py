@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.functions import PRODUCT, facts_of
-from autodiff.structured import runtime_calls as rt
+from autodiff.structured import runtime_library as rt
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     DIAGONALS,
@@ -23,31 +23,31 @@ from autodiff.structured.form.known_functions import (
     most_items,
     start_of_slice,
 )
-from autodiff.structured.native.elementwise import Elementwise
+from autodiff.structured.native.adjoint_calls import COPIES, AdjointCalls
+from autodiff.structured.native.array_creation import CONSTRUCTORS, CREATORS, TRIANGLES
+from autodiff.structured.native.array_loops import ArrayLoops
 from autodiff.structured.native.indexing import Indexing, parts_of
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import Code
-from autodiff.structured.native.makers import CONSTRUCTORS, CREATORS, TRIANGLES
-from autodiff.structured.native.numbers.divisions import DIVISIONS
-from autodiff.structured.native.numbers.scalars import BINARY, OF_ARRAYS, STRONG, UNARY, Scalars
-from autodiff.structured.native.reductions import REDUCTIONS
-from autodiff.structured.native.sweep_calls import COPIES, AdjointCalls
-from autodiff.structured.native.values import (
+from autodiff.structured.native.llvm.function_builder import FunctionBuilder
+from autodiff.structured.native.lowered_values import (
     Array,
     DictDisplay,
     DictRef,
-    Known,
     LazyArray,
     ListRef,
     Number,
     RangeValue,
     RepeatedList,
     SelectedList,
+    StaticValue,
     TupleValue,
     as_float,
     leaves,
 )
-from autodiff.structured.writing.rules.calls_without_rules import JOINS, solves_triangular
+from autodiff.structured.native.numbers.floor_division import DIVISIONS
+from autodiff.structured.native.numbers.scalars import BINARY, OF_ARRAYS, STRONG, UNARY, Scalars
+from autodiff.structured.native.reduction_calls import REDUCTIONS
+from autodiff.structured.writing.rules.known_adjoints import JOINS, solves_triangular
 from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of
 
@@ -77,7 +77,7 @@ class Expressions(AdjointCalls):
     """
 
     def __init__(
-        self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
+        self, code: FunctionBuilder, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool,
     ) -> None:  # fmt: skip
         self.code = code
@@ -86,7 +86,7 @@ class Expressions(AdjointCalls):
         self.adjoints = adjoints
         self.forward = forward
         self.scalars = Scalars(code, forward)
-        self.elementwise = Elementwise(code, self.scalars, state)
+        self.elementwise = ArrayLoops(code, self.scalars, state)
         self.indexing = Indexing(code)
 
     def read(self, name: str) -> Any:
@@ -124,9 +124,9 @@ class Expressions(AdjointCalls):
 
     # -- nodes -------------------------------------------------------------------------------------
 
-    def on_constant(self, node: ast.Constant) -> Known:
+    def on_constant(self, node: ast.Constant) -> StaticValue:
         """Lower a literal."""
-        return Known(node.value)
+        return StaticValue(node.value)
 
     def on_name(self, node: ast.Name) -> Any:
         """Lower a variable or constant."""
@@ -183,8 +183,8 @@ class Expressions(AdjointCalls):
 
     def _part_of_complex(self, owner: Any, node: ast.Attribute) -> Any:
         """Lower ``x.real`` or ``x.imag``, which are views if `x` is an array in memory."""
-        if isinstance(owner, Known):
-            return Known(getattr(owner.x, node.attr))
+        if isinstance(owner, StaticValue):
+            return StaticValue(getattr(owner.x, node.attr))
         if not isinstance(owner, Array) or owner.dtype.kind != "c":
             return self.call(getattr(np, node.attr), [owner])
         part = owner.dtype.type(0).real.dtype
@@ -198,7 +198,7 @@ class Expressions(AdjointCalls):
         base = self.expression(node.value)
         if isinstance(base, TupleValue):
             k = self.expression(node.slice)
-            if isinstance(k, Known):
+            if isinstance(k, StaticValue):
                 return base.parts[k.x]
             if all(isinstance(p, TupleValue) for p in base.parts):
                 return SelectedList(base.parts, self.integer(node.slice))
@@ -222,7 +222,7 @@ class Expressions(AdjointCalls):
         return self.python_int(self._slice(n, bounds)[1])
 
     def _slice(self, n: Any, bounds: tuple) -> tuple[Any, Any, Any]:
-        given = [None if isinstance(x, Known) and x.x is None else self.scalars.number(x).value
+        given = [None if isinstance(x, StaticValue) and x.x is None else self.scalars.number(x).value
                  for x in bounds]  # fmt: skip
         return self.indexing.bounds(slice(*given), self.scalars.number(n).value)
 
@@ -255,7 +255,7 @@ class Expressions(AdjointCalls):
             bounds = (node.lower, node.upper, node.step)
             return slice(*[None if p is None else self.integer(p) for p in bounds])
         found = self.expression(node)
-        if isinstance(found, Known) and (found.x is None or found.x is Ellipsis):
+        if isinstance(found, StaticValue) and (found.x is None or found.x is Ellipsis):
             return found.x
         if isinstance(found, (Array, LazyArray)):
             return self.elementwise.as_array(found)
@@ -271,7 +271,7 @@ class Expressions(AdjointCalls):
         f = self.expression(node.func) if isinstance(node.func, ast.Name) else None
         if isinstance(node.func, ast.Attribute):
             return self._method(node.func.attr, self.expression(node.func.value), node.args)
-        if not isinstance(f, Known):
+        if not isinstance(f, StaticValue):
             raise UnsupportedError("a call")
         if f.x in (rt.add_at, rt.last_written, rt.slope):
             return self._special_form(f.x, node)
@@ -338,16 +338,20 @@ class Expressions(AdjointCalls):
 
     def call(self, f: Any, args: list) -> Any:
         """Call a function of numbers and arrays."""
-        if all(isinstance(a, Known) for a in args) and f is not len:
+        if all(isinstance(a, StaticValue) for a in args) and f is not len:
             result = f(*[a.x for a in args])
             if type(result) in (int, float, complex, bool):
-                return Known(result)
+                return StaticValue(result)
         if f is len and isinstance(args[0], (TupleValue, Array, LazyArray)):
             (x,) = args
-            return Known(len(x.parts)) if isinstance(x, TupleValue) else self.python_int(x.shape[0])
+            return (
+                StaticValue(len(x.parts))
+                if isinstance(x, TupleValue)
+                else self.python_int(x.shape[0])
+            )
         if f in COPIES:
             return self._copy(args[0])
-        if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], Known):
+        if f is np.ndarray.astype and len(args) == 2 and isinstance(args[1], StaticValue):
             return self.elementwise.materialize(args[0], self.store, np.dtype(args[1].x))
         if _is_partial(f) and self.scalars.are_constants(args):
             return self.scalars.of_constants(f, args)
@@ -400,7 +404,7 @@ class Expressions(AdjointCalls):
         It need not be materialized if it reads nothing there but `target`, element by element.
         """
         x = self.scalars.number(x)
-        if isinstance(x, (TupleValue, Known, RangeValue)):
+        if isinstance(x, (TupleValue, StaticValue, RangeValue)):
             raise UnsupportedError("a write of something other than a number or array")
         self.materialize_readers(alias_set)
         for leaf in leaves(x):

@@ -8,14 +8,14 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.llvm.code import Code
-from autodiff.structured.native.values import Array, is_one
+from autodiff.structured.native.llvm.function_builder import FunctionBuilder
+from autodiff.structured.native.lowered_values import Array, is_one
 
 
 class Indexing:
     """Basic indexing. An index that is out of bounds bails out."""
 
-    def __init__(self, code: Code) -> None:
+    def __init__(self, code: FunctionBuilder) -> None:
         self.code = code
 
     def part(self, a: Array, index: list, text: str) -> Any:

@@ -9,10 +9,16 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.array_creation import ArrayCreation
 from autodiff.structured.native.llvm import blas, memory
-from autodiff.structured.native.llvm.code import I32, I64, TYPES, constant
-from autodiff.structured.native.makers import ArrayCreation
-from autodiff.structured.native.values import Array, Known, Number, TupleValue, dtype_of
+from autodiff.structured.native.llvm.function_builder import I32, I64, TYPES, constant
+from autodiff.structured.native.lowered_values import (
+    Array,
+    Number,
+    StaticValue,
+    TupleValue,
+    dtype_of,
+)
 
 _LETTERS = {np.dtype(float): "d", np.dtype(complex): "z"}
 
@@ -60,7 +66,7 @@ class LinearAlgebra(ArrayCreation):
     def triangular(self, a: Any, y: Any, **options: Any) -> Array:
         """``solve_triangular(a, y, lower, trans)``; bail out if an operand is not finite."""
         e, code = self.elementwise, self.code
-        given = {name: x.x if isinstance(x, Known) else None for name, x in options.items()}
+        given = {name: x.x if isinstance(x, StaticValue) else None for name, x in options.items()}
         lower, trans = given.pop("lower", False), given.pop("trans", 0)
         if given or type(lower) is not bool or trans not in (0, 1, "N", "T"):
             raise UnsupportedError("this triangular system")

@@ -13,27 +13,27 @@ import numpy as np
 
 from autodiff.structured.form.ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.calling import (
+from autodiff.structured.native.containers.list_conversion import (
+    SCOPE as LIST_SCOPE,
+    check_items,
+    with_lists,
+)
+from autodiff.structured.native.dataflow import Liveness, NameUses
+from autodiff.structured.native.llvm.array_parameters import is_readable
+from autodiff.structured.native.llvm.function_builder import EXCEPTIONS, FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.jit import CompiledModule
+from autodiff.structured.native.llvm.memory import define_functions
+from autodiff.structured.native.region_calls import (
     WITH_LIST,
     NativeFunction,
     NativeLoop,
     write_epilogue,
     write_prologue,
 )
-from autodiff.structured.native.containers.given_lists import (
-    SCOPE as LIST_SCOPE,
-    check_items,
-    with_lists,
-)
-from autodiff.structured.native.dataflow import Liveness, NameUses
-from autodiff.structured.native.llvm.code import EXCEPTIONS, Code, Unit
-from autodiff.structured.native.llvm.given import is_readable
-from autodiff.structured.native.llvm.machine import Compiled
-from autodiff.structured.native.llvm.memory import define_functions
-from autodiff.structured.native.names import SymbolTable
 from autodiff.structured.native.statements import Statements
-from autodiff.structured.runtime_calls import SCOPE
-from autodiff.structured.writing.emission import Emitter
+from autodiff.structured.native.symbol_table import SymbolTable
+from autodiff.structured.runtime_library import SCOPE
+from autodiff.structured.writing.program_writer import ProgramWriter
 from chainrules_core.interpreter.parsing import tree_of
 
 _MOST_INSTRUCTIONS = 12_000
@@ -43,7 +43,7 @@ _SHORT = 2000
 _BUILTINS = frozenset({"push", "pop", "range", "reversed", "len", "type", "Changed", "Broadcast"})
 
 
-class Native:
+class NativeProgram:
     """A program with the loops that can be lowered as machine code.
 
     Parameters
@@ -70,7 +70,7 @@ class Native:
     """
 
     def __init__(
-        self, emitter: Emitter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
+        self, emitter: ProgramWriter, ones: dict[str, set[int]], is_new: Callable[[dict], bool]
     ) -> None:
         self.emitter = emitter
         self.names = SymbolTable(emitter.program, emitter.old_name, emitter.layouts)
@@ -80,7 +80,7 @@ class Native:
         for n, v in enumerate(emitter.outputs):
             self.names.seed(n, v.kind)
         self.scope = {**SCOPE, **emitter.constants.scope}
-        self.module = Unit("structured")
+        self.module = LLVMModule("structured")
         define_functions(self.module)
         self.parts: list[tuple[list, NativeFunction, NativeFunction]] = []
         self.why: dict[For | While, str] = {}
@@ -99,7 +99,7 @@ class Native:
         if not self.parts:
             raise UnsupportedError("; ".join(self.why.values()) or "no loops")
         self._compiling = threading.Lock()
-        self._machine: Compiled | None = None
+        self._machine: CompiledModule | None = None
         self.scope = dict(emitter.constants.scope)
         if self.why_no_lists is None:
             self.scope |= LIST_SCOPE
@@ -111,14 +111,14 @@ class Native:
             )
         self.source = self._source()
 
-    def compiled(self) -> Compiled:
+    def compiled(self) -> CompiledModule:
         """Return the machine code, which is compiled once for all threads."""
         with self._compiling:
             if self._machine is None:
                 is_short = self.module.instructions() <= _SHORT
                 for loop in self.module.loops.values():
                     loop.function.attributes.add("alwaysinline" if is_short else "noinline")
-                self._machine = Compiled(self.module)
+                self._machine = CompiledModule(self.module)
             return self._machine
 
     def _lower_with_lists(self, nodes: list) -> str | None:
@@ -216,7 +216,7 @@ class Native:
         function = NativeFunction(name, params, results, self.names.kinds, lists)
         if nodes is not None:
             self._find_unbound(nodes, function, binds)
-        code = Code(self.module, name, function.llvm_types())
+        code = FunctionBuilder(self.module, name, function.llvm_types())
         e = self.emitter
         pushes = {line - first + 1: names for line, names in e.push_names.items()}
         statements = Statements(

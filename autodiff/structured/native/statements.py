@@ -20,10 +20,9 @@ from autodiff.structured.native.dataflow import (
     stored,
 )
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES
-from autodiff.structured.native.llvm.collected import Collected
-from autodiff.structured.native.numbers.scalars import BINARY
-from autodiff.structured.native.values import (
+from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES
+from autodiff.structured.native.llvm.product_batches import ProductBatch
+from autodiff.structured.native.lowered_values import (
     Array,
     DictRef,
     LazyArray,
@@ -35,6 +34,7 @@ from autodiff.structured.native.values import (
     letter_of,
     width_of,
 )
+from autodiff.structured.native.numbers.scalars import BINARY
 from autodiff.structured.native.variables import Variables
 
 
@@ -153,14 +153,14 @@ class Statements(Variables):
             return
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
             found = self.expression(call.func.value)
-            if isinstance(found, Collected):
+            if isinstance(found, ProductBatch):
                 self._collect(found, call.args)
                 return
         self.store = memory.KEPT if puts_into_list(call) else memory.SCRATCH
         self.expression(call)
         self.store = memory.SCRATCH
 
-    def _collect(self, collected: Collected, args: list[ast.expr]) -> None:
+    def _collect(self, collected: ProductBatch, args: list[ast.expr]) -> None:
         """Lower ``o.append(...)`` or ``o.add_all()`` of a sum of `blas_sums`."""
         if not args:
             collected.add_all()
@@ -250,7 +250,7 @@ class Statements(Variables):
         if kind is None:
             raise UnsupportedError(f"{name} on the tape")
         if isinstance(value, (ListRef, DictRef)):
-            return self.as_words(value, kind)
+            return self.to_words(value, kind)
         if kind.parts:
             each = zip(_parts_of(name, kind), value.parts, kind.parts, strict=True)
             return [word for part in each for word in self._words_of(*part)]
@@ -263,14 +263,14 @@ class Statements(Variables):
             if not isinstance(value, Array) or value.dtype != kind.dtype:
                 raise UnsupportedError(f"{name} of another kind")
             self._note_unit_axes(name, value.shape)
-            return self.as_words(value, kind)
+            return self.to_words(value, kind)
         number = self.scalars.number(value)
         letter = letter_of(kind)
         if not isinstance(number, Number) or (letter == "i") != (number.letter == "i"):
             raise UnsupportedError(f"{name} of another kind")
         if number.tag is not None and letter not in PARTS:  # the variable is complex elsewhere
             number = self.scalars.part_of(number, "real")
-        return self.code.as_words(self.scalars.converted(number, letter))
+        return self.code.to_words(self.scalars.converted(number, letter))
 
     def _note_unit_axes(self, name: str, shape: list) -> None:
         ones = {k for k, n in enumerate(shape) if is_one(n)}
@@ -315,7 +315,7 @@ class Statements(Variables):
             ones = self.names.pushed_unit_axes.get(name, ())
             return self._named_array(name, kind, address, sizes, ones)
         letter = letter_of(kind)
-        value = self.scalars.plain(letter, self.code.of_words(letter, words))
+        value = self.scalars.plain(letter, self.code.from_words(letter, words))
         if letter in "ib":  # the class of floats does not matter in the sweep
             value.kind = kind
         return value
@@ -413,7 +413,9 @@ class Statements(Variables):
     def on_call(self, node: ast.Call) -> Any:
         """Lower a call, also of ``range`` and of the sums of `blas_sums`."""
         if isinstance(node.func, ast.Name) and node.func.id in ("OuterSum", "ProductSum"):
-            return Collected(self.code, self.state, *[self.integer(a).constant for a in node.args])
+            return ProductBatch(
+                self.code, self.state, *[self.integer(a).constant for a in node.args]
+            )
         if isinstance(node.func, ast.Name) and node.func.id == "range":
             return self.range_of([self.integer(a) for a in node.args])
         return super().on_call(node)

@@ -13,25 +13,25 @@ from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.dataflow import escaping
 from autodiff.structured.native.expressions import Expressions
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PARTS, PTR, TYPES, Code
-from autodiff.structured.native.names import SymbolTable
-from autodiff.structured.native.numbers.comparisons import tag_of
-from autodiff.structured.native.values import (
+from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES, FunctionBuilder
+from autodiff.structured.native.lowered_values import (
     TAGS,
     Array,
     DictRef,
     FreshMemory,
-    Known,
     LazyArray,
     ListRef,
     Number,
     RangeValue,
+    StaticValue,
     TupleValue,
     has_tag,
     is_whole,
     leaves,
     letter_of,
 )
+from autodiff.structured.native.numbers.comparisons import tag_of
+from autodiff.structured.native.symbol_table import SymbolTable
 
 
 class StackSlot:
@@ -41,7 +41,7 @@ class StackSlot:
     list or dict.
     """
 
-    def __init__(self, code: Code, kind: Kind) -> None:
+    def __init__(self, code: FunctionBuilder, kind: Kind) -> None:
         self.kind = kind
         self.tag: Any = None
         if kind.has_items:
@@ -74,7 +74,7 @@ class Variables(Expressions):
     """
 
     def __init__(
-        self, code: Code, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
+        self, code: FunctionBuilder, state: Any, scope: dict[str, Any], adjoints: dict[int, tuple],
         forward: bool, names: SymbolTable, pushes: dict[int, list[str]], body: list[ast.stmt],
         results: set[str],
     ) -> None:  # fmt: skip
@@ -107,11 +107,11 @@ class Variables(Expressions):
                     del self.pending_reads[name]
             return found
         if name in self.scope:
-            return Known(self.scope[name])
+            return StaticValue(self.scope[name])
         if name in self.names.variables:
             return self._variable(name)
         if name == "len":
-            return Known(len)
+            return StaticValue(len)
         raise UnsupportedError(name)
 
     def _variable(self, name: str) -> Any:
@@ -150,7 +150,11 @@ class Variables(Expressions):
             value = self.from_display(self.names.lists[name], value)
         if isinstance(value, LazyArray) and (name in self.names.variables or name in self.escaping):
             value = self.elementwise.materialize(value, memory.KEPT)
-        if is_typed and self.forward and not isinstance(value, (Known, TupleValue, RangeValue)):
+        if (
+            is_typed
+            and self.forward
+            and not isinstance(value, (StaticValue, TupleValue, RangeValue))
+        ):
             value = self._checked(name, kind, value)
         if self.forward and isinstance(value, Array) and isinstance(value.alias_set, FreshMemory):
             value.alias_set = self.names.alias_sets.get(name, value.alias_set)

@@ -38,10 +38,10 @@ class Assumptions:
     must_iterate: set[tuple[int, int]] = field(default_factory=set)
     peeled: set[tuple[int, int]] = field(default_factory=set)
     displayed_in_memory: set[tuple[int, int]] = field(default_factory=set)
-    of_values: set[type] = field(default_factory=set)
+    value_classes: set[type] = field(default_factory=set)
     in_memory: set[type] = field(default_factory=set)
-    may_be_missing: dict[tuple[type, str], Any] = field(default_factory=dict)
-    none_at_first: set[tuple[type, str]] = field(default_factory=set)
+    optional_attributes: dict[tuple[type, str], Any] = field(default_factory=dict)
+    initially_none: set[tuple[type, str]] = field(default_factory=set)
     may_be_none: dict[tuple[Any, str], Any] = field(default_factory=dict)
     returns: Kind | None = None
     leaves: bool = False

@@ -14,19 +14,19 @@ from autodiff.structured.form.ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
 from autodiff.structured.reading.containers.lists import (
-    as_list,
-    comprehended,
-    decided_by,
+    as_list_comprehension,
+    comprehension_loop,
     is_key,
-    own_names,
+    renaming_for,
+    search_loop,
     written,
 )
 from autodiff.structured.reading.containers.sequences import is_sequence
-from autodiff.structured.reading.libraries.python_functions import (
-    in_order,
-    in_reverse_order,
-    measured_by,
-    put_back,
+from autodiff.structured.reading.libraries.python_decompositions import (
+    assign_items,
+    reverse_sort_by_keys,
+    sort_by_keys,
+    sort_keys,
 )
 from autodiff.structured.reading.loops import MOST_UNROLLED, IterationSpace, LoopReader
 
@@ -45,7 +45,7 @@ class ComprehensionReader(LoopReader):
         key = self.hidden("key") if node.keywords else None
         if key:
             self.bind(key, self.expression(node.keywords[0].value))
-        self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
+        self.exit_unless(self.emit_call(operator.ge, [over.length(), self.const(1)]))
         names = {part: self.hidden(part) for part in ("best", "most", "item", "measure")}
         if key:
             names["key"] = key
@@ -71,7 +71,7 @@ class ComprehensionReader(LoopReader):
         over = self.iterated(generators[0].iter)
         found = self.hidden("found")
         self.bind(found, self.const(f is all))
-        loop = decided_by(node, f is any, found, self.hidden, over.known is None)
+        loop = search_loop(node, f is any, found, self.hidden, over.known is None)
         if over.known is None:
             self._for_over(loop, over)
             return self.read(found)
@@ -100,7 +100,7 @@ class ComprehensionReader(LoopReader):
         if nodes[2:]:
             self.bind(names["made"], self.expression(nodes[2]))
         else:
-            self.leave_unless(self.call(operator.ge, [over.length(), self.const(1)]))
+            self.exit_unless(self.emit_call(operator.ge, [over.length(), self.const(1)]))
             self.bind(names["made"], over.item(self.const(0)))
             over = self._after_first(over)
         self._for_each(names["item"], written("made = f(made, item)", **names), over)
@@ -109,15 +109,15 @@ class ComprehensionReader(LoopReader):
     def _after_first(self, over: IterationSpace) -> IterationSpace:
         """Return an iteration space without its first item."""
         one = self.const(1)
-        n = self.held(self.call(operator.sub, [over.length(), one]))
+        n = self.hold(self.emit_call(operator.sub, [over.length(), one]))
         return IterationSpace(
             lambda: self.read(n),
-            lambda i: over.item(self.call(operator.add, [i, self.const(1)])),
+            lambda i: over.item(self.emit_call(operator.add, [i, self.const(1)])),
             known=None if over.known is None else over.known - 1,
             of=[over],
         )
 
-    def taken(self, node: ast.expr) -> ast.expr:
+    def as_list_display(self, node: ast.expr) -> ast.expr:
         """Rewrite an iterator to a comprehension with all its items; return others unchanged."""
         if self.is_filter(node):
             item = self.hidden("item")
@@ -128,7 +128,7 @@ class ComprehensionReader(LoopReader):
         is_call = isinstance(node, ast.Call)
         is_view = is_call and self.table_of_view(node) is not None
         if not is_call or not (is_view or self.is_iterator(node) or self._callee(node) is range):  # type: ignore[arg-type] # it is one
-            return as_list(node)
+            return as_list_comprehension(node)
         item = self.hidden("item")
         over = ast.comprehension(ast.Name(item, ast.Store()), node, [], 0)
         made = ast.ListComp(ast.Name(item, ast.Load()), [over])
@@ -140,15 +140,15 @@ class ComprehensionReader(LoopReader):
             raise UnsupportedError("a comprehension with :=")
         first, *others = node.generators
         if self.is_filter(first.iter):
-            first = ast.comprehension(first.target, self.taken(first.iter), first.ifs, 0)
+            first = ast.comprehension(first.target, self.as_list_display(first.iter), first.ifs, 0)
             node = ast.copy_location(ast.ListComp(node.elt, [first, *others]), node)
         over = self.iterated(first.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
         if is_short and not (others or first.ifs or over.lists or over.read_only):
             return self.displayed(node, Items(self._unrolled_items(node, over)))
         name = self.hidden("list", definite=True)
-        self.bind(name, self.list_of([]))
-        self._for_over(comprehended(node, name, self.hidden), over)
+        self.bind(name, self.new_list([]))
+        self._for_over(comprehension_loop(node, name, self.hidden), over)
         return self.read(name)
 
     def on_generatorexp(self, node: ast.GeneratorExp) -> Any:
@@ -159,7 +159,7 @@ class ComprehensionReader(LoopReader):
         """Read the items of a list comprehension one by one."""
         made = []
         for item in self._known_items(over):
-            renaming = own_names(node, self.hidden)
+            renaming = renaming_for(node, self.hidden)
             self.assign(renaming.visit(node.generators[0].target), item)
             made.append(self.expression(renaming.visit(node.elt)))
         return made
@@ -171,12 +171,12 @@ class ComprehensionReader(LoopReader):
         is_short = over.known is not None and over.known <= MOST_UNROLLED
         if not is_short or others or first.ifs or over.lists or over.read_only:
             name = self.hidden("dict", definite=True)
-            self.bind(name, self.table_from(Named()))
-            self._for_over(comprehended(node, name, self.hidden), over)
+            self.bind(name, self.new_table(Named()))
+            self._for_over(comprehension_loop(node, name, self.hidden), over)
             return self.read(name)
         both = ast.Tuple([node.key, node.value], ast.Load())
         pairs = self._unrolled_items(ast.ListComp(both, node.generators), over)
-        keys = [known(self.one(key)) for key, _ in pairs]
+        keys = [known(self.pack(key)) for key, _ in pairs]
         if not all(map(is_key, keys)):
             raise UnsupportedError("a dict with keys that are no texts or integers")
         return Named(zip(keys, [x for _, x in pairs], strict=True))
@@ -187,19 +187,19 @@ class ComprehensionReader(LoopReader):
             for x in xs:
                 self.append(made, x)
             return made
-        name = self.held(made)
+        name = self.hold(made)
         self._append_each(name, self._over_value(xs))
         return self.read(name)
 
     def sliced(self, xs: Value, bounds: list[Value]) -> Value:
         """Read a slice of a list that may grow as a loop that appends to a new list."""
         start, n, step = self._bounds_of_slice(xs, bounds)
-        items, name = self.held(xs), self.held(self.list_of([]))
+        items, name = self.hold(xs), self.hold(self.new_list([]))
 
         def item(i: Value) -> Value:
-            offset = self.call(operator.mul, [i, self.read(step)])
+            offset = self.emit_call(operator.mul, [i, self.read(step)])
             source = self.read(items)
-            return self.item(source, self.call(operator.add, [self.read(start), offset]))
+            return self.item(source, self.emit_call(operator.add, [self.read(start), offset]))
 
         trips = 0 if self.is_empty(xs) else None
         self._append_each(name, IterationSpace(lambda: self.read(n), item, known=trips))
@@ -210,9 +210,9 @@ class ComprehensionReader(LoopReader):
         if not (is_sequence(ys) or (type(ys) is Value and (ys.kind.is_list or ys.kind.is_array))):
             raise UnsupportedError("a slice of a list, set to something other than a list or array")
         start, n, step = self._bounds_of_slice(xs, bounds)
-        items, new = self.held(xs), self.held(self.extended(self.list_of([]), ys))
+        items, new = self.hold(xs), self.hold(self.extended(self.new_list([]), ys))
         length = self.length(self.read(new))
-        self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
+        self.exit_unless(self.emit_call(operator.eq, [length, self.read(n)]))
         names = {"xs": items, "ys": new, "start": start, "step": step, "i": self.hidden("i")}
         over = IterationSpace(lambda: self.read(n), lambda i: i)
         self._for_each(names["i"], written("xs[start + i * step] = ys[i]", **names), over)
@@ -222,12 +222,12 @@ class ComprehensionReader(LoopReader):
         if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
             raise UnsupportedError("a slice of a list with bounds that are not integers")
         given = [self.length(xs), *bounds]
-        start, n = (self.held(self.call(f, given)) for f in (start_of_slice, length_of_slice))
-        return start, n, self.held(self.const(1) if known(bounds[2]) is None else bounds[2])
+        start, n = (self.hold(self.emit_call(f, given)) for f in (start_of_slice, length_of_slice))
+        return start, n, self.hold(self.const(1) if known(bounds[2]) is None else bounds[2])
 
     def cleared(self, xs: Value) -> None:
         """Read ``xs.clear()`` as a loop that drops the last item."""
-        n, name = self.held(self.length(xs)), self.held(xs)
+        n, name = self.hold(self.length(xs)), self.hold(xs)
         over = IterationSpace(lambda: self.read(n), lambda i: i)
         self._for_each(self.hidden("item"), written("del xs[-1]", xs=name), over)
 
@@ -237,23 +237,23 @@ class ComprehensionReader(LoopReader):
         if options.keys() - {"key", "reverse"} or type(is_reversed) not in (bool, int):
             raise UnsupportedError("sorted with this option")
         if isinstance(xs, tuple):
-            xs = self.list_from(Items(xs))
+            xs = self.list_in_memory(Items(xs))
         if type(xs) is Value and xs.kind.is_table:
-            xs = self.keys_of(xs)
+            xs = self.list_of_keys(xs)
         if type(xs) is not Value or not (xs.kind.is_list or xs.kind.is_array):
             raise UnsupportedError("sorted of something other than a list or array")
-        xs = self.held(xs)
+        xs = self.hold(xs)
         has_key = key is not None and not (type(key) is Value and known(key) is None)
         given = [self.read(xs), key]
-        keys = self.inline(measured_by, given, {}) if has_key else self.read(xs)
+        keys = self.inline(sort_keys, given, {}) if has_key else self.read(xs)
         self._check_keys(keys)
-        f = in_reverse_order if is_reversed else in_order
+        f = reverse_sort_by_keys if is_reversed else sort_by_keys
         return self.inline(f, [self.read(xs), keys], {})
 
     def _check_keys(self, keys: Any) -> None:
         """Raise if NumPy may order the keys otherwise than Python."""
         if type(keys) is Items:
-            kinds = [self.one(x).kind for x in keys]
+            kinds = [self.pack(x).kind for x in keys]
         elif keys.kind.is_list:
             kinds = [self._items_of(keys)]
         else:
@@ -266,9 +266,9 @@ class ComprehensionReader(LoopReader):
 
     def sort(self, xs: Value, options: dict[str, Any]) -> None:
         """Read ``xs.sort(key=..., reverse=...)``."""
-        name = self.held(xs)
+        name = self.hold(xs)
         made = self.ordered(xs, options)
-        self.inline(put_back, [self.read(name), made], {})
+        self.inline(assign_items, [self.read(name), made], {})
 
     def _append_each(self, name: str, over: IterationSpace) -> None:
         """Append each item to the list that a variable holds."""

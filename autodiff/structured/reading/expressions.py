@@ -34,12 +34,12 @@ from autodiff.structured.form.known_functions import (
     letter_of_text,
     part_of_text,
 )
-from autodiff.structured.reading.building import is_constant, is_plain
+from autodiff.structured.reading.builder import is_constant, is_plain
+from autodiff.structured.reading.comparison_operators import ComparisonReader
 from autodiff.structured.reading.containers.classes import is_class, is_object
 from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import is_sequence
-from autodiff.structured.reading.equality import ComparisonReader
-from autodiff.structured.reading.scopes import OWNERS, GivenRows
+from autodiff.structured.reading.scopes import OWNERS, ArgumentRows
 
 _WIDE = frozenset(map(np.dtype, (np.float64, np.complex128, np.int64)))
 _OF_DTYPES = frozenset({"kind", "char", "name", "itemsize", "type"})
@@ -55,9 +55,9 @@ class ExpressionReader(ComparisonReader):
 
     def expression(self, node: ast.expr) -> Any:
         """Read an expression; return a value, a nested tuple of values, or what is static."""
-        return self.not_none(self.or_none(node))
+        return self.not_none(self.expression_or_none(node))
 
-    def or_none(self, node: ast.expr) -> Any:
+    def expression_or_none(self, node: ast.expr) -> Any:
         """Read an expression whose value may be None."""
         method = getattr(self, f"on_{type(node).__name__.lower()}", None)
         if method is None:
@@ -93,7 +93,7 @@ class ExpressionReader(ComparisonReader):
             times = known(right)
             if type(times) is int and times > 0 and all(map(_is_plain_tuple, left)):
                 return Items(tuple(left) * times)
-            return self.list_of(list(map(self.one, left)), right)
+            return self.new_list(list(map(self.pack, left)), right)
         return self.binary(f, left, right)
 
     def binary(self, f: Callable, a: Any, b: Any) -> Value:
@@ -106,37 +106,37 @@ class ExpressionReader(ComparisonReader):
                 )
         if f in _ARITHMETIC:
             a, b = self._as_integer(a, b), self._as_integer(b, a)
-        return self.call(f, [a, b])
+        return self.emit_call(f, [a, b])
 
     def _as_integer(self, v: Value, other: Value) -> Value:
         """Convert a bool beside a float to an integer: rules take no bools."""
         is_truth = v.kind.is_scalar and v.kind.classes <= _TRUTH and not v.kind.is_known
-        return self.call(int, [v]) if is_truth and other.kind.has_floats else v
+        return self.emit_call(int, [v]) if is_truth and other.kind.has_floats else v
 
     def on_unaryop(self, node: ast.UnaryOp) -> Value:
         """Read a unary operator."""
         f = UNARY[type(node.op)].function
         made = self.expression(node.operand)
         if is_object(made) and f is not operator.not_:
-            return self.must_have(f"__{UNARY[type(node.op)].name}__", made)
+            return self.call_special_method(f"__{UNARY[type(node.op)].name}__", made)
         if isinstance(node.op, ast.Not):
             made = self.truth_of(made)
         x = self.as_value(made)
         if f is operator.not_ and not (x.kind.is_scalar or _is_known_text_or_none(x)):
             raise UnsupportedError(f"operator {type(node.op).__name__}")
-        return self.call(f, [x])
+        return self.emit_call(f, [x])
 
     def on_namedexpr(self, node: ast.NamedExpr) -> Any:
         """Read an assignment expression (``:=``)."""
-        self.bind(node.target.id, self.or_none(node.value))
+        self.bind(node.target.id, self.expression_or_none(node.value))
         return self.read(node.target.id)
 
     def on_ifexp(self, node: ast.IfExp) -> Any:
         """Read a conditional expression."""
         return self.choose(
             self.truth(node.test),
-            lambda: self.or_none(node.body),
-            lambda: self.or_none(node.orelse),
+            lambda: self.expression_or_none(node.body),
+            lambda: self.expression_or_none(node.orelse),
             # Each reading of the function gives it the same name: `may_be_none` refers to it.
             f".chosen_{node.lineno}_{node.col_offset}" if _has_none(node) else None,
         )
@@ -163,7 +163,7 @@ class ExpressionReader(ComparisonReader):
             return self.truth_of_object(x)
         if type(x) is Items:
             return self.const(bool(x))
-        if type(x) is GivenRows:
+        if type(x) is ArgumentRows:
             return self._length_of(x)
         is_one = type(x) is Value and (x.kind.is_list or x.kind.is_table)
         return self.length(x) if is_one else x
@@ -172,7 +172,7 @@ class ExpressionReader(ComparisonReader):
         """Read the test of a branch or loop."""
         if isinstance(node, ast.BoolOp):
             return self._short_circuit(node, self.truth)
-        return self._as_test(self.one(self.truth_of(self.expression(node))))
+        return self._as_test(self.pack(self.truth_of(self.expression(node))))
 
     def test(self, node: ast.expr) -> Value:
         """Read an operand of ``and`` or ``or``."""
@@ -185,9 +185,9 @@ class ExpressionReader(ComparisonReader):
 
     def on_attribute(self, node: ast.Attribute) -> Any:
         """Read an attribute of an object, an array or a module."""
-        return self.attribute_of_any(self.expression(node.value), node.attr)
+        return self.read_attribute(self.expression(node.value), node.attr)
 
-    def attribute_of_any(self, owner: Any, name: str) -> Any:
+    def read_attribute(self, owner: Any, name: str) -> Any:
         """Read an attribute of something that has been read."""
         if type(owner) in OWNERS:
             return self.attribute(owner, name)
@@ -211,7 +211,7 @@ class ExpressionReader(ComparisonReader):
         if not owner.kind.is_array:
             raise UnsupportedError(f"attribute {name}")
         if name == "T":
-            return self.view(Op("view", [owner], data="T"), owner.kind)
+            return self.emit_view(Op("view", [owner], data="T"), owner.kind)
         if name == "ndim":
             return self.const(owner.kind.ndim)
         if name == "dtype":
@@ -219,12 +219,12 @@ class ExpressionReader(ComparisonReader):
         if name not in _FORMS:
             raise UnsupportedError(f"attribute {name}")
         kind = kind_of(getattr(samples(owner.kind)[0], name))
-        return self.made(Op("form", [owner], data=name), kind)
+        return self.emit(Op("form", [owner], data=name), kind)
 
     def _attribute_of_class_or_member(self, x: Any, name: str) -> Any:
         """Read an attribute of a class or an enum member; None for other owners."""
         if is_class(x):
-            return self.of_class_itself(x, name)
+            return self.attribute_of_class(x, name)
         if isinstance(x, enum.EnumType):
             member = x.__members__.get(name)
             return self.const(member) if is_member(member) else None
@@ -236,21 +236,21 @@ class ExpressionReader(ComparisonReader):
     def _part_of_complex(self, x: Value, name: str) -> Value:
         """Read ``x.real`` or ``x.imag``, which are views if `x` is a complex array."""
         if x.kind.letter != "c":
-            return self.call(PARTS[name], [x])
+            return self.emit_call(PARTS[name], [x])
         kind = kind_of(getattr(samples(x.kind)[0], name))
-        return self.view(Op("view", [x], data=name), kind)
+        return self.emit_view(Op("view", [x], data=name), kind)
 
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
         base = self.flattened(node.value)
         if is_object(base):
-            return self.must_have("__getitem__", base, self.expression(node.slice))
+            return self.call_special_method("__getitem__", base, self.expression(node.slice))
         if type(base) is Named:
             key = known(self.value(node.slice))
             if not is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
-        if type(base) is GivenRows:
+        if type(base) is ArgumentRows:
             return self.item_of_rows(base, self.value(node.slice))
         if type(base) is Columns:
             return self._item_of_columns(base, self.value(node.slice))
@@ -274,14 +274,14 @@ class ExpressionReader(ComparisonReader):
     def _operand(self, x: Any, other: Any) -> Any:
         if type(other) is not Value or not other.kind.is_array or other.kind.letter not in "fc":
             return x
-        return self.as_array(np.add, self.vector_of(x, of_integers=True))
+        return self.as_array(np.add, self.as_vector(x, of_integers=True))
 
     def flattened(self, node: ast.expr) -> Any:
         """Read what is indexed or iterated over: there ``a.flat`` is like ``a.ravel()``."""
         if isinstance(node, ast.Attribute) and node.attr == "flat" and _has_no_calls(node.value):
             owner = self.expression(node.value)
             if type(owner) is Value and owner.kind.is_array:
-                return self.reshaped(owner, self.one((self.const(-1),)), 1)
+                return self.reshaped(owner, self.pack((self.const(-1),)), 1)
         return self.expression(node)
 
     def _index_joiner(self, joiner: Any, node: ast.expr) -> Value:
@@ -294,9 +294,9 @@ class ExpressionReader(ComparisonReader):
         if has_numbers and not dtypes <= _WIDE:
             raise UnsupportedError("np.r_ or np.c_ in which numbers take the dtype of arrays")
         if joiner is np.c_:
-            return self.called(np.column_stack, [parts], {})
+            return self.read_call(np.column_stack, [parts], {})
         vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
-        return self.called(np.concatenate, [tuple(vectors)], {})
+        return self.read_call(np.concatenate, [tuple(vectors)], {})
 
     def _bounds(self, node: ast.Slice) -> list[Value]:
         """Read the bounds of a slice; a missing one is None."""
@@ -306,14 +306,14 @@ class ExpressionReader(ComparisonReader):
     def _index_text(self, text: Value, at: ast.expr) -> Value:
         """Read a character or a slice of a string."""
         if isinstance(at, ast.Slice):
-            return self.call(part_of_text, [text, *self._bounds(at)])
-        return self.call(letter_of_text, [text, self.value(at)])
+            return self.emit_call(part_of_text, [text, *self._bounds(at)])
+        return self.emit_call(letter_of_text, [text, self.value(at)])
 
     def on_joinedstr(self, node: ast.JoinedStr) -> Value:
         """Read an f-string."""
         made = self.const("")
         for part in node.values:
-            made = self.call(operator.add, [made, self.value(part)])
+            made = self.emit_call(operator.add, [made, self.value(part)])
         return made
 
     def on_formattedvalue(self, node: ast.FormattedValue) -> Value:
@@ -321,7 +321,7 @@ class ExpressionReader(ComparisonReader):
         if node.conversion != -1:
             raise UnsupportedError("a conversion in an f-string")
         spec = self.const("") if node.format_spec is None else self.value(node.format_spec)
-        return self.call(format, [self.value(node.value), spec])
+        return self.emit_call(format, [self.value(node.value), spec])
 
     def _index(self, node: ast.expr) -> tuple[list[Value], Any]:
         """Read an index; return its values and its template."""
@@ -349,8 +349,8 @@ class ExpressionReader(ComparisonReader):
     def _index_part(self, found: Any, values: list[Value]) -> Any:
         """Return the template of a part of an index, and append its value to `values`."""
         if type(found) is Items and found:
-            found = self.called(np.array, [found], {})
-        value = self.one(found)
+            found = self.read_call(np.array, [found], {})
+        value = self.pack(found)
         if known(value) is None or known(value) is Ellipsis:
             return ("known", known(value))
         kind = value.kind
@@ -380,9 +380,9 @@ class ExpressionReader(ComparisonReader):
         if is_element(kind, template):
             return self._element(base, values, template)
         if kind.is_array and not has_arrays(template):
-            return self.view(Op("view", [base, *values], data=template), kind)
+            return self.emit_view(Op("view", [base, *values], data=template), kind)
         base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
-        return self.made(Op("load", [base, *values], data=template), kind)
+        return self.emit(Op("load", [base, *values], data=template), kind)
 
     def _element(self, base: Value, values: list[Value], template: Any) -> Value:
         """Read a view of one element as a number; `check_elements` makes sure that it may."""
@@ -390,7 +390,7 @@ class ExpressionReader(ComparisonReader):
             raise UnsupportedError("a view without axes")
         base.memory.root().is_indexed = True  # type: ignore[union-attr] # an array has one
         kind = Kind(frozenset([base.kind.dtype.type]))  # type: ignore[union-attr] # an array has one
-        made = self.made(Op("load", [base, *values], data=template), kind)
+        made = self.emit(Op("load", [base, *values], data=template), kind)
         self.elements.add(made)
         return made
 

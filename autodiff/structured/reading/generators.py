@@ -11,7 +11,7 @@ from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import definition_of
 from autodiff.structured.form.ir import Value, known
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.reading.building import Consumer
+from autodiff.structured.reading.builder import Consumer
 from autodiff.structured.reading.containers.classes import class_of, is_object
 from autodiff.structured.reading.jumps import COMPOUND, with_bodies
 from autodiff.structured.reading.parameters import ParameterReader
@@ -60,7 +60,7 @@ class GeneratorReader(ParameterReader):
         owner = self._without_calls(node.value) if isinstance(node, ast.Attribute) else None
         if not is_object(owner) or type(self.of_class(class_of(owner), node.attr)) is property:  # type: ignore[attr-defined] # an attribute
             return None
-        return self.attribute_of_any(owner, node.attr)  # type: ignore[attr-defined]
+        return self.read_attribute(owner, node.attr)  # type: ignore[attr-defined]
 
     def _yields(self, f: Any) -> bool:
         """Whether this is a generator function of the user's."""
@@ -86,7 +86,7 @@ class GeneratorReader(ParameterReader):
 
         self._inline_generator(f, args, names, take, left)
 
-    def parts_yielded(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
+    def yielded_values(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
         """Return all values that a generator without loops and branches yields."""
         names: list[str] = []
         depth = self.depth
@@ -94,7 +94,7 @@ class GeneratorReader(ParameterReader):
         def take(item: Any) -> None:
             if self.depth != depth:
                 raise UnsupportedError("the parts of a generator with loops or branches")
-            names.append(self.held(item))
+            names.append(self.hold(item))
 
         self._inline_generator(function, args, {}, take, "")
         return list(map(self.read, names))

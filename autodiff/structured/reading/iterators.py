@@ -18,13 +18,17 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import turns_of
+from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.lists import VIEWS, own_names, written
-from autodiff.structured.reading.containers.sequences import is_of_columns, is_sequence
-from autodiff.structured.reading.libraries.python_functions import columns_of, running, running_from
-from autodiff.structured.reading.scopes import GivenRows, LocalFunction, Static
-from autodiff.structured.reading.several_indices import NestedLoopReader, memory_of_items
+from autodiff.structured.reading.containers.lists import VIEWS, renaming_for, written
+from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
+from autodiff.structured.reading.libraries.python_decompositions import (
+    accumulate_from,
+    accumulate_items,
+    transposed,
+)
+from autodiff.structured.reading.nested_loops import NestedLoopReader, memory_of_items
+from autodiff.structured.reading.scopes import ArgumentRows, LocalFunction, Static
 
 _INT = frozenset([int])
 _MOST_UNROLLED_NUMBERS = 32  # more known numbers become a list, which a loop goes over
@@ -100,7 +104,7 @@ class IteratorReader(NestedLoopReader):
             return self._over_table(table, node.func.attr)  # type: ignore[attr-defined] # a method
         if isinstance(node, ast.Call):
             f = self._callee(node)
-            if f is zip and is_of_columns(node):
+            if f is zip and is_transposition(node):
                 return self._over_columns(node)
             if f is itertools.accumulate:
                 return self.over_accumulate(node)
@@ -121,7 +125,7 @@ class IteratorReader(NestedLoopReader):
         over = self.iterated(first.iter)
 
         def item(i: Value) -> Any:
-            renaming = own_names(node, self.hidden)
+            renaming = renaming_for(node, self.hidden)
             self.assign(renaming.visit(first.target), over.item(i))
             return self.expression(renaming.visit(node.elt))
 
@@ -130,14 +134,14 @@ class IteratorReader(NestedLoopReader):
     def _over_value(self, value: Any) -> IterationSpace:
         """Return the iteration space of a value."""
         if is_object(value):
-            return self._over_value(self.items_of_object(value))
+            return self._over_value(self.iterable_of_object(value))
         if type(value) is Named:
             return self._over_items(list(map(self.const, value)))
         if type(value) is Value and type(known(value)) is str:
             return self._over_items(list(map(self.const, known(value))))
         if type(value) is Value and value.kind.is_list:
             return self._over_list(value)
-        if type(value) is GivenRows:
+        if type(value) is ArgumentRows:
             return IterationSpace(
                 lambda: self._length_of(value), lambda i: self.item_of_rows(value, i)
             )
@@ -152,9 +156,9 @@ class IteratorReader(NestedLoopReader):
             return self._over_items(self._parts_of(value))
         if value.kind.ndim == 0:
             raise UnsupportedError("a loop over an array without axes")
-        name = self.held(value)
+        name = self.hold(value)
         return IterationSpace(
-            lambda: self.called(len, [self.read(name)], {}),
+            lambda: self.read_call(len, [self.read(name)], {}),
             lambda i: self.indexed(self.read(name), [i], ("value", 0)),
         )
 
@@ -171,13 +175,13 @@ class IteratorReader(NestedLoopReader):
 
     def _over_table(self, xs: Value, view: str) -> IterationSpace:
         """Return the iteration space of a dict that grows, but not during the loop."""
-        keys, name, n = self.held(self.keys_of(xs)), self.held(xs), self.held(self.length(xs))
+        keys, name, n = self.hold(self.list_of_keys(xs)), self.hold(xs), self.hold(self.length(xs))
 
         def item(i: Value) -> Any:
             key = self.item(self.read(keys), i)
             if view == "keys":
                 return key
-            key = self.held(key)
+            key = self.hold(key)
             value = self.stored(self.read(name), self.read(key))
             return value if view == "values" else (self.read(key), value)
 
@@ -188,7 +192,7 @@ class IteratorReader(NestedLoopReader):
 
     def _over_list(self, xs: Value) -> IterationSpace:
         """Return the iteration space of a list that may grow, but not during the loop."""
-        name, n = self.held(xs), self.held(self.length(xs))
+        name, n = self.hold(xs), self.hold(self.length(xs))
         trips = 0 if self.is_empty(xs) else None
         over = IterationSpace(
             lambda: self.read(n), lambda i: self.item(self.read(name), i), known=trips
@@ -219,7 +223,7 @@ class IteratorReader(NestedLoopReader):
             classes = {type(known(x)) if type(x) is Value else None for x in column}
             if len(classes) > 1 or not classes <= {int, float}:
                 return None
-        made = [self.list_from(Items(column)) for column in columns]
+        made = [self.list_in_memory(Items(column)) for column in columns]
         if not any(map(_is_tuple, items)):
             return made[0]
         return Columns(made) if all(map(_is_tuple, items)) else None
@@ -229,23 +233,23 @@ class IteratorReader(NestedLoopReader):
         bounds = [self.value(a) for a in nodes]
         if not 1 <= len(bounds) <= 3 or not all(b.kind.is_integral for b in bounds):
             raise UnsupportedError("a range with bounds that are not integers")
-        names = [self.held(b) for b in bounds]
+        names = [self.hold(b) for b in bounds]
 
         def item(i: Value) -> Value:
             if len(names) == 1:
                 return i
             first = self._integer(self.read(names[0]))
             if len(names) == 3:
-                i = self.call(operator.mul, [i, self._integer(self.read(names[2]))])
-            return self.call(operator.add, [first, i])
+                i = self.emit_call(operator.mul, [i, self._integer(self.read(names[2]))])
+            return self.emit_call(operator.add, [first, i])
 
         return IterationSpace(
-            lambda: self.call(turns_of, list(map(self.read, names))), item, bounds
+            lambda: self.emit_call(iteration_count, list(map(self.read, names))), item, bounds
         )
 
     def _integer(self, value: Value) -> Value:
         """Convert an integer to Python's `int`, the class of the items of a range."""
-        return value if value.kind.classes == _INT else self.call(int, [value])
+        return value if value.kind.classes == _INT else self.emit_call(int, [value])
 
     def over_enumerate(self, nodes: list[ast.expr], start: int = 0) -> IterationSpace:
         """Read ``enumerate(items, start)``."""
@@ -255,11 +259,11 @@ class IteratorReader(NestedLoopReader):
         first = self.value(nodes[1]) if nodes[1:] else self.const(start)
         if first.kind.classes != _INT:
             raise UnsupportedError("enumerate with a start that is not an integer")
-        name = self.held(first)
+        name = self.hold(first)
         item = over.item
         return IterationSpace(
             over.length,
-            lambda i: (self.call(operator.add, [self.read(name), i]), item(i)),
+            lambda i: (self.emit_call(operator.add, [self.read(name), i]), item(i)),
             known=over.known,
             of=[over],
         )
@@ -272,19 +276,19 @@ class IteratorReader(NestedLoopReader):
         lengths = [over.length() for over in overs]
         if strict is not False:
             for n in lengths[1:]:
-                self.leave_unless(self.call(operator.eq, [lengths[0], n]))
+                self.exit_unless(self.emit_call(operator.eq, [lengths[0], n]))
         for k, over in enumerate(overs):
             if over.computes:  # its next item would be computed before a later iterator ends
                 for n in lengths[k + 1 :]:
-                    self.leave_unless(self.call(operator.le, [lengths[k], n]))
+                    self.exit_unless(self.emit_call(operator.le, [lengths[k], n]))
         trips = [over.known for over in overs if over.known is not None]
         if trips:  # the others are expected to be as long
             shortest = self.const(min(trips))
             for n in lengths:
-                self.leave_unless(self.call(operator.ge, [n, shortest]))
+                self.exit_unless(self.emit_call(operator.ge, [n, shortest]))
         else:
-            shortest = self.call(min, lengths) if lengths[1:] else lengths[0]
-        name = self.held(shortest)
+            shortest = self.emit_call(min, lengths) if lengths[1:] else lengths[0]
+        name = self.hold(shortest)
         return IterationSpace(
             lambda: self.read(name),
             lambda i: tuple([over.item(i) for over in overs]),
@@ -318,23 +322,23 @@ class IteratorReader(NestedLoopReader):
         overs = [
             over if over.known is None else self._over_list(self._listed(over)) for over in overs
         ]
-        lengths = [self.held(over.length()) for over in overs]
+        lengths = [self.hold(over.length()) for over in overs]
 
         def item(i: Value, k: int = 0) -> Any:
             if k == len(overs) - 1:
                 return overs[k].item(i)
-            n, place = self.read(lengths[k]), self.held(i)
+            n, place = self.read(lengths[k]), self.hold(i)
             return self.choose(
-                self.call(operator.lt, [i, n]),
+                self.emit_call(operator.lt, [i, n]),
                 lambda: overs[k].item(self.read(place)),
                 lambda: item(
-                    self.call(operator.sub, [self.read(place), self.read(lengths[k])]), k + 1
+                    self.emit_call(operator.sub, [self.read(place), self.read(lengths[k])]), k + 1
                 ),
             )
 
         def length() -> Value:
             return functools.reduce(
-                lambda a, b: self.call(operator.add, [a, b]), map(self.read, lengths)
+                lambda a, b: self.emit_call(operator.add, [a, b]), map(self.read, lengths)
             )
 
         return IterationSpace(length, item, of=overs)
@@ -342,7 +346,7 @@ class IteratorReader(NestedLoopReader):
     def _listed(self, over: IterationSpace) -> Value:
         if over.computes:
             raise UnsupportedError("a chain of iterators that compute their items")
-        return self.list_from(Items(self._known_items(over)))
+        return self.list_in_memory(Items(self._known_items(over)))
 
     def over_accumulate(self, node: ast.Call) -> IterationSpace:
         """Read ``itertools.accumulate(xs, f, initial=...)`` of a list or array."""
@@ -353,7 +357,7 @@ class IteratorReader(NestedLoopReader):
             raise UnsupportedError("accumulate with these arguments")
         xs = self.expression(given["iterable"])
         if isinstance(xs, tuple) and is_sequence(xs):
-            xs = self.list_from(Items(xs))
+            xs = self.list_in_memory(Items(xs))
         f: Any = self.const(operator.add)
         if "func" in given:
             f = self.expression(given["func"])
@@ -366,9 +370,9 @@ class IteratorReader(NestedLoopReader):
             raise UnsupportedError("accumulate of something other than a list or array")
         is_from = type(first) is not Value or known(first) is not None
         made = (
-            self.inline(running_from, [xs, f, first], {})
+            self.inline(accumulate_from, [xs, f, first], {})
             if is_from
-            else self.inline(running, [xs, f], {})
+            else self.inline(accumulate_items, [xs, f], {})
         )
         over = self._over_value(made)
         over.read_only.append(xs.memory)  # type: ignore[arg-type] # it has one
@@ -387,7 +391,7 @@ class IteratorReader(NestedLoopReader):
         """Read the rows of ``zip(*rows)``: a tuple of known rows, a list or an array."""
         rows = self.expression(node.args[0].value)  # type: ignore[attr-defined] # it is starred
         if type(rows) is not Columns and isinstance(rows, tuple) and is_sequence(rows):
-            return rows if rows and all(map(_is_tuple, rows)) else self.list_from(Items(rows))
+            return rows if rows and all(map(_is_tuple, rows)) else self.list_in_memory(Items(rows))
         is_one = type(rows) is Value and (rows.kind.is_list or rows.kind.is_array)
         if is_one or type(rows) is Columns:
             return rows
@@ -397,10 +401,10 @@ class IteratorReader(NestedLoopReader):
         """Return the columns of the rows of ``zip(*rows)``."""
         strict = self.value(node.keywords[0].value) if node.keywords else self.const(False)
         if type(rows) is Columns:
-            self.leave_unless(self.call(operator.ge, [self.length(rows[0]), self.const(1)]))
-            return tuple([self.fixed(self.extended(self.list_of([]), column)) for column in rows])
+            self.exit_unless(self.emit_call(operator.ge, [self.length(rows[0]), self.const(1)]))
+            return tuple([self.fixed(self.extended(self.new_list([]), column)) for column in rows])
         if not isinstance(rows, tuple):
-            return self.inline(columns_of, [rows, strict], {})
+            return self.inline(transposed, [rows, strict], {})
         parts = list(map(self._parts_of, rows))
         if known(strict) is not False and len(set(map(len, parts))) > 1:
             raise UnsupportedError("a call that fails")
@@ -459,11 +463,11 @@ class IteratorReader(NestedLoopReader):
         if items is None or is_iterator or isinstance(items, ast.GeneratorExp):
             raise UnsupportedError("a call that fails")
         over = self.iterated(items)
-        name = self.held(self.call(operator.sub, [over.length(), self.const(1)]))
+        name = self.hold(self.emit_call(operator.sub, [over.length(), self.const(1)]))
         item = over.item
         return IterationSpace(
             over.length,
-            lambda i: item(self.call(operator.sub, [self.read(name), i])),
+            lambda i: item(self.emit_call(operator.sub, [self.read(name), i])),
             known=over.known,
             of=[over],
         )

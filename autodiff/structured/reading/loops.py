@@ -16,9 +16,9 @@ from autodiff.structured.form.ir import (
     While,
     ops_of,
 )
-from autodiff.structured.form.kinds import Kind, ManyKindsError, UnsupportedError
-from autodiff.structured.form.known_functions import turns_of
-from autodiff.structured.reading.building import structure_of
+from autodiff.structured.form.kinds import Kind, MixedKindsError, UnsupportedError
+from autodiff.structured.form.known_functions import iteration_count
+from autodiff.structured.reading.builder import structure_of
 from autodiff.structured.reading.iterators import IterationSpace, IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
@@ -95,7 +95,7 @@ class LoopReader(IteratorReader):
         self.forbid_writes(over.read_only, read)
         for xs, n in over.lists:
             length = self.length(self.read(xs))
-            self.leave_unless(self.call(operator.eq, [length, self.read(n)]))
+            self.exit_unless(self.emit_call(operator.eq, [length, self.read(n)]))
 
     def _iterations(self, node: ast.For, over: IterationSpace) -> None:
         """Read the iterations: unrolled, or as a loop, perhaps with a peeled iteration."""
@@ -138,19 +138,19 @@ class LoopReader(IteratorReader):
         slot.writes += 2
         self._add_loop(For(slot, bounds, body, flag), node, readable)
         if self._must_iterate(node, bound):
-            trip_count = self.call(turns_of, bounds)
-            self.leave_unless(self.call(operator.ge, [trip_count, self.const(1)]))
+            trip_count = self.emit_call(iteration_count, bounds)
+            self.exit_unless(self.emit_call(operator.ge, [trip_count, self.const(1)]))
 
     def _peel(self, node: ast.For, over: IterationSpace) -> None:
         """Peel the first iteration, because a variable is of another kind before it."""
-        n, item = self.held(over.length()), over.item
+        n, item = self.hold(over.length()), over.item
         one = self.const(1)
-        self.leave_unless(self.call(operator.ge, [self.read(n), one]))
+        self.exit_unless(self.emit_call(operator.ge, [self.read(n), one]))
 
         def read_others() -> None:
             others = IterationSpace(
-                lambda: self.call(operator.sub, [self.read(n), one]),
-                lambda i: item(self.call(operator.add, [i, one])),
+                lambda: self.emit_call(operator.sub, [self.read(n), one]),
+                lambda i: item(self.emit_call(operator.add, [i, one])),
             )
             self._for_loop(node, others)
 
@@ -256,7 +256,7 @@ class LoopReader(IteratorReader):
         """
         try:
             return self._fixed_point(iteration)
-        except ManyKindsError as error:
+        except MixedKindsError as error:
             if error.loop is None and _place(node) not in self.assumed.peeled:
                 error.loop = _place(node)
             raise
@@ -291,7 +291,7 @@ class LoopReader(IteratorReader):
             loop = ast.While(ast.Constant(True), [leaves, *node.body], [])
             node = ast.fix_missing_locations(ast.copy_location(loop, node))
         if _place(node) in self.assumed.peeled:
-            self.leave_unless(self.truth(node.test))
+            self.exit_unless(self.truth(node.test))
             self._first_iteration(node, lambda: None, lambda: self._while_loop(node))
         else:
             self._while_loop(node)
@@ -300,7 +300,7 @@ class LoopReader(IteratorReader):
         """Read a loop as a `While` of the IR."""
         has_run = ""
         if _place(node) in self.assumed.must_iterate:
-            has_run = self.held(self.const(False))
+            has_run = self.hold(self.const(False))
         readable = set(self.kinds)
         self.end_block()
         nodes, flag = self._body_of(node)
@@ -332,7 +332,7 @@ class LoopReader(IteratorReader):
         test.uses += 1
         self._add_loop(While(before, test, body, flag), node, readable)
         if self._must_iterate(node, bound):
-            self.leave_unless(self.read(has_run))
+            self.exit_unless(self.read(has_run))
 
 
 def _place(node: ast.stmt) -> tuple[int, int]:

@@ -36,16 +36,15 @@ from autodiff.structured.form.kinds import (
     Kind,
     ListInMemoryError,
     MadeInLoopError,
-    ManyKindsError,
     MayBeMissingError,
+    MixedKindsError,
     UnboundError,
     UnsupportedError,
     join,
 )
 from autodiff.structured.form.order import Order
-from autodiff.structured.itself import Itself
 from autodiff.structured.reading.assumptions import Assumptions
-from autodiff.structured.reading.containers.lists import check_copied
+from autodiff.structured.reading.containers.lists import check_not_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
 from autodiff.structured.reading.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
@@ -58,9 +57,13 @@ from autodiff.structured.reading.jumps import (
     without_else,
     without_handlers,
 )
-from autodiff.structured.reading.libraries import by_others, python_functions, ufunc_methods
+from autodiff.structured.reading.libraries import (
+    decompositions,
+    python_decompositions,
+    ufunc_methods,
+)
 from autodiff.structured.reading.matches import without_match
-from autodiff.structured.reading.parameters import by_place, given_to, parameters_of
+from autodiff.structured.reading.parameters import given_to, parameters_of, positional_parameters
 from autodiff.structured.reading.recursion import (
     OtherKindsError,
     RecursesError,
@@ -71,19 +74,20 @@ from autodiff.structured.reading.recursion import (
     nonlocal_names,
 )
 from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
+from autodiff.structured.recursive_calls import RecursiveCallee
 
 if TYPE_CHECKING:
-    from autodiff.structured.whole_lists import GivenList
+    from autodiff.structured.list_arguments import ListArgument
 
 RETURNED = ".returned"
 _MOST_INLINED = 8
 _MOST_NONE = 16  # variables that may be None
-_OURS = by_others.FUNCTIONS | python_functions.FUNCTIONS | ufunc_methods.FUNCTIONS
+_OURS = decompositions.FUNCTIONS | python_decompositions.FUNCTIONS | ufunc_methods.FUNCTIONS
 
 
 def lower(
     function: types.FunctionType, form: Any, kinds: list[Kind], known_args: dict[int, Any],
-    lists: dict[int, GivenList],
+    lists: dict[int, ListArgument],
 ) -> Lowered:  # fmt: skip
     """Lower a function from its source, for arguments of these kinds.
 
@@ -111,7 +115,7 @@ def lower(
 
 
 def _lower_repeatedly(
-    read: Callable[[FunctionReader], Lowered], lists: dict[int, GivenList]
+    read: Callable[[FunctionReader], Lowered], lists: dict[int, ListArgument]
 ) -> Lowered:  # fmt: skip
     """Read a function again and again, until a reading finds out nothing new."""
     assumed = Assumptions()
@@ -139,22 +143,22 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
         case ListInMemoryError() if not error.places <= assumed.displayed_in_memory:
             assumed.displayed_in_memory |= error.places
         case MadeInLoopError():
-            assumed.of_values.add(error.cls)
+            assumed.value_classes.add(error.cls)
         case InMemoryError():
-            assumed.of_values.discard(error.cls)
+            assumed.value_classes.discard(error.cls)
             assumed.in_memory.add(error.cls)
         case MayBeMissingError():
-            assumed.may_be_missing[error.key] = error.value
-            assumed.none_at_first |= {error.key} if error.is_none else set()
+            assumed.optional_attributes[error.key] = error.value
+            assumed.initially_none |= {error.key} if error.is_none else set()
         case OtherKindsError():
             return False
         case RecursesError() if len(assumed.recursive) < _MOST_INLINED:
             assumed.recursive[error.node] = {}
         case StaleProgramError():
             pass
-        case ManyKindsError() if error.loop:
+        case MixedKindsError() if error.loop:
             assumed.peeled.add(error.loop)
-        case ManyKindsError() if _learn_maybe_none(error, assumed.may_be_none):
+        case MixedKindsError() if _learn_maybe_none(error, assumed.may_be_none):
             assumed.peeled.clear()  # the loops may do without peeling now
         case _:
             if assumed.leaves or not may_leave:
@@ -163,7 +167,7 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
     return True
 
 
-def _learn_maybe_none(error: ManyKindsError, may_be_none: dict[tuple[Any, str], Any]) -> bool:
+def _learn_maybe_none(error: MixedKindsError, may_be_none: dict[tuple[Any, str], Any]) -> bool:
     """Add a variable that may be None; return whether it is new."""
     if error.other is None or error.other[0] in may_be_none:
         return False
@@ -181,7 +185,7 @@ class Lowered:
 
     program: Program
     guards: list[tuple[dict, Any, Any]]
-    made_of_others: set[Any]
+    decomposed: set[Any]
     outside_objects: list[Any]
     outside_lists: list[Any]
 
@@ -214,12 +218,12 @@ class FunctionReader(RecursionReader):
 
     def finish(self) -> Lowered:
         """Check what was read as a whole; return it."""
-        if self.bound_attributes:
-            held = [self.read_in(owner.scope, name) for owner, name in self.bound_attributes]
+        if self.rebound_attributes:
+            held = [self.read_in(owner.scope, name) for owner, name in self.rebound_attributes]
             if not all(type(x) in (Value, tuple) for x in held):
                 raise UnsupportedError("a list or dict as an attribute")
             self.program.returned = (self.program.returned, *held)
-            self.program.bound = [(owner.place, name) for owner, name in self.bound_attributes]
+            self.program.bound = [(owner.place, name) for owner, name in self.rebound_attributes]
         named = list(_named_containers(self.program.returned))
         origins = {x.origin for x in named}
         if len(named) > 1 and (None in origins or len(origins) < len(named)):
@@ -241,11 +245,11 @@ class FunctionReader(RecursionReader):
                 self.check_records(part)
                 if part.root().has_none:
                     raise UnsupportedError("a list of None at first that is visible outside")
-                check_copied([part], "a list that is seen outside")
+                check_not_copied([part], "a list that is seen outside")
         self._check_views()
         self.check_elements(list(blocks_of(self.body)))
         self.check_copies()
-        self.check_none()
+        self.check_items_not_none()
         self.check_attributes_of_classes()
         self.check_writes()
         if self.program.itself is not None and (self.program.captured or self.program.bound):
@@ -253,7 +257,7 @@ class FunctionReader(RecursionReader):
                 "a function that calls itself, and reads or changes something outside"
             )
         return Lowered(
-            self.program, self.guards, self.made_of_others, self.outside_objects, self.outside_lists
+            self.program, self.guards, self.decomposed, self.outside_objects, self.outside_lists
         )
 
     def _check_views(self) -> None:
@@ -270,7 +274,7 @@ class FunctionReader(RecursionReader):
                 if written is mine or (written is other and order.may_precede(made.op, op)):
                     raise UnsupportedError("a write into what may be a view")
             if mine in returned:
-                if type(made.op.f) is Itself and made.op.f.copies_arguments:
+                if type(made.op.f) is RecursiveCallee and made.op.f.copies_arguments:
                     raise UnsupportedError("a result that may be an argument of a recursion")
                 self.program.may_be_views.add(mine)
 
@@ -344,14 +348,14 @@ class FunctionReader(RecursionReader):
         is_others = is_ours(function) or is_library(function)
         if is_others and function not in _OURS and not self._is_slope(function):
             raise UnsupportedError(f"{function.__name__} of a library")
-        self.made_of_others.add(function)
+        self.decomposed.add(function)
         node = self.definition_of(function)
         scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
         for part in ("__code__", "__defaults__", "__kwdefaults__"):
             self.guards.append((Attributes(function), part, getattr(function, part)))
         last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
         self.guards += [(named, name, x) for name, x in named.items()]
-        places = by_place(node)
+        places = positional_parameters(node)
         values = dict(zip(places[len(places) - len(last) :], last, strict=True)) | named
         return node, scope, {name: functools.partial(self.const, x) for name, x in values.items()}
 
@@ -378,10 +382,10 @@ class FunctionReader(RecursionReader):
         return self._local_function(node)
 
     def _local_function(self, node: ast.FunctionDef | ast.Lambda) -> LocalFunction:
-        a, places = node.args, by_place(node)
+        a, places = node.args, positional_parameters(node)
         defaults = list(zip(places[len(places) - len(a.defaults) :], a.defaults, strict=True))
         defaults += [(p.arg, d) for p, d in zip(a.kwonlyargs, a.kw_defaults, strict=True) if d]
-        held = {name: self.held(self.expression(d)) for name, d in defaults}
+        held = {name: self.hold(self.expression(d)) for name, d in defaults}
         return LocalFunction(node, self.scope, held)
 
     def read_body_of(self, node: ast.FunctionDef | ast.Lambda) -> Any:
@@ -402,7 +406,7 @@ class FunctionReader(RecursionReader):
         last = body[-1]
         if isinstance(last, ast.Return):
             self.statements(body[:-1])
-            return self.const(None) if last.value is None else self.or_none(last.value)
+            return self.const(None) if last.value is None else self.expression_or_none(last.value)
         returns = any(jumps(node, (ast.Return,)) for node in body)
         self.scope.locals |= {RETURNED}
         self.statements(body)
@@ -426,7 +430,7 @@ class FunctionReader(RecursionReader):
 
     def on_return(self, node: ast.Return) -> None:
         """Read a ``return`` at the end of a branch."""
-        value = self.const(None) if node.value is None else self.or_none(node.value)
+        value = self.const(None) if node.value is None else self.expression_or_none(node.value)
         self.bind(RETURNED, value)
 
 

@@ -8,11 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from autodiff.intercept.source.rewritten_code import definition_of
+from autodiff.structured.argument_forms import (
+    Captured,
+    Fields,
+    MethodForm,
+    PartialForm,
+    Rows,
+    default_name,
+)
 from autodiff.structured.form.ir import Memory, Named, Slot, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
-from autodiff.structured.forms import Applied, Captured, Fields, Owned, Rows, default_name
 from autodiff.structured.reading.scopes import (
-    GivenRows,
+    ArgumentRows,
     LocalFunction,
     LocalObject,
     LocalPartial,
@@ -42,12 +49,12 @@ class ParameterReader(StatementReader):
         if type(form) is Captured:
             self.scope.functions[name] = self._bind_captured(form, leaves, known_args)
             return
-        if type(form) is Owned:
+        if type(form) is MethodForm:
             self.parameter(f"{name}.0", form["__self__"], leaves, known_args)
             owner = self.read_in(self.scope, f"{name}.0")
             self.scope.functions[name] = Method(form.function, owner)
             return
-        if type(form) is Applied:
+        if type(form) is PartialForm:
             places = {key: f"{name}.{key}" for key in form}
             for key, part in form.items():
                 self.parameter(places[key], part, leaves, known_args)
@@ -62,7 +69,7 @@ class ParameterReader(StatementReader):
             for place in columns:
                 self.parameter(place, None, leaves, known_args)
             self.scope.locals |= set(columns)
-            self.scope.functions[name] = GivenRows(self.scope, columns, form.depth)
+            self.scope.functions[name] = ArgumentRows(self.scope, columns, form.depth)
             return
         if form is not None:
             names = [f"{name}.{i}" for i in range(len(form))]
@@ -134,10 +141,10 @@ def parameters_of(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return the names of all parameters."""
     a = node.args
     more = [p.arg for p in (*a.kwonlyargs, a.vararg, a.kwarg) if p]
-    return [*by_place(node), *more]
+    return [*positional_parameters(node), *more]
 
 
-def by_place(node: ast.FunctionDef | ast.Lambda) -> list[str]:
+def positional_parameters(node: ast.FunctionDef | ast.Lambda) -> list[str]:
     """Return the names of the positional parameters."""
     return [p.arg for p in (*node.args.posonlyargs, *node.args.args)]
 
@@ -146,7 +153,7 @@ def given_to(
     node: ast.FunctionDef | ast.Lambda, args: list, names: dict[str, Any]
 ) -> dict[str, Any]:  # fmt: skip
     """Return what a call passes to each parameter of a function."""
-    parameters, places = node.args, by_place(node)
+    parameters, places = node.args, positional_parameters(node)
     given: dict[str, Any] = dict(zip(places, args, strict=False))
     by_name = {p.arg for p in (*parameters.args, *parameters.kwonlyargs)}
     more = {name: x for name, x in names.items() if name not in by_name}

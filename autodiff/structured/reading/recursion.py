@@ -18,10 +18,10 @@ from autodiff.structured.form.ir import (
     parts_of,
 )
 from autodiff.structured.form.kinds import Kind, UnsupportedError, join
-from autodiff.structured.itself import CallsItselfError, Itself
 from autodiff.structured.reading.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
+from autodiff.structured.recursive_calls import RecursionKindError, RecursiveCallee
 
 
 class RecursesError(UnsupportedError):
@@ -90,7 +90,7 @@ class RecursionReader(GeneratorReader):
         x = self.read_body_of(node)
         given = [s.memory.root() for s in self.program.parameters if s.memory is not None]
         if type(x) is Value and x.kind.is_array and x.memory.root() in given:  # type: ignore[union-attr]
-            x = self.call(np.copy, [x])
+            x = self.emit_call(np.copy, [x])
             if self.program.itself is not None:
                 self.program.itself.copies_arguments = True
         self.program.returned = x
@@ -196,7 +196,7 @@ class RecursionReader(GeneratorReader):
                 "a function that calls itself, and reads or changes something outside"
             )
         self.guards += lowered.guards
-        self.made_of_others |= lowered.made_of_others
+        self.decomposed |= lowered.decomposed
         program.itself.lowered = lowered
         return self._call_program(program.itself, leaves)
 
@@ -204,15 +204,15 @@ class RecursionReader(GeneratorReader):
         """Read a recursive call; raise if the kind of the result is still unknown."""
         self.calls_itself = True
         if self.assumed.returns is None:
-            raise CallsItselfError
+            raise RecursionKindError
         if self.program.itself is None:
             own = function.node if type(function) is LocalFunction else function
             name = getattr(own, "name", getattr(own, "__name__", "inner"))
-            self.program.itself = Itself(name, self.assumed.returns)
+            self.program.itself = RecursiveCallee(name, self.assumed.returns)
         return self._call_program(self.program.itself, values)
 
-    def _call_program(self, itself: Itself, values: list[Value]) -> Value:
-        made = self.made(Op("call", values, f=itself), itself.kind)
+    def _call_program(self, itself: RecursiveCallee, values: list[Value]) -> Value:
+        made = self.emit(Op("call", values, f=itself), itself.kind)
         if itself.kind.is_array:
             self.may_alias += [(made, v) for v in values if v.kind.is_array]
         return made

@@ -50,7 +50,7 @@ class Scope:
         self.outer: set[str] = set()  # ``nonlocal`` names
         self.definite: set[str] = set()  # variables assigned on every path to where they are read
         self.temporaries: set[str] = set()  # those of which only the latest binding is read
-        self.has_moved = False  # of an object: its attributes are in memory
+        self.is_in_memory = False  # of an object: its attributes are in memory
         code = function.__code__
         own = code.co_varnames + code.co_cellvars
         self.locals = frozenset(own if parent is None else names)
@@ -133,7 +133,7 @@ class LocalObject(Static):
 
 
 @dataclass(frozen=True, eq=False)
-class GivenRows(Static):
+class ArgumentRows(Static):
     """A read-only argument that is a list of tuples, perhaps nested in further lists.
 
     Attributes
@@ -175,7 +175,7 @@ class Method(Static):
 
 
 @dataclass(frozen=True, eq=False)
-class Above(Static):
+class SuperProxy(Static):
     """What ``super()`` returns: an object, and the classes in which it looks up attributes."""
 
     noun = "super()"
@@ -185,10 +185,10 @@ class Above(Static):
 
 OBJECTS = (LocalObject, OutsideObject)
 
-OWNERS = (*OBJECTS, Above)
+OWNERS = (*OBJECTS, SuperProxy)
 """Objects, and ``super()``: what has attributes."""
 
-IS_TANGENT = "__is_tangent__"
+TANGENT_MARK = "__is_tangent__"
 """A name in the globals of generated tangent functions, which may call helpers of rules."""
 
 
@@ -205,10 +205,10 @@ def is_the_same(a: Any, b: Any) -> bool:
 
 def is_plain_class(cls: type) -> bool:
     """Whether a class is the user's, and its objects have a dict of attributes and no slots."""
-    return may_be_made(cls) and not any("__slots__" in vars(base) for base in cls.__mro__)
+    return is_constructible(cls) and not any("__slots__" in vars(base) for base in cls.__mro__)
 
 
-def may_be_made(cls: type) -> bool:
+def is_constructible(cls: type) -> bool:
     """Whether a class is the user's, and does not customize making objects or their attributes."""
     *own, last = cls.__mro__
     return (
@@ -273,13 +273,13 @@ _DECIDES = frozenset({
 _OF_FROZEN = frozenset({"__setattr__", "__delattr__"})  # made by a frozen dataclass
 
 
-OWN_CELLS: dict = {}
+CELLS_OF_CALLEE: dict = {}
 """In a guard, in place of a dict: the cells of the called function, by position."""
 
 
-def looked_up(d: dict, name: Any, g: Any) -> Any:
+def guarded_value(d: dict, name: Any, g: Any) -> Any:
     """Return the present value that a guard checks; `g` is the called function."""
-    if d is OWN_CELLS:
+    if d is CELLS_OF_CALLEE:
         return content_of(g.__closure__[name])
     return d.get(name, UNKNOWN)
 
@@ -289,7 +289,7 @@ def content_of(cell: Any) -> Any:
     return UNKNOWN if is_empty(cell) else cell.cell_contents
 
 
-class Watched(dict):
+class WeakLookup(dict):
     """Something of an object or class, read like an entry of a dict; the owner is held weakly."""
 
     def __init__(self, owner: Any) -> None:
@@ -305,7 +305,7 @@ class Watched(dict):
         raise NotImplementedError
 
 
-class Contents(dict):
+class ContentLookup(dict):
     """The items of a list, tuple or dict; under None, whether its keys are as before.
 
     Attributes
@@ -334,7 +334,7 @@ class Contents(dict):
         return self.owner.get(name, default) if type(self.owner) is dict else self.owner[name]
 
 
-class OwnAttributes(Watched):
+class OwnAttributeLookup(WeakLookup):
     """The attributes in the dict of an object or class."""
 
     def of(self, owner: Any, name: str, default: Any) -> Any:
@@ -342,7 +342,7 @@ class OwnAttributes(Watched):
         return vars(owner).get(name, default)
 
 
-class ClassOf(Watched):
+class ClassLookup(WeakLookup):
     """The class of an object."""
 
     def of(self, owner: Any, name: str, default: Any) -> Any:
@@ -350,7 +350,7 @@ class ClassOf(Watched):
         return type(owner)
 
 
-class BasesOf(Watched):
+class BasesLookup(WeakLookup):
     """The method resolution order of a plain class, as long as it is plain."""
 
     def of(self, owner: Any, name: str, default: Any) -> Any:

@@ -25,23 +25,23 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import (
     LIST,
-    NoItemsError,
+    EmptyListError,
     UnboundError,
     UnsupportedError,
 )
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import (
-    as_list,
-    changes_dicts,
-    grown_in,
-    has_no_other_name,
+    as_list_comprehension,
+    is_unaliased_dict,
+    mutated_names,
+    mutates_dicts,
     written,
 )
 from autodiff.structured.reading.containers.sequences import (
-    is_of_columns,
-    parts_appended,
+    appended_tuple_length,
+    is_transposition,
 )
-from autodiff.structured.reading.containers.tables import grows_by_keys
+from autodiff.structured.reading.containers.tables import may_change_keys
 from autodiff.structured.reading.expressions import PARTS
 from autodiff.structured.reading.jumps import jumps
 from autodiff.structured.reading.scopes import OBJECTS, LocalObject
@@ -70,7 +70,7 @@ class StatementReader(WriteReader):
         kinds, n = dict(self.kinds), len(self.flags)
         try:
             method(node)
-        except (NoItemsError, UnboundError) as error:
+        except (EmptyListError, UnboundError) as error:
             if isinstance(error, UnboundError) and not self.skipped:
                 raise
             self.skipped = error
@@ -85,7 +85,7 @@ class StatementReader(WriteReader):
 
     def on_break(self, node: ast.Break) -> None:
         """Read a ``break`` at the end of a branch: no iteration follows."""
-        self.done(Op("break", [], data=self.flags[-1]))
+        self.emit_effect(Op("break", [], data=self.flags[-1]))
 
     def read_yield(self, node: ast.Yield) -> None:
         """Read a ``yield``."""
@@ -135,12 +135,12 @@ class StatementReader(WriteReader):
     def on_assign(self, node: ast.Assign) -> None:
         """Read an assignment."""
         is_taken = all(isinstance(target, (ast.Tuple, ast.List)) for target in node.targets)
-        given = as_list(node.value) if is_taken else node.value
-        is_zip = isinstance(given, ast.Call) and is_of_columns(given)
+        given = as_list_comprehension(node.value) if is_taken else node.value
+        is_zip = isinstance(given, ast.Call) and is_transposition(given)
         if is_taken and is_zip and self._callee(given) is zip:  # type: ignore[arg-type] # a call
             value = self.columns(given, self.rows_of(given))  # type: ignore[arg-type]
         else:
-            value = self._growable(self.or_none(given), node.targets)
+            value = self._growable(self.expression_or_none(given), node.targets)
         for target in node.targets:
             self.assign(target, value)
 
@@ -150,26 +150,30 @@ class StatementReader(WriteReader):
         Each list or dict that a tangent function displays stands for one in memory.
         """
         if isinstance(value, (Named, Items)) and value and self.is_tangent:
-            return self.dict_from(value) if isinstance(value, Named) else self.list_from(value)
+            return (
+                self.dict_in_memory(value)
+                if isinstance(value, Named)
+                else self.list_in_memory(value)
+            )
         function = self.calling[-1]
         name = targets[0].id if len(targets) == 1 and isinstance(targets[0], ast.Name) else ""
         if type(value) is Named and len(targets) == 1:
-            grows = not value or grows_by_keys(name, value, function)
-            return self.table_from(value) if grows and not value.has_name else value
+            grows = not value or may_change_keys(name, value, function)
+            return self.new_table(value) if grows and not value.has_name else value
         if type(value) is not Items:
             return value
-        n = parts_appended(name, function) if name and not value else 0
+        n = appended_tuple_length(name, function) if name and not value else 0
         if n:
-            return Columns([self.list_of([]) for _ in range(n)])
+            return Columns([self.new_list([]) for _ in range(n)])
         if function not in self.grown:
-            self.grown[function] = grown_in(function)
+            self.grown[function] = mutated_names(function)
         grows = (
             not value
             or any(isinstance(t, ast.Name) and t.id in self.grown[function] for t in targets)
-            or any(map(self.is_moving, targets))
-            or (any(type(part) is Named for part in value) and changes_dicts(function))
+            or any(map(self.is_attribute_of_new_object, targets))
+            or (any(type(part) is Named for part in value) and mutates_dicts(function))
         )
-        return self.list_from(value) if grows else value
+        return self.list_in_memory(value) if grows else value
 
     def on_annassign(self, node: ast.AnnAssign) -> None:
         """Read an annotated assignment."""
@@ -204,7 +208,7 @@ class StatementReader(WriteReader):
         elif isinstance(target, ast.Subscript):
             base = self._base_of(target)
             if is_object(base):
-                self.must_have("__setitem__", base, self.expression(target.slice), value)
+                self.call_special_method("__setitem__", base, self.expression(target.slice), value)
                 return
             if base.kind == LIST and isinstance(target.slice, ast.Slice):
                 self.set_slice(base, self._bounds(target.slice), value)
@@ -226,7 +230,7 @@ class StatementReader(WriteReader):
         if not (isinstance(target, ast.Subscript) and isinstance(target.value, ast.Name)):
             return None
         form = self.scope.forms.get(target.value.id)
-        if type(form) is not Named or not has_no_other_name(target.value.id, self.calling[-1]):
+        if type(form) is not Named or not is_unaliased_dict(target.value.id, self.calling[-1]):
             return None
         return form.get(known(self.value(target.slice)))
 
@@ -238,9 +242,9 @@ class StatementReader(WriteReader):
             if len(parts) != n:
                 raise UnsupportedError("unpacking that fails")
             return parts
-        name = self.held(value)
-        length = self.called(len, [value], {})
-        self.leave_unless(self.call(operator.eq, [length, self.const(n)]))
+        name = self.hold(value)
+        length = self.read_call(len, [value], {})
+        self.exit_unless(self.emit_call(operator.eq, [length, self.const(n)]))
         at = [self.const(i) for i in range(n)]
         if value.kind.is_list:
             return [self.item(self.read(name), i) for i in at]
@@ -253,18 +257,18 @@ class StatementReader(WriteReader):
             if len(parts) < n + m:
                 raise UnsupportedError("unpacking that fails")
             return [*parts[:n], Items(parts[n : len(parts) - m]), *parts[len(parts) - m :]]
-        of_list, xs, end = value.kind.is_list, self.held(value), self.held(self.list_of([]))
-        length = self.called(len, [value], {})
-        self.leave_unless(self.call(operator.ge, [length, self.const(n + m)]))
-        last = self.held(
-            self.call(operator.sub, [self.called(len, [self.read(xs)], {}), self.const(m)])
+        of_list, xs, end = value.kind.is_list, self.hold(value), self.hold(self.new_list([]))
+        length = self.read_call(len, [value], {})
+        self.exit_unless(self.emit_call(operator.ge, [length, self.const(n + m)]))
+        last = self.hold(
+            self.emit_call(operator.sub, [self.read_call(len, [self.read(xs)], {}), self.const(m)])
         )
         loop = written(
             "for i in range(n, m):\n ys.append(xs[i])",
             i=self.hidden("i"),
             xs=xs,
             ys=end,
-            n=self.held(self.const(n)),
+            n=self.hold(self.const(n)),
             m=last,
         )
         self.statements(loop)
@@ -279,7 +283,7 @@ class StatementReader(WriteReader):
 
     def on_raise(self, node: ast.Raise) -> None:
         """Exit the program: the call is then traced, and raises the error."""
-        self.done(Op("raise", []))
+        self.emit_effect(Op("raise", []))
 
     def on_assert(self, node: ast.Assert) -> None:
         """Exit the program if the test fails."""
@@ -293,7 +297,7 @@ class StatementReader(WriteReader):
             if type(owner) is Value and owner.kind.is_object:
                 self._change_attribute(f, owner, node)
                 return
-            old = self.attribute_of_any(owner, target.attr)
+            old = self.read_attribute(owner, target.attr)
             bind = functools.partial(self.set_attribute, target, owner)
             slots = owner.scope.slots if type(owner) is LocalObject else {}
             self._augment(node, target.attr, old, bind, slots, owner)
@@ -315,7 +319,7 @@ class StatementReader(WriteReader):
         sign, f, _ = BINARY[type(node.op)]
         if is_object(old):
             value = self.expression(node.value)
-            found = self.by_method(f"__i{sign}__", old, value)
+            found = self.try_special_method(f"__i{sign}__", old, value)
             if found is NotImplemented:
                 found = self.operator_of(sign, old, value)
             if found is NotImplemented:
@@ -330,7 +334,7 @@ class StatementReader(WriteReader):
         # It changes in place, and the variable is bound to it again.
         was_bound = _times_bound(slots, name)
         if type(owner) in OBJECTS:
-            self.check_set(owner, name)
+            self.check_assignable(owner, name)
         if is_list:
             self._extend(f, old, node.value)
         else:
@@ -347,7 +351,7 @@ class StatementReader(WriteReader):
         self.statements(node.body)
         for name in reversed(names):
             self.end_block()
-            self.done(Op("leave", [], data=name))
+            self.emit_effect(Op("leave", [], data=name))
 
     def _entered(self, item: ast.withitem) -> str:
         """Enter a context; return the name of the variable that holds it."""
@@ -356,12 +360,12 @@ class StatementReader(WriteReader):
             raise UnsupportedError("this statement with")
         options = {k.arg: known(self.value(k.value)) for k in call.keywords}
         of_warnings = all(option in ("ignore", "warn") for option in options.values())
-        if known(self.one(self.expression(call.func))) is not np.errstate or not of_warnings:
+        if known(self.pack(self.expression(call.func))) is not np.errstate or not of_warnings:
             raise UnsupportedError("this statement with")
         self.program.has_errstates = True
         self.end_block()
         name = self.fresh("errors")
-        self.done(Op("enter", [], data=(name, options)))
+        self.emit_effect(Op("enter", [], data=(name, options)))
         return name
 
     def on_delete(self, node: ast.Delete) -> None:
@@ -371,9 +375,9 @@ class StatementReader(WriteReader):
                 raise UnsupportedError("del of what is no item of a list")
             base = self._base_of(target)
             if is_object(base):
-                self.must_have("__delitem__", base, self.expression(target.slice))
+                self.call_special_method("__delitem__", base, self.expression(target.slice))
             else:
-                self.drop_item(base, self.value(target.slice))
+                self.delete_item(base, self.value(target.slice))
 
     def on_if(self, node: ast.If) -> None:
         """Read a branch."""

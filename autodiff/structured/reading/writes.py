@@ -23,7 +23,7 @@ from autodiff.structured.form.kinds import (
     UnsupportedError,
     kind_of_result,
 )
-from autodiff.structured.reading.building import places_of
+from autodiff.structured.reading.builder import places_of
 from autodiff.structured.reading.comprehensions import ComprehensionReader
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence
@@ -68,7 +68,7 @@ class WriteReader(ComprehensionReader):
             region = kind_of_index(base.kind, [v.kind for v in values], template)
         if value.kind.is_array and value.kind.ndim > region.ndim:
             raise UnsupportedError("a write of an array with too many axes")
-        self.done(Op(code, [base, value, *values], f=f, data=template))
+        self.emit_effect(Op(code, [base, value, *values], f=f, data=template))
         base.memory.root().is_written = True  # type: ignore[union-attr] # an array has one
 
     def _base_of(self, node: ast.Subscript) -> Any:
@@ -140,8 +140,8 @@ class WriteReader(ComprehensionReader):
     def _change_attribute(self, f: Callable, owner: Value, node: ast.AugAssign) -> None:
         """Read an augmented assignment to an attribute of an object in memory."""
         name = node.target.attr  # type: ignore[union-attr] # it is an attribute
-        self.check_set(owner, name)
-        self.check_there(owner, name)
+        self.check_assignable(owner, name)
+        self.exit_if_missing(owner, name)
         self._change_item(f, owner, self.const(name), node.value)
 
     def _change_item(self, f: Callable, xs: Value, at: Value, node: ast.expr) -> None:
@@ -165,13 +165,13 @@ class WriteReader(ComprehensionReader):
 
     def _change_item_of_object(self, f: Callable, owner: Any, at: Any, node: ast.expr) -> None:
         """Read an augmented assignment to an item of an object."""
-        old, value = self.must_have("__getitem__", owner, at), self.expression(node)
+        old, value = self.call_special_method("__getitem__", owner, at), self.expression(node)
         is_one = type(old) is Value and old.kind.is_scalar
         if is_object(value) or not is_one:
             raise UnsupportedError("an augmented assignment to an item that is not a number")
-        self.must_have("__setitem__", owner, at, self.binary(f, old, value))
+        self.call_special_method("__setitem__", owner, at, self.binary(f, old, value))
 
-    def filled(self, out: Value, made: Value) -> Value:
+    def write_out(self, out: Value, made: Value) -> Value:
         """Write the result of a ufunc into its argument ``out``; return that."""
         if out.kind.dtype is None or made.kind.dtype != out.kind.dtype:
             raise UnsupportedError("an argument out with another dtype")

@@ -25,7 +25,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
-from autodiff.structured.itself import Itself
+from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from autodiff.trace.checks.conversions import OF_SHAPE
 from chainrules_core import AbstractZero
@@ -38,7 +38,7 @@ Their results have no derivative, or share the cotangent or shadow of their argu
 """
 
 
-def remove_unread(program: Program) -> None:
+def remove_dead_bindings(program: Program) -> None:
     """Remove bindings of variables that are never read, such as parameters of inlined functions."""
     blocks = list(blocks_of(program.body))
     returned = set(flat(program.returned))
@@ -46,10 +46,10 @@ def remove_unread(program: Program) -> None:
     while True:
         before = len(live)
         for block in blocks:
-            lasting = {v for slot, v in block.writes.items() if slot in live}
+            escaping = {v for slot, v in block.writes.items() if slot in live}
             for op in block.ops:
                 v = op.out
-                if op.code == "read" and (v.uses or v in lasting or v in returned):  # type: ignore[union-attr]
+                if op.code == "read" and (v.uses or v in escaping or v in returned):  # type: ignore[union-attr]
                     live.add(op.data)
         if len(live) == before:
             break
@@ -113,7 +113,7 @@ def depends(op: Op) -> bool:
     """Whether the result of a call depends on the differentiated variables."""
     if isinstance(op.rule, Rule) and op.rule.kind == "non_differentiable":
         return False
-    if type(op.f) is Itself and op.f.returned is not None and not is_active(op.f.returned):
+    if type(op.f) is RecursiveCallee and op.f.returned is not None and not is_active(op.f.returned):
         return False  # as far as the fixed point iteration knows
     return any(map(is_active, _differentiable_arguments(op)))
 
@@ -159,7 +159,7 @@ def _mark_list_parameters(program: Program) -> bool:
     return changed
 
 
-def parts_made(op: Op, block: Block) -> list[Value]:
+def unpacked_parts(op: Op, block: Block) -> list[Value]:
     """Return the values that the block unpacks from the tuple that a call returns."""
     return [part.out for part in block.ops if part.code == "part" and part.args[0] is op.out]  # type: ignore[misc] # a part is a value
 
@@ -171,7 +171,7 @@ def _mark_block(block: Block) -> bool:
         v = op.out
         if v is None or op.code != "call" or not (v.kind.parts and v.is_active):
             continue
-        places = {part.op.data for part in parts_made(op, block)}
+        places = {part.op.data for part in unpacked_parts(op, block)}
         if v.uses != len(places) or v in block.writes.values():
             raise UnsupportedError(f"{op.f} returns several numbers that depend on the variables")
     for slot, value in block.writes.items():
@@ -246,7 +246,7 @@ def check_conversions(program: Program) -> None:
             raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
-def check_itself(program: Program, has_checkpoints: bool) -> None:
+def check_recursion(program: Program, has_checkpoints: bool) -> None:
     """Raise if the sweep of a recursive function could not serve its recursive calls."""
     if program.itself is None:
         return
@@ -264,7 +264,7 @@ def holds_active(slot: Slot) -> bool:
     return slot.is_active if slot.memory is None else slot.memory.root().is_active
 
 
-def leaves_alone(memory: Memory, nodes: list) -> bool:
+def is_unchanged_by(memory: Memory, nodes: list) -> bool:
     """Whether nodes neither write into arrays in this memory nor make such arrays.
 
     Their sweep then only adds to the shadows of these arrays.
@@ -278,17 +278,19 @@ def leaves_alone(memory: Memory, nodes: list) -> bool:
     return True
 
 
-def is_left_alone(write: Op, made: Op, ops: list[Op]) -> bool:
+def keeps_shadow(write: Op, made: Op, ops: list[Op]) -> bool:
     """Whether the shadow of a written array survives until the sweep of the written value is done.
 
     `made` computes the value that `write` stores. The sweep of the operations between them must not
     touch the shadow, and neither must the additions to the arguments of `made`.
     """
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
-    return are_apart(write, made, ops) and not _has_active(memory, [write.args[1], *made.args])
+    return keeps_shadow_between(write, made, ops) and not _has_active(
+        memory, [write.args[1], *made.args]
+    )
 
 
-def are_apart(write: Op, made: Op, ops: list[Op]) -> bool:
+def keeps_shadow_between(write: Op, made: Op, ops: list[Op]) -> bool:
     """Whether the sweep of the operations between two does not touch the written array's shadow."""
     memory = write.args[0].memory.root()  # type: ignore[union-attr] # an array has one
     between = ops[ops.index(made) + 1 : ops.index(write)]
@@ -321,7 +323,7 @@ def _loses_derivatives(program: Program) -> bool:
     )
 
 
-def ways_of(
+def reached_results(
     program: Program, variables: set[int], outputs: list[Value]
 ) -> tuple[dict[int, list[int]], bool]:
     """Return the results that each variable reaches, and whether one that decides lacks some.

@@ -41,7 +41,7 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import Kind
 from autodiff.structured.form.order import binds
-from autodiff.structured.writing.rules.calls_without_rules import is_display
+from autodiff.structured.writing.rules.known_adjoints import is_display
 
 _LOOSE = frozenset([np.float64, np.bool_])  # NumPy's classes that a loose number replaces
 _REAL = frozenset([bool, int, float, np.float64, np.int64])

@@ -13,27 +13,32 @@ import numpy as np
 from autodiff.partial_source import UnclearError, written_source
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import CALLED, function_of, is_own_rule, most_items
+from autodiff.structured.form.known_functions import (
+    CALLED,
+    function_of,
+    is_builtin_rule,
+    most_items,
+)
 from autodiff.structured.pushforward import Pushforward
 from autodiff.structured.writing.activity import depends, is_active
 from autodiff.structured.writing.rules.bound_rules import (
-    Bound,
-    differentiated_again,
+    BoundRule,
     is_elementwise,
+    twice_differentiable,
 )
-from autodiff.structured.writing.rules.calls_without_rules import (
+from autodiff.structured.writing.rules.known_adjoints import (
     index_of_reduced_axes,
     is_copy,
     is_display,
     is_linear_in,
     is_reshape,
     joined_axis,
-    of_matrices,
+    matrix_function,
     reduced,
     summed_axes,
 )
-from autodiff.structured.writing.sweep.slopes import slope_of_power
-from autodiff.structured.writing.writer import Source, Writer
+from autodiff.structured.writing.source_writer import CodeLines, SourceWriter
+from autodiff.structured.writing.sweep.partial_derivatives import slope_of_power
 from chainrules_core.define import LinearRule
 
 _ASKED = {operator.is_: "({} is {})", operator.contains: "({1} in {0})", most_items: "{}.maxlen"}
@@ -41,10 +46,10 @@ _METHODS = (types.MethodDescriptorType, types.GetSetDescriptorType)
 _EXTREMA = frozenset({np.maximum, np.minimum, max, min})
 
 
-class CallTangents(Writer):
+class CallTangents(SourceWriter):
     """Writes calls and their tangents."""
 
-    out: Source
+    out: CodeLines
 
     def dot(self, v: Value) -> str:
         """Return the tangent of an active value."""
@@ -66,7 +71,7 @@ class CallTangents(Writer):
         v: Any = op.out
         dot = None if v.kind.parts and depends(op) else self._dot_of(op)
         if dot is not None:
-            self.out.add(f"{v.name} = {self._written(op, self.text)}")
+            self.out.add(f"{v.name} = {self._user_source(op, self.text)}")
             self._bind_dot(op, dot)
             return
         pushed = self._pushed_by_rule(op)
@@ -87,14 +92,14 @@ class CallTangents(Writer):
         ):
             raise UnsupportedError(f"the tangent of {op.f} of such arguments")
         rule = getattr(op.rule, "rule", None)
-        if not (isinstance(rule, Pushforward) or is_own_rule(rule)):
+        if not (isinstance(rule, Pushforward) or is_builtin_rule(rule)):
             raise UnsupportedError(f"the tangent of {op.f}, whose rule is the user's")
         options = {name: known(a) for name, a in op.options.items()}
         push = Pushforward(function_of(op.f), places, options, len(v.kind.parts) or None)
         texts = [*map(self.text, op.args), *[self.dot(op.args[i]) for i in places]]
         return f"{self.constants.name(push)}({', '.join(texts)})"
 
-    def _written(self, op: Op, text: Any) -> str:
+    def _user_source(self, op: Op, text: Any) -> str:
         """Return an operation as user code writes it: methods of arrays as method calls."""
         if op.code == "length" and op.f in _ASKED:
             return _ASKED[op.f].format(*map(text, op.args))
@@ -114,7 +119,7 @@ class CallTangents(Writer):
                 return self.operation(v.op, text)
             return dots.get(v) or self.text(v)
 
-        return self._written(op, text)
+        return self._user_source(op, text)
 
     def _dot_of(self, op: Op) -> str | None:
         """Return the tangent of the result of an operation; None if source cannot express it."""
@@ -132,12 +137,12 @@ class CallTangents(Writer):
             return self._with(op, {op.args[0]: self.dot(op.args[0])})
         if reduced(op) is not None:
             return self._dot_of_reduced(op)
-        if of_matrices(op) is not None:
+        if matrix_function(op) is not None:
             return self._dot_of_matrices(op)
-        if op.f in _EXTREMA and len(op.args) == 2 and is_own_rule(op.rule.rule):
+        if op.f in _EXTREMA and len(op.args) == 2 and is_builtin_rule(op.rule.rule):
             return self._dot_of_extremum(op)
         if is_elementwise(op):
-            return self._by_partials(op, differentiated_again(op))
+            return self._by_partials(op, twice_differentiable(op))
         return self._dot_of_linear(op)
 
     def _dots_of_parts(self, parts: Iterable[Value]) -> dict[Value, str]:
@@ -193,7 +198,7 @@ class CallTangents(Writer):
                 terms.append(self._with(term, {replaced: self.dot(a)}))
         return " + ".join(terms)
 
-    def _by_partials(self, op: Op, bound: Bound) -> str | None:
+    def _by_partials(self, op: Op, bound: BoundRule) -> str | None:
         """Return the sum of partial derivatives times tangents, in the shape of the result.
 
         None if source cannot express one of them.

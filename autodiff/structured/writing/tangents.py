@@ -27,11 +27,11 @@ from autodiff.structured.form.ir import (
 )
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
-from autodiff.structured.itself import Itself
-from autodiff.structured.runtime_calls import ChangedError
+from autodiff.structured.recursive_calls import RecursiveCallee
+from autodiff.structured.runtime_library import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
+from autodiff.structured.writing.source_writer import CodeLines, new_bindings
 from autodiff.structured.writing.tangent_calls import CallTangents
-from autodiff.structured.writing.writer import Source, new_bindings
 
 _READS = frozenset({"const", "read", "form", "tuple", "part", "length"})
 _PARTS = frozenset({"view", "load", "item", "join"})
@@ -54,13 +54,13 @@ class TangentWriter(CallTangents):
             If the tangent of an operation cannot be written as source.
         """
         program = self.program
-        calls_one = any(type(op.f) is Itself for op in ops_of(program.body))
+        calls_one = any(type(op.f) is RecursiveCallee for op in ops_of(program.body))
         if program.catches or program.has_errstates or calls_one:
             raise UnsupportedError("exceptions, error states or recursion in a tangent")
         ends: list[Slot | Value] = [*program.parameters, *self.outputs]
         if any(x.kind is not None and x.kind.has_items for x in ends):
             raise UnsupportedError("lists as arguments or results in a tangent")
-        out = self.out = Source()
+        out = self.out = CodeLines()
         self.constants.scope["Changed"] = ChangedError
         active = [s for s in program.parameters if holds_active(s)]
         if any(s.kind is not None and s.kind.is_complex for s in active):
@@ -179,7 +179,7 @@ class TangentWriter(CallTangents):
         if op.code == "call" and is_active(v):
             self._call(op)
             return
-        self.out.add(f"{v.name} = {self._written(op, self.text)}")
+        self.out.add(f"{v.name} = {self._user_source(op, self.text)}")
         if not is_active(v):
             return
         dot = self._dot_of(op)

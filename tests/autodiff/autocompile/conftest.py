@@ -16,7 +16,7 @@ def soon(monkeypatch):
     monkeypatch.setattr(autocompile.Settings, "seconds", 0.0)
     monkeypatch.setattr(autocompile.Settings, "loading", 0.0)
     monkeypatch.setattr(call_records, "STALL", 60.0)
-    monkeypatch.setattr(call_records, "TIMES", 0.0)
+    monkeypatch.setattr(call_records, "RECORDING_RATIO", 0.0)
     call_records.records.clear()
     yield
     call_records.records.clear()

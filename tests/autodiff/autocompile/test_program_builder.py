@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from autodiff import gradient
-from autodiff.autocompile import call_records, calls
+from autodiff.autocompile import call_records, derivative_dispatch
 from autodiff.compiler.recording import recorder
 from autodiff.structured import runtime
 
@@ -47,7 +47,7 @@ def test_a_long_function_waits(monkeypatch):
     assert not record.variants
     assert not record.why
     assert record.recorded > 0.0
-    monkeypatch.setattr(call_records, "TIMES", 2.0)
+    monkeypatch.setattr(call_records, "RECORDING_RATIO", 2.0)
     record.recorded = record.spent  # the next one waits until calls have taken twice as long
     assert not record.is_due()
     record.recorded = record.spent / 3
@@ -93,7 +93,7 @@ def test_what_the_first_calls_took_longer_is_not_counted(monkeypatch):
         now[0] += 1000.0 if now[0] < 1000.0 else 1.0
         return now[0]
 
-    monkeypatch.setattr(calls, "time", types.SimpleNamespace(perf_counter=clock))
+    monkeypatch.setattr(derivative_dispatch, "time", types.SimpleNamespace(perf_counter=clock))
 
     def f(x):
         return x * 1.01

@@ -11,7 +11,7 @@ import scipy.special
 from scipy import stats
 
 from autodiff import gradient
-from autodiff.autocompile.purity_analysis import Doubt, Proof
+from autodiff.autocompile.purity_analysis import Impurity, Proof
 from tests.helpers import run_python
 
 RATE = 0.5
@@ -158,7 +158,7 @@ def rebinds_an_argument(x, c):
 
 
 def test_what_holds_at_a_place():
-    assert not Proof(rebinds_an_argument).takes_nests
+    assert not Proof(rebinds_an_argument).takes_containers
 
 
 def prints(x):
@@ -354,7 +354,7 @@ DOUBTS = DOUBTS[DOUBTS.index(prints) :]
 
 @pytest.mark.parametrize("f", DOUBTS, ids=lambda f: f.__name__)
 def test_doubts(f):
-    with pytest.raises(Doubt):
+    with pytest.raises(Impurity):
         Proof(f)
 
 
@@ -365,21 +365,21 @@ def test_what_closures_hold():
     assert not Proof(of(2.0)).arrays
     assert Proof(of(LARGE)).arrays
     for held in (Model(), np.zeros((99, 99)).T, np.zeros(1 << 20), [iter([1])], iter([1])):
-        with pytest.raises(Doubt):
+        with pytest.raises(Impurity):
             Proof(of(held))
 
 
 def test_a_doubt_names_the_line():
-    with pytest.raises(Doubt, match=r"'c', .* another's \(line \d+ of .*writes_an_argument\)"):
+    with pytest.raises(Impurity, match=r"'c', .* another's \(line \d+ of .*writes_an_argument\)"):
         Proof(writes_an_argument)
-    with pytest.raises(Doubt, match="'print'"):
+    with pytest.raises(Impurity, match="'print'"):
         Proof(prints)
 
 
 def test_a_function_without_source():
     scope = {}
     exec("def f(x): return x * 2", scope)
-    with pytest.raises(Doubt, match="source"):
+    with pytest.raises(Impurity, match="source"):
         Proof(scope["f"])
 
 

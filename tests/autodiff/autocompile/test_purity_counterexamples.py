@@ -10,7 +10,7 @@ import scipy.optimize
 
 from autodiff import autocompile, gradient
 from autodiff.autocompile import call_records
-from autodiff.autocompile.purity_analysis import Doubt, Proof
+from autodiff.autocompile.purity_analysis import Impurity, Proof
 
 
 class Rate(float):
@@ -179,7 +179,7 @@ DOUBTS = [f for f in DOUBTS if hasattr(f, "__code__")]
 
 @pytest.mark.parametrize("f", DOUBTS, ids=lambda f: f.__name__)
 def test_doubts(f):
-    with pytest.raises(Doubt):
+    with pytest.raises(Impurity):
         Proof(f)
     assert autocompile.why_not(f)
 

@@ -101,9 +101,7 @@ def check_program(runs: list[str], traced: Callable) -> Callable:
 
 
 @pytest.fixture
-def check_two_calls(
-    runs: list[str], traced: Callable, monkeypatch: pytest.MonkeyPatch
-) -> Callable:
+def check_two_calls(runs: list[str], traced: Callable, monkeypatch: pytest.MonkeyPatch) -> Callable:
     """Compare two calls of a program with tracing; the value has the bits of the function's."""
 
     def check(f: Callable, *args: Any) -> None:

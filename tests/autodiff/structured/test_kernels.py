@@ -12,7 +12,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured import calls
-from autodiff.structured.runs import Run
+from autodiff.structured.program_runs import Run
 from autodiff.structured.runtime import Structured
 from tests.autodiff.structured.kernels import (
     arguments,

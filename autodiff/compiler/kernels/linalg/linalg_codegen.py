@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from autodiff.compiler.kernels.loop_ir import at, strides_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.loop_codegen import NestWriter
+    from autodiff.compiler.kernels.loop_codegen import LoopWriter
 
 
 class _Stack:
@@ -16,7 +16,7 @@ class _Stack:
     `core` is the number of axes of the result for one matrix.
     """
 
-    def __init__(self, w: NestWriter, p: int, core: int) -> None:
+    def __init__(self, w: LoopWriter, p: int, core: int) -> None:
         op = w.ops[p]
         self.w = w
         batch = op.shape[: len(op.shape) - core]
@@ -40,7 +40,7 @@ class _Stack:
         self.w.leave(self._depth)
 
 
-def factors(w: NestWriter, p: int) -> None:
+def factors(w: LoopWriter, p: int) -> None:
     """Write an LU factorization: the factors, the permutation of rows, and its sign."""
     op = w.ops[p]
     row, column = op.args[0].strides[-2:]
@@ -49,24 +49,24 @@ def factors(w: NestWriter, p: int) -> None:
     of.call(f"factored({x}, {place}, {row}, {column}, {op.extra[0]}, s, {of.target})")
 
 
-def solution(w: NestWriter, p: int) -> None:
+def solution(w: LoopWriter, p: int) -> None:
     """Write the solution of two triangular systems; that of the transpose remains permuted."""
     op = w.ops[p]
-    n, core, is_turned = op.extra
+    n, core, is_transposed = op.extra
     of = _Stack(w, p, core)
     right = _right(w, p, of, core)
-    w.write(f"solved(s, {of.places[0]}, {n}, {is_turned}, {right}, {of.target})")
+    w.write(f"solved(s, {of.places[0]}, {n}, {is_transposed}, {right}, {of.target})")
     of.leave()
 
 
-def _right(w: NestWriter, p: int, of: _Stack, core: int) -> str:
+def _right(w: LoopWriter, p: int, of: _Stack, core: int) -> str:
     """Return arguments of a routine: the right-hand sides, their strides and their number."""
     b = w.ops[p].args[1]
     row, column, m = (*b.strides[-2:], b.shape[-1]) if core == 2 else (b.strides[-1], 0, 1)
     return f"{of.arrays[1]}, {of.places[1]}, {row}, {column}, {m}"
 
 
-def unordered(w: NestWriter, p: int) -> None:
+def unordered(w: LoopWriter, p: int) -> None:
     """Write the inverse permutation of rows."""
     op = w.ops[p]
     n, core = op.extra
@@ -76,7 +76,7 @@ def unordered(w: NestWriter, p: int) -> None:
     of.leave()
 
 
-def cholesky(w: NestWriter, p: int) -> None:
+def cholesky(w: LoopWriter, p: int) -> None:
     """Write a Cholesky factorization."""
     op = w.ops[p]
     n, is_lower, is_checked = op.extra
@@ -88,20 +88,20 @@ def cholesky(w: NestWriter, p: int) -> None:
     of.call(f"cholesky({x}, {place}, {strides}, {n}, {is_checked}, s, {to})")
 
 
-def triangular(w: NestWriter, p: int) -> None:
+def triangular(w: LoopWriter, p: int) -> None:
     """Write the solution of a triangular system."""
     op = w.ops[p]
-    n, core, is_lower, is_turned, is_unit, is_checked = op.extra
+    n, core, is_lower, is_transposed, is_unit, is_checked = op.extra
     of = _Stack(w, p, core)
     row, column = op.args[0].strides[-2:]
-    if is_turned:
+    if is_transposed:
         row, column, is_lower = column, row, not is_lower
     matrix = f"{of.arrays[0]}, {of.places[0]}, {row}, {column}, {n}"
     how = f"{is_lower}, {is_unit}, {is_checked}"
     of.call(f"triangle_solved({matrix}, {how}, {_right(w, p, of, core)}, s, {of.target})")
 
 
-def determinant(w: NestWriter, p: int) -> None:
+def determinant(w: LoopWriter, p: int) -> None:
     """Write a determinant from the pivots: its sign, the logarithm of its size, or its value."""
     op = w.ops[p]
     n, which = op.extra

@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.kernels.loop_ir import NotSmallError, Op, View
+from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView
 from autodiff.compiler.passes.triangular_solves import solve_triangle
 from autodiff.compiler.recording.ir import Meta, Ref, Step, part, shape_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Reader
+    from autodiff.compiler.kernels.lowering import Lowerer
 
 LARGEST = 32
 """Up to this number of rows, loops are as fast as LAPACK."""
 _MOST_ELEMENTS = 1 << 18
 
 
-class Call(NamedTuple):
+class LinalgCall(NamedTuple):
     """A call of a function of linear algebra.
 
     Attributes
@@ -45,7 +45,7 @@ class Call(NamedTuple):
     a: Any
     b: Any = None
     is_lower: bool = True
-    is_turned: bool = False
+    is_transposed: bool = False
     is_unit: bool = False
     is_checked: bool = False
 
@@ -64,7 +64,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
 _TURNED = {0: False, 1: True, 2: True, "N": False, "T": True, "C": True}
 
 
-def asked(step: Step) -> Call | None:
+def linalg_call(step: Step) -> LinalgCall | None:
     """Return a step as a call of a known function; None if it is not one."""
     kind = _OF_NUMPY.get(step.f)
     if kind is None:
@@ -74,14 +74,14 @@ def asked(step: Step) -> Call | None:
         upper = options.get("upper", False)
         if len(step.args) != 1 or options.keys() - {"upper"} or type(upper) is not bool:
             return None
-        return Call(kind, step.args[0], is_lower=not upper)
+        return LinalgCall(kind, step.args[0], is_lower=not upper)
     if options or len(step.args) != {"solve": 2, "triangular": 4}.get(kind, 1):
         return None
-    call = Call(kind, *step.args)
+    call = LinalgCall(kind, *step.args)
     return call._replace(is_checked=kind == "triangular")
 
 
-def _scipy_call(step: Step) -> Call | None:
+def _scipy_call(step: Step) -> LinalgCall | None:
     linalg = sys.modules.get("scipy.linalg")  # if it has been imported
     name = getattr(step.f, "__name__", "")
     known = _OPTIONS.get(name)
@@ -102,15 +102,15 @@ def _scipy_call(step: Step) -> Call | None:
         return None
     is_lower, is_checked = options["lower"], options["check_finite"]
     if n == 1:
-        return Call(name, step.args[0], is_lower=is_lower, is_checked=is_checked)
+        return LinalgCall(name, step.args[0], is_lower=is_lower, is_checked=is_checked)
     is_unit = options["unit_diagonal"]
     a, b = step.args[:2]
-    return Call("triangular", a, b, is_lower, _TURNED[trans], is_unit, is_checked)
+    return LinalgCall("triangular", a, b, is_lower, _TURNED[trans], is_unit, is_checked)
 
 
 def is_system(step: Step, metas: list[Meta]) -> bool:
-    """Whether `Systems` can lower a call."""
-    call = asked(step)
+    """Whether `LinalgLowering` can lower a call."""
+    call = linalg_call(step)
     if call is None:
         return False
     a = shape_of(call.a, metas)
@@ -144,43 +144,43 @@ def is_part_of_pair(step: Step, metas: list[Meta]) -> bool:
     return step.f is part and type(step.args[0]) is Ref and metas[step.args[0].i].type is PAIR
 
 
-class Systems:
+class LinalgLowering:
     """Lowering of linear algebra; equal views of a matrix share a factorization."""
 
-    def __init__(self, reader: Reader) -> None:
+    def __init__(self, reader: Lowerer) -> None:
         self.reader = reader
-        self._known: dict[tuple, View] = {}
+        self._known: dict[tuple, StridedView] = {}
         self._units: dict[int, np.ndarray] = {}
-        self._pairs: dict[int, tuple[View, int]] = {}
+        self._pairs: dict[int, tuple[StridedView, int]] = {}
 
-    def _matrix(self, x: Any) -> View:
+    def _matrix(self, x: Any) -> StridedView:
         view = self.reader.view(x)
         if view.is_bool or view.kind not in "vx":
-            raise NotSmallError
+            raise NotLowerableError
         return view
 
-    def _factors(self, a: View) -> tuple[View, bool]:
+    def _factors(self, a: StridedView) -> tuple[StridedView, bool]:
         """Return the factors of a matrix or of its transpose, and whether it is the latter."""
         transposed = (*a.strides[:-2], a.strides[-1], a.strides[-2])
-        for strides, is_turned in ((a.strides, False), (transposed, True)):
+        for strides, is_transposed in ((a.strides, False), (transposed, True)):
             known = self._known.get((a.kind, a.base, a.offset, a.shape, strides))
             if known is not None:
-                return known, is_turned
+                return known, is_transposed
         n = a.shape[-1]
-        op = Op("factors", None, [a], (*a.shape[:-2], n * n + n + 1), (n,))
+        op = LoopOp("factors", None, [a], (*a.shape[:-2], n * n + n + 1), (n,))
         factors = self.reader.added(op)
         self._known[(a.kind, a.base, a.offset, a.shape, a.strides)] = factors
         return factors, False
 
-    def read(self, step: Step, shape: tuple) -> Op:
+    def read(self, step: Step, shape: tuple) -> LoopOp:
         """Lower a call other than `slogdet`."""
-        call: Any = asked(step)
+        call: Any = linalg_call(step)
         a = self._matrix(call.a)
         n = a.shape[-1]
         if call.kind == "cholesky":
-            return Op("cholesky", None, [a], shape, (n, call.is_lower, call.is_checked))
+            return LoopOp("cholesky", None, [a], shape, (n, call.is_lower, call.is_checked))
         if call.kind == "det":
-            return Op("determinant", None, [self._factors(a)[0]], shape, (n, "det"))
+            return LoopOp("determinant", None, [self._factors(a)[0]], shape, (n, "det"))
         if call.kind == "inv":
             b = self.reader.view(self._units.setdefault(n, np.eye(n)))
         else:
@@ -188,22 +188,22 @@ class Systems:
         core = min(2, len(b.shape))
         batch, b = shape[: len(shape) - core], b.broadcast(shape)
         if call.kind == "triangular":
-            options = (n, core, call.is_lower, call.is_turned, call.is_unit, call.is_checked)
-            return Op("triangular", None, [a.broadcast((*batch, n, n)), b], shape, options)
-        factors, is_turned = self._factors(a)
+            options = (n, core, call.is_lower, call.is_transposed, call.is_unit, call.is_checked)
+            return LoopOp("triangular", None, [a.broadcast((*batch, n, n)), b], shape, options)
+        factors, is_transposed = self._factors(a)
         factors = factors.broadcast((*batch, factors.shape[-1]))
-        if not is_turned:
-            return Op("solution", None, [factors, b], shape, (n, core, False))
-        w = self.reader.added(Op("solution", None, [factors, b], shape, (n, core, True)))
-        return Op("unordered", None, [factors, w], shape, (n, core))
+        if not is_transposed:
+            return LoopOp("solution", None, [factors, b], shape, (n, core, False))
+        w = self.reader.added(LoopOp("solution", None, [factors, b], shape, (n, core, True)))
+        return LoopOp("unordered", None, [factors, w], shape, (n, core))
 
     def pair(self, step: Step) -> None:
         """Lower the factorization for `slogdet`; `half` lowers the parts of its result."""
         a = self._matrix(step.args[0])
         self._pairs[step.out] = (self._factors(a)[0], a.shape[-1])
 
-    def half(self, step: Step, shape: tuple) -> Op:
+    def half(self, step: Step, shape: tuple) -> LoopOp:
         """Lower the sign, or the logarithm, of a determinant."""
         factors, n = self._pairs[step.args[0].i]
         which = {0: "sign", "sign": "sign", 1: "log", "logabsdet": "log"}[step.args[1]]
-        return Op("determinant", None, [factors], shape, (n, which))
+        return LoopOp("determinant", None, [factors], shape, (n, which))

@@ -97,19 +97,19 @@ def factored(a, first, row, column, n, s, lu):
     return True
 
 
-def solved(s, lu, n, is_turned, b, first, row, column, m, x):
-    if is_turned:
+def solved(s, lu, n, is_transposed, b, first, row, column, m, x):
+    if is_transposed:
         copied(b, first, row, column, n, m, s, x)
     else:
         for i in range(n):
             begin = first + row * int(get(s, lu + n * n + i))
             for c in range(m):
                 put(s, x + m * i + c, get(b, begin + column * c))
-    down = 1 if is_turned else n
-    along = n if is_turned else 1
-    eliminated(s, lu, down, along, n, not is_turned, s, x, m, m)
+    down = 1 if is_transposed else n
+    along = n if is_transposed else 1
+    eliminated(s, lu, down, along, n, not is_transposed, s, x, m, m)
     last = n - 1
-    eliminated(s, lu + n * n - 1, -down, -along, n, is_turned, s, x + m * last, -m, m)
+    eliminated(s, lu + n * n - 1, -down, -along, n, is_transposed, s, x + m * last, -m, m)
 
 
 def triangle_solved(

@@ -14,26 +14,26 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.containers.records import DictOperations, width_of_item
+from autodiff.structured.native.containers.known_dicts import DictOperations, width_of_item
 from autodiff.structured.native.llvm import memory
-from autodiff.structured.native.llvm.code import I64, PTR, TYPES, constant, element_of
-from autodiff.structured.native.numbers.comparisons import joined_tags, tag_of
-from autodiff.structured.native.values import (
+from autodiff.structured.native.llvm.function_builder import I64, PTR, TYPES, constant, element_of
+from autodiff.structured.native.lowered_values import (
     COMPLEX_TAG,
     TAGS,
     Array,
     EmptyDeque,
     ItemType,
-    Known,
     ListRef,
     Number,
     SelectedList,
+    StaticValue,
     has_tag,
     is_whole,
     letter_of,
-    may_be_single,
+    may_be_float32,
 )
-from autodiff.structured.writing.rules.calls_without_rules import JOINS
+from autodiff.structured.native.numbers.comparisons import common_tag, tag_of
+from autodiff.structured.writing.rules.known_adjoints import JOINS
 
 _DATA, _LENGTH, _CAPACITY, _BEFORE, _MAXLEN = range(5)
 _MIN_CAPACITY = 8
@@ -264,8 +264,8 @@ class ListOperations(DictOperations):
         is_stacked = f not in JOINS or f is np.stack or (f is np.vstack and ndim < 2)
         if is_stacked and not (f is np.vstack and not ndim):
             return self.array_of(xs, options)
-        axis = options.get("axis", Known(1 if f is np.hstack and ndim > 1 else 0))
-        if not ndim or not isinstance(axis, Known) or type(axis.x) is not int:
+        axis = options.get("axis", StaticValue(1 if f is np.hstack and ndim > 1 else 0))
+        if not ndim or not isinstance(axis, StaticValue) or type(axis.x) is not int:
             raise UnsupportedError("an array of this list")
         return self._concatenated(xs, axis.x % ndim)
 
@@ -307,13 +307,13 @@ class ListOperations(DictOperations):
     def array_of(self, xs: ListRef, options: dict[str, Any]) -> Array:
         """Stack the items of a list: numbers, arrays or lists."""
         code, b, e, kind = self.code, self.b, self.elementwise, xs.items.kind
-        dtype, axis = options.pop("dtype", Known(None)), options.pop("axis", Known(0))
-        if options or not isinstance(axis, Known) or axis.x != 0:
+        dtype, axis = options.pop("dtype", StaticValue(None)), options.pop("axis", StaticValue(0))
+        if options or not isinstance(axis, StaticValue) or axis.x != 0:
             raise UnsupportedError("an array of this list")
         if xs.items.inner is not None:
             return self._array_of_rows(xs, dtype)
         own = kind.dtype if kind.is_array else _DTYPES.get(letter_of(kind))
-        if not isinstance(dtype, Known):
+        if not isinstance(dtype, StaticValue):
             raise UnsupportedError("an array whose dtype is not constant")
         requested = None if dtype.x is None else np.dtype(dtype.x)
         if own == np.int64 and requested == np.float64:
@@ -331,7 +331,7 @@ class ListOperations(DictOperations):
                 e.check_shape(x.shape, first.shape)
                 e.write(e.row(result, i), x)
             return result
-        is_other = may_be_single(kind) or (letter_of(kind) == "i" and not is_whole(kind))
+        is_other = may_be_float32(kind) or (letter_of(kind) == "i" and not is_whole(kind))
         if own is None or is_other:
             raise UnsupportedError("an array of these numbers")
         if requested is None and own != np.float64:
@@ -367,7 +367,7 @@ class ListOperations(DictOperations):
         b.store(code.whole(TAGS[int]), variable)
         with code.counted(self.length(xs)) as i:
             tag, highest = self._item_at(xs, i).tag, b.load(variable, typ=I64)
-            b.store(joined_tags(code, highest, tag), variable)
+            b.store(common_tag(code, highest, tag), variable)
         return b.load(variable, typ=I64)
 
     def _sum_of_arrays(self, xs: ListRef) -> Array:

@@ -13,9 +13,18 @@ from typing import Any
 
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import I8, I32, I64, PTR, TYPES, Code, Unit, constant
+from autodiff.structured.native.llvm.function_builder import (
+    I8,
+    I32,
+    I64,
+    PTR,
+    TYPES,
+    FunctionBuilder,
+    LLVMModule,
+    constant,
+)
 
-LEAST = 1024
+FEWEST_ELEMENTS = 1024
 """Matrices with fewer elements are multiplied in loops, which is faster than a call."""
 _FUNCTIONS = {"cython_blas": tuple(f"{x}{f}" for x in "dszc" for f in ("gemv", "gemm")),
               "cython_lapack": ("dgesv", "zgesv", "dgetrf", "dpotrf", "dtrtrs",
@@ -24,11 +33,11 @@ name_of, _pointer_of = ctypes.pythonapi.PyCapsule_GetName, ctypes.pythonapi.PyCa
 name_of.restype, name_of.argtypes = ctypes.c_char_p, [ctypes.py_object]
 _pointer_of.restype = ctypes.c_void_p
 _pointer_of.argtypes = [ctypes.py_object, ctypes.c_char_p]
-MOST = 2**31
+LONGEST_AXIS = 2**31
 """Axes must be shorter than this: the integers of BLAS have 32 bits."""
 
 
-def addresses(module: Unit) -> dict[str, int]:
+def addresses(module: LLVMModule) -> dict[str, int]:
     """Return the addresses of the BLAS and LAPACK functions that a module calls."""
     found: dict[str, Any] = {}
     for library, functions in _FUNCTIONS.items():
@@ -43,7 +52,7 @@ def addresses_of(capsules: dict[str, Any]) -> dict[str, int]:
     return {f: _pointer_of(capsule, name_of(capsule)) for f, capsule in capsules.items()}
 
 
-def is_along(code: Code, n: Any, step: Any, stride: Any, size: int) -> Any:
+def has_contiguous_rows(code: FunctionBuilder, n: Any, step: Any, stride: Any, size: int) -> Any:
     """Whether rows of `n` elements are contiguous, and do not overlap.
 
     `step` is the stride of an element, `stride` that of a row, `size` the bytes of an element.
@@ -54,18 +63,18 @@ def is_along(code: Code, n: Any, step: Any, stride: Any, size: int) -> Any:
     )
 
 
-def is_fit(code: Code, shape: list, strides: list, size: int) -> Any:
+def is_blas_readable(code: FunctionBuilder, shape: list, strides: list, size: int) -> Any:
     """Whether BLAS can read a vector or matrix with these strides."""
     if len(shape) == 1:
         return code.less(code.whole(0), strides[0])
-    rows = is_along(code, shape[1], strides[1], strides[0], size)
-    return code.b.or_(rows, is_along(code, shape[0], strides[0], strides[1], size))
+    rows = has_contiguous_rows(code, shape[1], strides[1], strides[0], size)
+    return code.b.or_(rows, has_contiguous_rows(code, shape[0], strides[0], strides[1], size))
 
 
-def multiply(code: Code, letter: str, x: Any, y: Any, made: Any) -> None:
+def multiply(code: FunctionBuilder, letter: str, x: Any, y: Any, made: Any) -> None:
     """Emit ``made = x @ y`` for a matrix `x`, and a matrix or vector `y`.
 
-    BLAS has to be able to read both (`is_fit`). The result is contiguous.
+    BLAS has to be able to read both (`is_blas_readable`). The result is contiguous.
     """
     columns = y if len(y.shape) == 2 else None
     zero = code.whole(0)
@@ -73,11 +82,11 @@ def multiply(code: Code, letter: str, x: Any, y: Any, made: Any) -> None:
             x.address, *x.strides, y.address, y.strides[0],
             zero if columns is None else y.strides[1], made.address]  # fmt: skip
     for n in args[:3]:
-        code.exit_if(code.less(code.whole(MOST - 1), n))
+        code.exit_if(code.less(code.whole(LONGEST_AXIS - 1), n))
     code.b.call(_multiply(code.module, letter, columns is None), args)
 
 
-def solve(code: Code, letter: str, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
+def solve(code: FunctionBuilder, letter: str, a: Any, x: Any, n: Any, m: Any, pivots: Any) -> None:
     """Solve a system with m right-hand sides in place; exit if the matrix is singular.
 
     `a` and `x` are contiguous, in column-major order. Both are overwritten.
@@ -86,12 +95,12 @@ def solve(code: Code, letter: str, a: Any, x: Any, n: Any, m: Any, pivots: Any) 
         size, c.whole(m), a, size, pivots, x, size], letter)  # fmt: skip
 
 
-def factor(code: Code, a: Any, n: Any, pivots: Any) -> None:
+def factor(code: FunctionBuilder, a: Any, n: Any, pivots: Any) -> None:
     """Replace a matrix by its LU factors; exit if it is singular."""
     _by_lapack(code, "getrf", n, lambda c, size: [size, size, a, size, pivots])
 
 
-def factor_positive(code: Code, a: Any, n: Any) -> None:
+def factor_positive(code: FunctionBuilder, a: Any, n: Any) -> None:
     """Replace a lower triangle by its Cholesky factor; exit if it is not positive definite.
 
     The matrix is contiguous, in row-major order: LAPACK sees an upper triangle.
@@ -100,7 +109,7 @@ def factor_positive(code: Code, a: Any, n: Any) -> None:
 
 
 def solve_triangle(
-    code: Code, a: Any, x: Any, n: Any, m: Any, is_lower: bool, is_transposed: bool
+    code: FunctionBuilder, a: Any, x: Any, n: Any, m: Any, is_lower: bool, is_transposed: bool
 ) -> None:
     """Replace the m right-hand sides `x` by the solution of a triangular system.
 
@@ -111,7 +120,7 @@ def solve_triangle(
         *map(c.letter, map(char, letters)), size, c.whole(m), a, size, x, size])  # fmt: skip
 
 
-def spectrum(code: Code, a: Any, w: Any, n: Any, work: Callable[[Any], Any]) -> None:
+def spectrum(code: FunctionBuilder, a: Any, w: Any, n: Any, work: Callable[[Any], Any]) -> None:
     """Replace a symmetric matrix by its eigenvectors, and store its eigenvalues in `w`.
 
     The lower triangle is read; the eigenvectors are in column-major order. `work` allocates a
@@ -126,30 +135,30 @@ def spectrum(code: Code, a: Any, w: Any, n: Any, work: Callable[[Any], Any]) -> 
         places[0], c.whole(words), places[1], c.whole(integers)])  # fmt: skip
 
 
-def _by_lapack(code: Code, name: str, n: Any, args: Callable, letter: str = "d") -> None:
-    caller, info = Caller(code, letter), code.variable(I32)
-    fits = code.b.and_(code.less(code.whole(0), n), code.less(n, code.whole(MOST)))
+def _by_lapack(code: FunctionBuilder, name: str, n: Any, args: Callable, letter: str = "d") -> None:
+    caller, info = BlasCaller(code, letter), code.variable(I32)
+    fits = code.b.and_(code.less(code.whole(0), n), code.less(n, code.whole(LONGEST_AXIS)))
     code.exit_if(code.b.not_(fits))
     caller.call(name, [*args(caller, caller.whole(n)), info])
     done = code.b.icmp_signed("==", code.b.load(info, typ=I32), ir.Constant(I32, 0))
     code.exit_if(code.b.not_(done))
 
 
-def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
+def _multiply(module: LLVMModule, letter: str, by_vector: bool) -> Any:
     """Return the function that multiplies an (m, k) matrix by a (k, n) matrix or a vector."""
     name = f"structured_{letter}{'gemv' if by_vector else 'gemm'}"
     if name in module.globals:
         return module.globals[name]
-    code = Code(module, name, [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR])
+    code = FunctionBuilder(module, name, [I64, I64, I64, PTR, I64, I64, PTR, I64, I64, PTR])
     b = code.b
     m, k, n, x, x0, x1, y, y0, y1, made = code.function.args
-    caller = Caller(code, letter)
+    caller = BlasCaller(code, letter)
     size = code.whole({"d": 8, "s": 4, "z": 16, "c": 8}[letter])
 
     def vector(a: Any, rows: Any, length: Any, a0: Any, a1: Any, v: Any, step: Any) -> None:
         """Emit `made = a @ v`."""
         # BLAS is column-major: it sees a row-major matrix transposed.
-        is_row = is_along(code, length, a1, a0, size.constant)
+        is_row = has_contiguous_rows(code, length, a1, a0, size.constant)
         caller.call("gemv", [
             caller.letter(b.select(is_row, char("T"), char("N"))),
             caller.whole(b.select(is_row, length, rows)),
@@ -169,7 +178,7 @@ def _multiply(module: Unit, letter: str, by_vector: bool) -> Any:
     with code.branch(code.equal(m, code.whole(1))):
         vector(y, n, k, y1, y0, x, x1)
         b.ret(ir.Constant(I32, 0))
-    transposed = [b.not_(is_along(code, width, step, stride, size.constant))
+    transposed = [b.not_(has_contiguous_rows(code, width, step, stride, size.constant))
                   for width, step, stride in ((n, y1, y0), (k, x1, x0))]  # fmt: skip
     steps = [b.sdiv(b.select(t, *pair), size)
              for t, pair in zip(transposed, ((y1, y0), (x1, x0)), strict=True)]  # fmt: skip
@@ -188,7 +197,7 @@ def char(letter: str) -> ir.Constant:
     return ir.Constant(I8, ord(letter))
 
 
-class Caller:
+class BlasCaller:
     """Emitter of BLAS calls, whose arguments are passed by reference.
 
     Parameters
@@ -199,7 +208,7 @@ class Caller:
         The dtype: see `code.TYPES`.
     """
 
-    def __init__(self, code: Code, letter: str) -> None:
+    def __init__(self, code: FunctionBuilder, letter: str) -> None:
         self.code = code
         self.prefix = letter
         self.type = TYPES[letter]

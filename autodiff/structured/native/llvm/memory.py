@@ -13,7 +13,13 @@ from typing import Any, ClassVar
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import I1, I64, PTR, Code, Unit
+from autodiff.structured.native.llvm.function_builder import (
+    I1,
+    I64,
+    PTR,
+    FunctionBuilder,
+    LLVMModule,
+)
 
 WORDS, USED, ROOM = 0, 1, 2  # of the stack: its address, words in use, capacity
 SCRATCH, KEPT = 3, 6  # of each arena: its last chunk, bytes in use there, bytes of that chunk
@@ -25,7 +31,7 @@ _LARGEST_POOLED = 1 << 26
 _MOST_POOLED = 4
 
 
-class State(ctypes.Structure):
+class RunState(ctypes.Structure):
     """The stack and the arenas of a run, as machine code reads them.
 
     Attributes
@@ -90,25 +96,25 @@ FUNCTIONS: dict[str, Any] = {
 """Python's allocation functions, by the names under which machine code calls them."""
 
 
-class Tape:
+class RunTape:
     """The memory of one run, taken from a pool.
 
     Attributes
     ----------
     address : int
-        The address of its `State`.
+        The address of its `RunState`.
     held : tuple
         NumPy arrays that addresses on the tape point into: they are kept alive.
     """
 
     __slots__ = ("_state", "address", "held")
-    _pool: ClassVar[list[State]] = []
+    _pool: ClassVar[list[RunState]] = []
 
     def __init__(self) -> None:
         try:
             self._state = self._pool.pop()
         except IndexError:
-            self._state = State()
+            self._state = RunState()
         self.address = self._state.address
         self.held: tuple = ()
 
@@ -139,14 +145,14 @@ def array_at(dtype: Any, address: int, shape: tuple, strides: tuple, owner: tupl
     return np.asarray(_Place(interface, owner))
 
 
-def define_functions(module: Unit) -> None:
+def define_functions(module: LLVMModule) -> None:
     """Emit the functions that allocate; they are called, not inlined, so that code stays short."""
     _define_room(module)
     _define_more(module)
     _define_array(module)
 
 
-def _define_room(module: Unit) -> None:
+def _define_room(module: LLVMModule) -> None:
     """``structured_room(state, n)``: reserve n more words on the stack; return whether it can."""
     code = _function(module, "structured_room", I1, [PTR, I64])
     state, n = code.function.args
@@ -166,7 +172,7 @@ def _define_room(module: Unit) -> None:
     code.begin()
 
 
-def _define_more(module: Unit) -> None:
+def _define_more(module: LLVMModule) -> None:
     """``structured_more(state, arena, bytes)``: allocate bytes in a new chunk; 0 on failure."""
     code = _function(module, "structured_more", PTR, [PTR, PTR, I64])
     state, arena, n = code.function.args
@@ -191,7 +197,7 @@ def _define_more(module: Unit) -> None:
     code.begin()
 
 
-def _define_array(module: Unit) -> None:
+def _define_array(module: LLVMModule) -> None:
     """``structured_array(state, arena, bytes)``: allocate bytes in an arena; 0 on failure."""
     code = _function(module, "structured_array", PTR, [PTR, PTR, I64])
     state, arena, size = code.function.args
@@ -206,13 +212,13 @@ def _define_array(module: Unit) -> None:
     code.begin()
 
 
-def _function(module: Unit, name: str, result: Any, types: list) -> Code:
-    code = Code(module, name, types, result)
+def _function(module: LLVMModule, name: str, result: Any, types: list) -> FunctionBuilder:
+    code = FunctionBuilder(module, name, types, result)
     code.function.attributes.add("noinline")
     return code
 
 
-def allocated(code: Code, state: Any, arena: int, size: Any) -> Any:
+def allocated(code: FunctionBuilder, state: Any, arena: int, size: Any) -> Any:
     """Allocate bytes in an arena and return their address; exit if there is no memory."""
     place = code.at(state, code.whole(8 * arena))
     address = code.call("structured_array", PTR, [state, place, size])
@@ -220,7 +226,7 @@ def allocated(code: Code, state: Any, arena: int, size: Any) -> Any:
     return address
 
 
-def begin(code: Code, state: Any, is_forward: bool) -> None:
+def begin(code: FunctionBuilder, state: Any, is_forward: bool) -> None:
     """Prepare the memory at the beginning of a function: ``scratch`` has a chunk afterwards.
 
     The forward function empties the stack and both arenas; the sweep needs what is in them.
@@ -234,12 +240,12 @@ def begin(code: Code, state: Any, is_forward: bool) -> None:
         allocated(code, state, SCRATCH, code.whole(_HEADER))
 
 
-def marked(code: Code, state: Any) -> tuple[Any, Any]:
+def marked(code: FunctionBuilder, state: Any) -> tuple[Any, Any]:
     """Return a mark of the arena ``scratch``: its last chunk, and the bytes in use there."""
     return code.word(state, SCRATCH), code.word(state, SCRATCH + 1)
 
 
-def released(code: Code, state: Any, mark: tuple[Any, Any]) -> None:
+def released(code: FunctionBuilder, state: Any, mark: tuple[Any, Any]) -> None:
     """Free what was allocated in the arena ``scratch`` since a mark."""
     chunk, used = mark
     b = code.b
@@ -259,7 +265,7 @@ def released(code: Code, state: Any, mark: tuple[Any, Any]) -> None:
     code.set_word(state, SCRATCH + 1, used)
 
 
-def pushed(code: Code, state: Any, words: list) -> None:
+def pushed(code: FunctionBuilder, state: Any, words: list) -> None:
     """Push words onto the stack."""
     b = code.b
     used = code.word(state, USED)
@@ -273,7 +279,7 @@ def pushed(code: Code, state: Any, words: list) -> None:
     code.set_word(state, USED, after)
 
 
-def popped(code: Code, state: Any, kinds: list) -> list:
+def popped(code: FunctionBuilder, state: Any, kinds: list) -> list:
     """Pop words from the stack."""
     b = code.b
     used = b.sub(code.word(state, USED), code.whole(len(kinds)))

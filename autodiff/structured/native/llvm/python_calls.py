@@ -13,8 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from llvmlite import ir
 
-from autodiff.structured.native.llvm.code import F64, I32, I64, PTR, Code, Unit
-from autodiff.structured.native.llvm.given import (
+from autodiff.structured.native.llvm.array_parameters import (
     CLASS,
     DATA,
     DTYPE,
@@ -26,7 +25,15 @@ from autodiff.structured.native.llvm.given import (
     SHAPE,
     STRIDES,
     VALUE,
-    Given,
+    ArrayParameter,
+)
+from autodiff.structured.native.llvm.function_builder import (
+    F64,
+    I32,
+    I64,
+    PTR,
+    FunctionBuilder,
+    LLVMModule,
 )
 
 _FAST_CALL = 0x80
@@ -40,7 +47,9 @@ FUNCTIONS: dict[str, Any] = {
 """Python's functions, by the names under which machine code calls them."""
 
 
-def define(module: Unit, name: str, inner: Any, given: list[Given | None], is_long: bool) -> None:
+def define(
+    module: LLVMModule, name: str, inner: Any, given: list[ArrayParameter | None], is_long: bool
+) -> None:
     """Emit a function that Python calls.
 
     Parameters
@@ -59,15 +68,15 @@ def define(module: Unit, name: str, inner: Any, given: list[Given | None], is_lo
     _Entry(module, name, is_long).write(inner, given)
 
 
-class _Entry(Code):
+class _Entry(FunctionBuilder):
     """Emitter of a function that checks and unwraps Python objects."""
 
-    def __init__(self, module: Unit, name: str, is_long: bool) -> None:
+    def __init__(self, module: LLVMModule, name: str, is_long: bool) -> None:
         super().__init__(module, name, [PTR, PTR, I64], PTR)
         self._is_long = is_long
         self._unfit = self.function.append_basic_block("unfit")
 
-    def write(self, inner: Any, given: list[Given | None]) -> None:
+    def write(self, inner: Any, given: list[ArrayParameter | None]) -> None:
         """Emit the function."""
         objects = self.function.args[1]
         values = [self._value(self.word(objects, k, PTR), x) for k, x in enumerate(given)]
@@ -84,7 +93,7 @@ class _Entry(Code):
     def _return(self, status: Any) -> None:
         self.b.ret(self.call("python_integer", PTR, [status]))
 
-    def _value(self, x: Any, array: Given | None) -> Any:
+    def _value(self, x: Any, array: ArrayParameter | None) -> Any:
         """Return the value of a float object, or the address of the elements of an array."""
         cls = self._field(x, CLASS)
         if array is None:

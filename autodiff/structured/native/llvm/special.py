@@ -15,7 +15,13 @@ from typing import Any
 from llvmlite import ir
 
 from autodiff.structured.native.llvm.blas import addresses_of, name_of
-from autodiff.structured.native.llvm.code import I32, TYPES, Code, Unit, exceptions
+from autodiff.structured.native.llvm.function_builder import (
+    I32,
+    TYPES,
+    FunctionBuilder,
+    LLVMModule,
+    exceptions,
+)
 
 NAMES = frozenset({
     "gamma", "gammaln", "loggamma", "psi", "rgamma", "beta", "betaln", "binom", "poch", "erfinv",
@@ -56,7 +62,7 @@ def has(name: str, count: int) -> bool:
     return name in NAMES and _capsule(name, count) is not None
 
 
-def called(code: Code, name: str, values: list[Any]) -> Any:
+def called(code: FunctionBuilder, name: str, values: list[Any]) -> Any:
     """Call a function of doubles, and clear the floating-point exceptions that it raises.
 
     SciPy's ufuncs do not report these to NumPy.
@@ -71,7 +77,7 @@ def called(code: Code, name: str, values: list[Any]) -> Any:
     return made
 
 
-def addresses(module: Unit) -> dict[str, int]:
+def addresses(module: LLVMModule) -> dict[str, int]:
     """Return the addresses of the functions that a module calls."""
     called = [x for x in module.globals if x.startswith(_PREFIX)]
     parts = {x: x.removeprefix(_PREFIX).split("_", 1) for x in called}

@@ -9,15 +9,15 @@ import numpy as np
 
 from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.llvm.code import PARTS, Code
-from autodiff.structured.native.numbers.complexes import Complexes
-from autodiff.structured.native.values import COMPLEX_TAG, TAGS, Number, may_be_single
+from autodiff.structured.native.llvm.function_builder import PARTS, FunctionBuilder
+from autodiff.structured.native.lowered_values import COMPLEX_TAG, TAGS, Number, may_be_float32
+from autodiff.structured.native.numbers.complex_numbers import ComplexNumbers
 
 SIGNS = {o.function: o.sign for o in COMPARISONS.values()}
 """Function of a comparison → its sign in source."""
 
 
-class Comparisons(Complexes):
+class Comparisons(ComplexNumbers):
     """Emitter of comparisons."""
 
     def compared(self, sign: str, a: Number, c: Number) -> Any:
@@ -31,7 +31,7 @@ class Comparisons(Complexes):
         weak = [x for x in (a, c) if x.letter == "d" and x.kind.classes <= {int, float, np.float32}]
         letter = "d" if "s" not in letters or ("d" in letters and not weak) else "s"
         found = self._by_sign(sign, a, c, letter)
-        either = [x for x in weak if may_be_single(x.kind)]
+        either = [x for x in weak if may_be_float32(x.kind)]
         if letter == "s" or not either or len(weak) < sum(x.letter == "d" for x in (a, c)):
             return found
         tags = [self.code.equal(x.tag, self.code.whole(TAGS[np.float32])) for x in either]
@@ -51,7 +51,7 @@ class Comparisons(Complexes):
             if number.tag is not None:
                 is_pythons = self.code.equal(number.tag, self.code.whole(TAGS[complex]))
                 self.code.exit_if(is_pythons)
-        return self.by_order(sign, x, y)
+        return self.compared_in_order(sign, x, y)
 
     def _by_sign(self, sign: str, a: Number, c: Number, letter: str) -> Any:
         x, y = self.converted(a, letter), self.converted(c, letter)
@@ -60,7 +60,7 @@ class Comparisons(Complexes):
         return self.b.fcmp_ordered(sign, x, y)
 
 
-def tag_of(code: Code, x: Number) -> Any:
+def tag_of(code: FunctionBuilder, x: Number) -> Any:
     """Return the tag of the class of a number: see `values.TAGS`."""
     if x.tag is not None:
         return x.tag
@@ -68,7 +68,7 @@ def tag_of(code: Code, x: Number) -> Any:
     return code.whole(TAGS.get(cls, 2))
 
 
-def joined_tags(code: Code, a: Any, b: Any) -> Any:
+def common_tag(code: FunctionBuilder, a: Any, b: Any) -> Any:
     """Return the tag of a sum: complex if an operand is complex, NumPy's if an operand is."""
     parts, flag = code.whole(COMPLEX_TAG - 1), code.whole(COMPLEX_TAG)
     x, y = (code.b.and_(tag, parts) for tag in (a, b))

@@ -13,9 +13,9 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.native.llvm.code import Code
-from autodiff.structured.native.numbers.divisions import DIVISIONS
-from autodiff.structured.native.values import Known, Number
+from autodiff.structured.native.llvm.function_builder import FunctionBuilder
+from autodiff.structured.native.lowered_values import Number, StaticValue
+from autodiff.structured.native.numbers.floor_division import DIVISIONS
 from chainrules_core.define.partial import Partial
 from chainrules_core.interpreter.parsing import tree_of
 
@@ -37,7 +37,7 @@ class Local(NamedTuple):
 class Inlining:
     """Inliner of functions that rules call."""
 
-    code: Code
+    code: FunctionBuilder
 
     @property
     def b(self) -> Any:
@@ -81,7 +81,7 @@ class Inlining:
         outer = f.__globals__ | dict(zip(f.__code__.co_freevars, captured, strict=True))
         a = definition.args
         given = zip(reversed(a.args), reversed(f.__defaults__ or ()), strict=False)
-        scope = {p.arg: Known(x) for p, x in given}
+        scope = {p.arg: StaticValue(x) for p, x in given}
         scope |= self._bound(f.__name__, a, args, named, scope)
         found = self._result(definition.body, scope, outer, letter, depth)
         if found is None:
@@ -112,16 +112,16 @@ class Inlining:
         """Return the items of a tuple, or of a short sequence that is known."""
         if isinstance(x, tuple):
             return x
-        sequence = x.x if isinstance(x, Known) else None
+        sequence = x.x if isinstance(x, StaticValue) else None
         if isinstance(sequence, (tuple, list, range)) and len(sequence) <= _MOST_ITERATIONS:
-            return tuple(map(Known, sequence))
+            return tuple(map(StaticValue, sequence))
         raise UnsupportedError("a sequence in machine code")
 
     def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
         """Emit a call of a known function, with the result in the representation of a letter."""
         raise NotImplementedError
 
-    def has_form(self, f: Any) -> bool:
+    def has_implementation(self, f: Any) -> bool:
         """Whether a function has an implementation of its own, so that it is not inlined."""
         raise NotImplementedError
 
@@ -159,25 +159,29 @@ class Inlining:
         """Emit a call with numbers, tuples, functions and known values as arguments."""
         if isinstance(f, Local) and not named and depth <= MOST_DEPTH:
             return self.applied(f, args, letter, depth + 1)
-        if isinstance(f, Known) and f.x in _SEQUENCES and all(isinstance(a, Known) for a in args):
-            return Known(tuple(f.x(*[a.x for a in args])))
-        own = f.x if isinstance(f, Known) else None
+        if (
+            isinstance(f, StaticValue)
+            and f.x in _SEQUENCES
+            and all(isinstance(a, StaticValue) for a in args)
+        ):
+            return StaticValue(tuple(f.x(*[a.x for a in args])))
+        own = f.x if isinstance(f, StaticValue) else None
         own = own.function if isinstance(own, Partial) else DIVISIONS.get(own, own)
         is_real = not any(isinstance(a, Number) and a.kind.is_complex for a in args)
-        if inspect.isfunction(own) and is_real and not self.has_form(f.x):
+        if inspect.isfunction(own) and is_real and not self.has_implementation(f.x):
             return self.expanded(own, args, named, letter, depth + 1)
-        if named or not all(isinstance(a, (Known, Number)) for a in args):
+        if named or not all(isinstance(a, (StaticValue, Number)) for a in args):
             raise UnsupportedError(f"{getattr(own, '__name__', own)} in machine code")
         return self.called(f, args, letter, depth)
 
     @staticmethod
     def are_constants(args: list[Any]) -> bool:
         """Whether an argument is a function or another constant that is not a number."""
-        return any(isinstance(a, Known) and not isinstance(a.x, numbers.Number) for a in args)
+        return any(isinstance(a, StaticValue) and not isinstance(a.x, numbers.Number) for a in args)
 
     def of_constants(self, f: Any, args: list[Any]) -> Number:
         """Inline a function of a rule with floats, functions and other constants as arguments."""
-        given = [a for a in args if not isinstance(a, Known)]
+        given = [a for a in args if not isinstance(a, StaticValue)]
         if not all(isinstance(a, Number) and a.letter in "dib" for a in given):
             raise UnsupportedError(f"{f.__name__} of a constant in machine code")
         found = self.number(self.expanded(f, args, {}, "d", 0))
@@ -232,7 +236,7 @@ class Inlining:
             if isinstance(node, ast.If):
                 test = self.evaluated(node.test, scope, outer, "b", depth)
                 both = [branch + body[k + 1 :] for branch in (node.body, node.orelse)]
-                if isinstance(test, Known):
+                if isinstance(test, StaticValue):
                     return self._result(both[0 if test.x else 1], scope, outer, letter, depth)
                 return self._either(test, both, scope, outer, letter, depth)
             scope = self._assigned(node, scope, outer, letter, depth)
@@ -254,16 +258,16 @@ def _unpacked(target: ast.expr, x: Any, several: Callable[[Any], tuple]) -> dict
     return found
 
 
-def dtype_of_number(x: Any) -> Known:
+def dtype_of_number(x: Any) -> StaticValue:
     """Return ``getattr(x, "dtype", None)`` for a number."""
-    if isinstance(x, Known) or x.kind.classes <= {int, float, bool}:
-        return Known(None)
+    if isinstance(x, StaticValue) or x.kind.classes <= {int, float, bool}:
+        return StaticValue(None)
     if x.kind.is_array:
-        return Known(x.kind.dtype)
+        return StaticValue(x.kind.dtype)
     found = {np.dtype(cls) for cls in x.kind.classes}
     if len(found) > 1 or not all(issubclass(cls, np.generic) for cls in x.kind.classes):
         raise UnsupportedError("a dtype that is not known")
-    return Known(found.pop())
+    return StaticValue(found.pop())
 
 
 def _folded(x: Any) -> Any:
@@ -272,5 +276,5 @@ def _folded(x: Any) -> Any:
         return x
     if x.letter in "id" and isinstance(x.value, ir.Constant) and len(x.kind.classes) == 1:
         (cls,) = x.kind.classes
-        return Known(cls(x.value.constant))
+        return StaticValue(cls(x.value.constant))
     return x

@@ -11,8 +11,8 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import turns_of
-from autodiff.structured.native.llvm.code import I64, TYPES
+from autodiff.structured.form.known_functions import iteration_count
+from autodiff.structured.native.llvm.function_builder import I64, TYPES
 from autodiff.structured.native.numbers.inlining import Inlining
 
 _OF_FLOATS: dict[Any, str] = {
@@ -63,7 +63,7 @@ class Integers(Inlining):
                 lambda a, c: b.select(code.less(a, c), *((a, c) if _EXTREMA[f] is min else (c, a))),
                 args,
             )
-        if f is turns_of:
+        if f is iteration_count:
             start, stop, step = [*([code.whole(0)] * (len(args) < 2)), *args, code.whole(1)][:3]
             sign = b.select(code.less(step, code.whole(0)), code.whole(-1), code.whole(1))
             last = b.sub(b.add(b.sub(stop, start), step), sign)
@@ -77,7 +77,7 @@ class Integers(Inlining):
             return self._shifted(f, *args)
         raise UnsupportedError(f"{f} of integers")
 
-    def whole_of_float(self, f: Any, x: Any) -> Any:
+    def float_to_integer(self, f: Any, x: Any) -> Any:
         """Convert a float to an integer; exit if it does not fit into 64 bits."""
         if f not in _OF_FLOATS:
             raise UnsupportedError("a float in the place of an integer")

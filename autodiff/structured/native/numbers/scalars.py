@@ -22,35 +22,35 @@ from autodiff import python_operators
 from autodiff.functions import facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.form.known_functions import function_of, is_of_special
-from autodiff.structured.native.llvm.bits import BY_BITS
-from autodiff.structured.native.llvm.code import (
+from autodiff.structured.native.llvm.bit_operations import BIT_OPERATIONS
+from autodiff.structured.native.llvm.function_builder import (
     I64,
     PARTS,
     TYPES,
-    Code,
+    FunctionBuilder,
     constant,
     element_of,
+)
+from autodiff.structured.native.lowered_values import (
+    COMPLEX_TAG,
+    TAGS,
+    Number,
+    StaticValue,
+    is_whole,
+    letter_of,
+    may_be_float32,
 )
 from autodiff.structured.native.numbers.comparisons import (
     SIGNS,
     Comparisons,
-    joined_tags,
+    common_tag,
     tag_of,
 )
-from autodiff.structured.native.numbers.complexes import is_complex, whole_of
-from autodiff.structured.native.numbers.divisions import DIVISIONS
+from autodiff.structured.native.numbers.complex_numbers import integer_exponent, is_complex
+from autodiff.structured.native.numbers.floor_division import DIVISIONS
 from autodiff.structured.native.numbers.inlining import MOST_DEPTH, dtype_of_number
 from autodiff.structured.native.numbers.integers import Integers
-from autodiff.structured.native.numbers.library import OF_BITS
-from autodiff.structured.native.values import (
-    COMPLEX_TAG,
-    TAGS,
-    Known,
-    Number,
-    is_whole,
-    letter_of,
-    may_be_single,
-)
+from autodiff.structured.native.numbers.math_library import INTEGER_BIT_OPERATORS
 from chainrules_core.authoring import is_foreign
 from chainrules_core.define.partial import Partial
 from chainrules_core.define.scalar import constant_product, strong_product
@@ -123,7 +123,7 @@ class Scalars(Integers, Comparisons):
         end whether results are finite.
     """
 
-    def __init__(self, code: Code, raises: bool) -> None:
+    def __init__(self, code: FunctionBuilder, raises: bool) -> None:
         self.code = code
         self.raises = raises
 
@@ -197,10 +197,10 @@ class Scalars(Integers, Comparisons):
             if kind.dtype != np.int64 if kind.is_array else not is_whole(kind):
                 raise UnsupportedError("integers of less than 64 bits")
             if len(args) == 1 and args[0].letter in "ds":
-                return Number(kind, "i", self.whole_of_float(f, self.converted(args[0], "d")))
+                return Number(kind, "i", self.float_to_integer(f, self.converted(args[0], "d")))
             return Number(kind, "i", self.of_integers(f, [self.converted(a, "i") for a in args]))
         made = Number(kind, letter, None, self._tag(f, args, kind))
-        if may_be_single(kind):
+        if may_be_float32(kind):
             made.value = self._of_either(f, args, made.tag, depth)
         else:
             made.value = self._emitted(f, args, letter, depth)
@@ -225,12 +225,14 @@ class Scalars(Integers, Comparisons):
             return None
         is_operator = getattr(f, "__module__", "") == "_operator"
         is_tagged = is_operator or function_of(f) in _OF_PARTS
-        gives_integers = f in _OF_INTEGERS or (f is operator.pow and whole_of(args[1]) is not None)
+        gives_integers = f in _OF_INTEGERS or (
+            f is operator.pow and integer_exponent(args[1]) is not None
+        )
         if not is_tagged or (int in kind.classes and not gives_integers):
             raise UnsupportedError("a number of several classes")
         tag: Any = self.code.whole(TAGS[int if int in kind.classes else float])
         for a in args:
-            tag = joined_tags(self.code, tag, tag_of(self.code, a))
+            tag = common_tag(self.code, tag, tag_of(self.code, a))
         return tag if kind.is_complex else self.b.and_(tag, self.code.whole(COMPLEX_TAG - 1))
 
     def _check_integer(self, x: Number) -> None:
@@ -339,15 +341,15 @@ class Scalars(Integers, Comparisons):
             return self.evaluated(part, scope, outer, letter, depth)
 
         if isinstance(node, ast.Constant):
-            return Known(node.value)
+            return StaticValue(node.value)
         if isinstance(node, ast.Name):
-            return scope[node.id] if node.id in scope else Known(_named(node.id, outer))
+            return scope[node.id] if node.id in scope else StaticValue(_named(node.id, outer))
         if isinstance(node, ast.Attribute):
             if not isinstance(node.value, ast.Name) or node.value.id in scope:
                 if node.attr not in ("real", "imag"):
                     raise UnsupportedError("an attribute of a number")
                 return self.part_of(self.number(of(node.value)), node.attr)
-            return Known(getattr(_named(node.value.id, outer), node.attr))
+            return StaticValue(getattr(_named(node.value.id, outer), node.attr))
         if isinstance(node, ast.BinOp):
             return self.operation(BINARY[type(node.op)], [of(node.left), of(node.right)], letter)
         if isinstance(node, ast.UnaryOp):
@@ -364,12 +366,12 @@ class Scalars(Integers, Comparisons):
         return self.of_rule(node, scope, outer, letter, depth)
 
     def _comparison(self, how: type, a: Any, b: Any) -> Any:
-        if isinstance(b, tuple) and all(isinstance(x, Known) for x in b):
-            b = Known([x.x for x in b])
-        if how in (ast.Is, ast.IsNot) and isinstance(b, Known) and isinstance(a, Number):
-            return Known(how is ast.IsNot)  # a number is never a known object such as None
-        if how in _CHOICES and isinstance(a, Known) and isinstance(b, Known):
-            return Known(_CHOICES[how](a.x, b.x))
+        if isinstance(b, tuple) and all(isinstance(x, StaticValue) for x in b):
+            b = StaticValue([x.x for x in b])
+        if how in (ast.Is, ast.IsNot) and isinstance(b, StaticValue) and isinstance(a, Number):
+            return StaticValue(how is ast.IsNot)  # a number is never a known object such as None
+        if how in _CHOICES and isinstance(a, StaticValue) and isinstance(b, StaticValue):
+            return StaticValue(_CHOICES[how](a.x, b.x))
         return self.operation(BINARY.get(how), [a, b], "b")
 
     def _all_or_any(self, is_all: bool, nodes: list[ast.expr], of: Callable) -> Any:
@@ -377,24 +379,24 @@ class Scalars(Integers, Comparisons):
         tests: list = []
         for node in nodes:
             x = of(node)
-            if not isinstance(x, Known):
+            if not isinstance(x, StaticValue):
                 tests.append(x)
             elif bool(x.x) is not is_all:
-                return Known(not is_all)
+                return StaticValue(not is_all)
         f = operator.and_ if is_all else operator.or_
         if not tests:
-            return Known(is_all)
+            return StaticValue(is_all)
         return functools.reduce(lambda x, y: self.operation(f, [x, y], "b"), tests)
 
     def _chosen(self, test: Any, both: tuple, of: Callable, letter: str) -> Any:
-        if isinstance(test, Known):
+        if isinstance(test, StaticValue):
             return of(both[0] if test.x else both[1])
         values = [self.converted(self.number(of(p)), letter) for p in both]
         return self.plain(letter, self.b.select(self.converted(test, "b"), *values))
 
     def number(self, x: Any) -> Number:
         """Return a number, or a known value, as a number."""
-        return self.known(x.x) if isinstance(x, Known) else x
+        return self.known(x.x) if isinstance(x, StaticValue) else x
 
     def plain(self, letter: str, value: Any) -> Number:
         """Return a value as a number of the class that a letter stands for."""
@@ -404,11 +406,11 @@ class Scalars(Integers, Comparisons):
         """Emit an operator, with the result in the representation of a letter."""
         if f is None:
             raise UnsupportedError(f"operator {f} in machine code")
-        if all(isinstance(a, Known) for a in args):
-            return Known(f(*[a.x for a in args]))
-        if f in OF_BITS and isinstance(args[0], Number) and args[0].letter == "i":
-            bits = [self.code.whole(a.x) if isinstance(a, Known) else a.value for a in args]
-            return Number(args[0].kind, "i", getattr(self.b, OF_BITS[f])(*bits))
+        if all(isinstance(a, StaticValue) for a in args):
+            return StaticValue(f(*[a.x for a in args]))
+        if f in INTEGER_BIT_OPERATORS and isinstance(args[0], Number) and args[0].letter == "i":
+            bits = [self.code.whole(a.x) if isinstance(a, StaticValue) else a.value for a in args]
+            return Number(args[0].kind, "i", getattr(self.b, INTEGER_BIT_OPERATORS[f])(*bits))
         numbers = [self.number(a) for a in args]
         if f in SIGNS:
             return self.plain("b", self.compared(SIGNS[f], *numbers))
@@ -435,24 +437,27 @@ class Scalars(Integers, Comparisons):
 
     def called(self, f: Any, args: list[Any], letter: str, depth: int) -> Any:
         """Emit a call of a known function, with the result in the representation of a letter."""
-        if not isinstance(f, Known) or depth > MOST_DEPTH:
+        if not isinstance(f, StaticValue) or depth > MOST_DEPTH:
             raise UnsupportedError("a call in machine code")
         f = f.x
         if f is type and len(args) == 1:
             if isinstance(args[0], Number):  # all that matters is whether it is an integer
-                return Known(int if args[0].kind.classes == {int} else None)
-            return Known(type(args[0].x))
+                return StaticValue(int if args[0].kind.classes == {int} else None)
+            return StaticValue(type(args[0].x))
         if f in (np.ndim, np.iscomplexobj, is_foreign) and len(args) == 1:
             is_complex_number = f is np.iscomplexobj and is_complex(self.number(args[0]))
-            return Known(0 if f is np.ndim else is_complex_number)
-        if f is getattr and [a.x for a in args[1:] if isinstance(a, Known)] == ["dtype", None]:
+            return StaticValue(0 if f is np.ndim else is_complex_number)
+        if f is getattr and [a.x for a in args[1:] if isinstance(a, StaticValue)] == [
+            "dtype",
+            None,
+        ]:
             return dtype_of_number(args[0])
         if f in (np.any, np.all, np.count_nonzero) and len(args) == 1:
             return self.plain("b", self.converted(self.number(args[0]), "b"))
-        if all(isinstance(a, Known) for a in args) and facts_of(f).is_pure:
-            return Known(f(*[a.x for a in args]))
+        if all(isinstance(a, StaticValue) for a in args) and facts_of(f).is_pure:
+            return StaticValue(f(*[a.x for a in args]))
         numbers = [self.number(a) for a in args]
-        if f in BY_BITS:
+        if f in BIT_OPERATIONS:
             return self.of_bits(f, numbers)
         if f in _MAY_BE_REAL or any(map(is_complex, numbers)):
             return self._of_complex(f, numbers, letter, depth)
@@ -472,9 +477,9 @@ class Scalars(Integers, Comparisons):
             )
         return self.plain(letter, self._emitted(f, numbers, letter, depth))
 
-    def has_form(self, f: Any) -> bool:
+    def has_implementation(self, f: Any) -> bool:
         """Whether a function has an implementation of its own, so that it is not inlined."""
-        is_own = f in BY_BITS or f in (np.ndim, np.iscomplexobj, is_foreign)
+        is_own = f in BIT_OPERATIONS or f in (np.ndim, np.iscomplexobj, is_foreign)
         return is_own or f in STRONG or f in _EXPRESSIONS or bool(facts_of(f).loops)
 
     def _of_complex(self, f: Any, args: list[Number], letter: str, depth: int = 0) -> Number:

@@ -14,19 +14,19 @@ import numpy as np
 
 from autodiff.structured.form.ir import Instance, Record, Value
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.building import Builder
-from autodiff.structured.reading.libraries.python_functions import init_of_object
+from autodiff.structured.reading.builder import Builder
+from autodiff.structured.reading.libraries.python_decompositions import object_init
 from autodiff.structured.reading.scopes import (
     OBJECTS,
-    Above,
-    BasesOf,
-    ClassOf,
+    BasesLookup,
+    ClassLookup,
     LocalObject,
     Method,
     OutsideObject,
-    OwnAttributes,
-    Watched,
-    may_be_made,
+    OwnAttributeLookup,
+    SuperProxy,
+    WeakLookup,
+    is_constructible,
 )
 
 
@@ -53,7 +53,7 @@ class ClassReader(Builder):
             raise UnsupportedError(f"attribute {name}")
         return self.const(found)
 
-    def of_class_itself(self, cls: type, name: str) -> Any:
+    def attribute_of_class(self, cls: type, name: str) -> Any:
         """Read an attribute of one of the user's classes."""
         if is_data_descriptor(vars(type).get(name)):
             raise UnsupportedError(f"attribute {name}")
@@ -62,7 +62,7 @@ class ClassReader(Builder):
             return self.const(found)
         return self._unbound_attribute(cls, found, name)
 
-    def above(self, node: ast.Call) -> Above:
+    def above(self, node: ast.Call) -> SuperProxy:
         """Read ``super()`` in a method."""
         if node.args or node.keywords or not _is_super(node.func):
             raise UnsupportedError("super() with arguments, or by another name")
@@ -71,16 +71,16 @@ class ClassReader(Builder):
             raise UnsupportedError("super() in an inner function")
         if "__class__" not in code.co_freevars or not code.co_argcount:
             raise UnsupportedError("super() outside of a class")
-        cls, owner = self.outside("__class__"), self.read_in(self.scope, code.co_varnames[0])
+        cls, owner = self.look_up("__class__"), self.read_in(self.scope, code.co_varnames[0])
         bases = class_of(owner).__mro__ if is_object(owner) else ()
         if cls not in bases:
             raise UnsupportedError("super() without an object of this class")
         if type(owner) is OutsideObject:
-            self.guard_lookup(ClassOf, owner.x, "", owner.cls)
-        self.guard_lookup(BasesOf, class_of(owner), "", bases)
-        return Above(owner, bases[bases.index(cls) + 1 : -1])
+            self.guard_lookup(ClassLookup, owner.x, "", owner.cls)
+        self.guard_lookup(BasesLookup, class_of(owner), "", bases)
+        return SuperProxy(owner, bases[bases.index(cls) + 1 : -1])
 
-    def super_attribute(self, owner: Above, name: str) -> Any:
+    def super_attribute(self, owner: SuperProxy, name: str) -> Any:
         """Read an attribute of ``super()``."""
         if type(owner.owner) is LocalObject:
             check_not_moved(owner.owner)
@@ -88,7 +88,7 @@ class ClassReader(Builder):
 
         def own() -> Any:
             if name == "__init__" and found is UNKNOWN:
-                return Method(init_of_object, owner.owner)  # type: ignore[arg-type] # it is a function
+                return Method(object_init, owner.owner)  # type: ignore[arg-type] # it is a function
             return UNKNOWN
 
         return self.resolved(owner.owner, found, name, own)
@@ -116,7 +116,7 @@ class ClassReader(Builder):
 
     def of_class(self, cls: type, name: str) -> Any:
         """Look up a class attribute, or `UNKNOWN` if there is none, and guard the lookup."""
-        self.guard_lookup(BasesOf, cls, "", cls.__mro__)
+        self.guard_lookup(BasesLookup, cls, "", cls.__mro__)
         found = self.first_attribute(cls.__mro__[:-1], name)
         return UNKNOWN if is_slot_descriptor(found, cls, name) else found
 
@@ -126,12 +126,12 @@ class ClassReader(Builder):
             raise UnsupportedError("an attribute with a private name (two underscores)")
         for base in classes:
             found = vars(base).get(name, UNKNOWN)
-            self.guard_lookup(OwnAttributes, base, name, found)
+            self.guard_lookup(OwnAttributeLookup, base, name, found)
             if found is not UNKNOWN:
                 return found
         return UNKNOWN
 
-    def guard_lookup(self, kind: type[Watched], owner: Any, name: str, found: Any) -> None:
+    def guard_lookup(self, kind: type[WeakLookup], owner: Any, name: str, found: Any) -> None:
         """Guard what was looked up in an object or class, once."""
         key = kind, id(owner), name  # both outlive the reading, so the id is unique
         if type(found) is np.ndarray or key not in self.watched:
@@ -157,7 +157,7 @@ def is_object(x: Any) -> bool:
 
 def is_class(x: Any) -> bool:
     """Whether this is one of the user's classes, with ordinary attribute access."""
-    return isinstance(x, type) and may_be_made(x)
+    return isinstance(x, type) and is_constructible(x)
 
 
 def is_frozen(cls: type) -> bool:
@@ -175,7 +175,7 @@ def class_of(x: Any) -> type:
 
 def check_not_moved(x: LocalObject) -> None:
     """Raise if ``__init__`` let out a reference to an object that is in memory by now."""
-    if x.scope.has_moved:
+    if x.scope.is_in_memory:
         raise UnsupportedError("an object that __init__ passes on before it returns")
 
 

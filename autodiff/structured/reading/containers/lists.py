@@ -22,9 +22,9 @@ from autodiff.structured.form.kinds import (
     FIXED,
     LIST,
     UNKNOWN,
+    EmptyListError,
     Kind,
     ListInMemoryError,
-    NoItemsError,
     UnsupportedError,
     kind_of,
     samples,
@@ -53,7 +53,7 @@ _OF_ARRAYS = frozenset(
 class ListReader(ObjectReader):
     """Layer of the reader: lists in memory."""
 
-    def list_of(self, items: list[Value], times: Value | None = None) -> Value:
+    def new_list(self, items: list[Value], times: Value | None = None) -> Value:
         """Read a list display, perhaps repeated."""
         op = Op("list", items if times is None else [*items, times], data=times is not None)
         made = self.new_container(op, LIST)
@@ -68,13 +68,13 @@ class ListReader(ObjectReader):
 
     def new_container(self, op: Op, kind: Kind) -> Value:
         """Emit an operation that creates a list or dict."""
-        made = self.made(op, kind)
+        made = self.emit(op, kind)
         memory: Any = made.memory
         memory.is_indexed = True  # it has a shadow
         self.lists.append(memory)
         return made
 
-    def dict_from(self, items: Named, cls: type | None = None) -> Value:
+    def dict_in_memory(self, items: Named, cls: type | None = None) -> Value:
         """Create a dict in memory from known items; with a class, it is an object.
 
         If the dict has a name, the new one is a copy: it may be read, but not mutated.
@@ -89,28 +89,28 @@ class ListReader(ObjectReader):
             self._join_item(made, x, self.const(key))
         return made
 
-    def list_from(self, items: Items) -> Value:
+    def list_in_memory(self, items: Items) -> Value:
         """Create a list in memory from known items.
 
         If the list has a name, the new one is a copy: it may be read, but not mutated.
         """
         parts = list(map(self._as_item, items))
-        made = self.list_of(parts)
+        made = self.new_list(parts)
         memory_of(made).copies |= items.own_places
         return made
 
     def _as_item(self, x: Any) -> Value:
         """Convert a value to an item of a list; a tuple becomes an immutable list."""
         if type(x) is Named:
-            return self.dict_from(x)
+            return self.dict_in_memory(x)
         if isinstance(x, tuple) and type(x) is not Items:
-            return self.fixed(self.list_from(Items(x)))
-        return self.list_from(x) if type(x) is Items else self.one(x)
+            return self.fixed(self.list_in_memory(Items(x)))
+        return self.list_in_memory(x) if type(x) is Items else self.pack(x)
 
     def check_copies(self) -> None:
         """Raise if a list is mutated that may be a copy of one with another name."""
         roots = [memory.root() for memory in self.lists]
-        check_copied([root for root in roots if root.is_changed], "a list that changes")
+        check_not_copied([root for root in roots if root.is_changed], "a list that changes")
 
     def displayed(self, node: ast.expr, made: Items | Named) -> Any:
         """Return a displayed list or dict, in memory if its place in the source requires that."""
@@ -118,7 +118,9 @@ class ListReader(ObjectReader):
             return made
         place = node.lineno, node.col_offset
         if place in self.displayed_in_memory:
-            return self.dict_from(made) if isinstance(made, Named) else self.list_from(made)
+            return (
+                self.dict_in_memory(made) if isinstance(made, Named) else self.list_in_memory(made)
+            )
         made.places = frozenset([place])
         return made
 
@@ -163,20 +165,20 @@ class ListReader(ObjectReader):
         """Read ``xs.append(x)``."""
         x = self._as_item(x)
         self._note_item(xs, x)
-        self.done(Op("append", [xs, x]))
+        self.emit_effect(Op("append", [xs, x]))
         return self.const(None)
 
     def set_item(self, xs: Value, at: Value, x: Any) -> None:
         """Read ``xs[at] = x``."""
         x = self._as_item(x)
         self._note_item(xs, x, at)
-        self.done(Op("set", [xs, x, at], data=AT))
+        self.emit_effect(Op("set", [xs, x, at], data=AT))
 
     def _items_of(self, xs: Value, at: Value | None = None) -> Kind:
         """Return the kind of the items of a list, or of the value under a key."""
         kind = self._item_memory(xs, at).items
         if kind is None:
-            raise NoItemsError("an item of an empty list")
+            raise EmptyListError("an item of an empty list")
         return kind
 
     def is_empty(self, xs: Value) -> bool:
@@ -188,26 +190,26 @@ class ListReader(ObjectReader):
         """Read ``xs[at]``."""
         kind = self._items_of(xs, at)
         is_value = kind.is_scalar or kind.is_text or kind.is_member or bool(kind.parts)
-        made = self.made(Op("load" if is_value else "item", [xs, at], data=AT), kind)
+        made = self.emit(Op("load" if is_value else "item", [xs, at], data=AT), kind)
         if not is_value:
             made.memory.share(self._item_memory(xs, at).of_items)  # type: ignore[union-attr, arg-type]
         if xs.kind.is_list:
             if not memory_of(xs).has_none:
-                self.read_as_they_are.append(xs.memory)  # type: ignore[arg-type] # a list has one
+                self.read_unchecked.append(xs.memory)  # type: ignore[arg-type] # a list has one
                 return made
-            self.leave_unless(
-                self.made(Op("length", [made, self.const(None)], f=operator.is_not), _BOOL)
+            self.exit_unless(
+                self.emit(Op("length", [made, self.const(None)], f=operator.is_not), _BOOL)
             )
         return made
 
-    def check_none(self) -> None:
+    def check_items_not_none(self) -> None:
         """Raise if an item that was read without a check may be None."""
-        if any(memory.root().has_none for memory in self.read_as_they_are):
+        if any(memory.root().has_none for memory in self.read_unchecked):
             raise UnsupportedError("an item of a list that may be None")
 
     def length(self, xs: Value) -> Value:
         """Read ``len(xs)``."""
-        return self.made(Op("length", [xs], f=len), _INT)
+        return self.emit(Op("length", [xs], f=len), _INT)
 
     # -- functions of lists ------------------------------------------------------------------------
 
@@ -218,18 +220,18 @@ class ListReader(ObjectReader):
         if f in _SUMS and len(args) == 1 and not options:
             return self._sum_of(f, args[0])
         if f in _JOINS and len(args) == 1:
-            return self._joined(f, args[0], {k: self.one(v) for k, v in options.items()})
+            return self._joined(f, args[0], {k: self.pack(v) for k, v in options.items()})
         return NotImplemented
 
-    def joined_parts(self, parts: tuple) -> tuple:
+    def vectors_to_join(self, parts: tuple) -> tuple:
         """Convert lists of numbers that are joined with vectors of floats to vectors."""
         is_vector = [type(p) is Value and p.kind.dtype == np.float64 for p in parts]
         if not any(is_vector):
             return parts
-        return tuple([p if is_one else self.vector_of(p, of_integers=True)
+        return tuple([p if is_one else self.as_vector(p, of_integers=True)
                       for p, is_one in zip(parts, is_vector, strict=True)])  # fmt: skip
 
-    def vector_of(self, p: Any, of_integers: bool = False) -> Any:
+    def as_vector(self, p: Any, of_integers: bool = False) -> Any:
         """Convert a list of numbers to a vector of floats; return anything else unchanged."""
         if not isinstance(p, tuple) or not all(type(x) is Value and x.kind.is_scalar for x in p):
             return p
@@ -239,7 +241,7 @@ class ListReader(ObjectReader):
             self.const(float(known(x))) if x.kind.is_known and not x.kind.is_complex else x
             for x in p
         ]
-        return self.call(np.array, [self.one(tuple(floats), given=True)])
+        return self.emit_call(np.array, [self.pack(tuple(floats), given=True)])
 
     def as_array(self, f: Callable, x: Any) -> Any:
         """Convert a list in memory to an array, if the function does that."""
@@ -267,7 +269,7 @@ class ListReader(ObjectReader):
             made = Kind(frozenset(classes))
             if not made.is_scalar:
                 raise UnsupportedError("a sum of numbers of other classes")
-        return self.made(Op("join", [xs], f=f, data=(_SUM, 0)), made)
+        return self.emit(Op("join", [xs], f=f, data=(_SUM, 0)), made)
 
     def _joined(self, f: Callable, xs: Value, options: dict[str, Value]) -> Value:
         """Read a function that joins or stacks the items of a list."""
@@ -289,7 +291,7 @@ class ListReader(ObjectReader):
         if type(axis) is not int or (not stacks and not ndim):
             raise UnsupportedError("an array of a list, with this option")
         data = (_STACK if stacks else _CONCATENATE, axis)
-        return self.made(Op("join", [xs], f=f, options=options, data=data), kind)
+        return self.emit(Op("join", [xs], f=f, options=options, data=data), kind)
 
     def _sample(self, kind: Kind, memory: Memory) -> Any:
         """Return a sample item of a list: a float if the items may be floats or integers."""
@@ -297,7 +299,7 @@ class ListReader(ObjectReader):
             return next((x for x in samples(kind) if not isinstance(x, int)), samples(kind)[0])
         inner: Any = memory.of_items and memory.of_items.root()
         if inner.items is None:
-            raise NoItemsError("a list of empty lists")
+            raise EmptyListError("a list of empty lists")
         return [self._sample(inner.items, inner)] * 2
 
 
@@ -306,7 +308,7 @@ def memory_of(xs: Value) -> Memory:
     return xs.memory.root()  # type: ignore[union-attr] # it has one
 
 
-def check_copied(memories: Iterable[Memory], what: str) -> None:
+def check_not_copied(memories: Iterable[Memory], what: str) -> None:
     """Raise if a list or dict in this memory may be a copy of one that has a name."""
     copies = {place for memory in memories for place in memory.root().copies}
     if copies:
@@ -319,7 +321,7 @@ CHANGES = frozenset({"append", "insert", "pop", "extend", "clear"})
 """Methods that mutate a list."""
 
 
-def has_no_other_name(name: str, function: ast.AST) -> bool:
+def is_unaliased_dict(name: str, function: ast.AST) -> bool:
     """Whether a dict of this name is local to the function and has no alias.
 
     It is displayed, or a comprehension, bound to this name alone. It is used only to read and write
@@ -352,7 +354,7 @@ def is_key(x: Any) -> bool:
     return type(x) in (str, int)
 
 
-def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
+def mutated_names(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     """Return the names whose lists or arrays a function mutates, by item or by method."""
     found: set[str] = set()
     for part in ast.walk(node):
@@ -371,7 +373,7 @@ def grown_in(node: ast.FunctionDef | ast.Lambda) -> set[str]:
     return found
 
 
-def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
+def mutates_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
     """Whether a function stores under constant string keys, not only in dicts of its own."""
     stores = [
         part.value
@@ -381,17 +383,17 @@ def changes_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
         and isinstance(part.slice, ast.Constant)
         and type(part.slice.value) is str
     ]
-    return any(not (isinstance(x, ast.Name) and has_no_other_name(x.id, node)) for x in stores)
+    return any(not (isinstance(x, ast.Name) and is_unaliased_dict(x.id, node)) for x in stores)
 
 
-def comprehended(
+def comprehension_loop(
     node: ast.ListComp | ast.DictComp, name: str, fresh: Callable[[str], str]
 ) -> ast.For:
     """Rewrite a comprehension to a loop that appends to a list, or fills a dict, of this name.
 
     The variables of the comprehension are renamed.
     """
-    renaming = own_names(node, fresh)
+    renaming = renaming_for(node, fresh)
     owner = ast.Name(name, ast.Load())
     made: ast.stmt
     if isinstance(node, ast.DictComp):
@@ -403,7 +405,7 @@ def comprehended(
     return _loops_of(node, [made], renaming, lambda generator: [])
 
 
-def decided_by(
+def search_loop(
     node: ast.GeneratorExp, decides: bool, found: str, fresh: Callable[[str], str], ends: bool
 ) -> ast.For:
     """Rewrite a generator to a loop that searches for the first true, or false, item.
@@ -412,7 +414,7 @@ def decided_by(
     of the outermost loop, too, if it `ends`.
     """
     first = node.generators[0]
-    renaming = own_names(node, fresh)
+    renaming = renaming_for(node, fresh)
 
     def test(x: ast.expr) -> ast.expr:
         return x if decides else ast.UnaryOp(ast.Not(), x)
@@ -444,14 +446,14 @@ def _loops_of(
     return ast.fix_missing_locations(ast.copy_location(body[0], node))  # type: ignore[return-value]
 
 
-def as_list(node: ast.expr) -> ast.expr:
+def as_list_comprehension(node: ast.expr) -> ast.expr:
     """Rewrite a generator expression to a list comprehension; return other nodes unchanged."""
     if not isinstance(node, ast.GeneratorExp):
         return node
     return ast.copy_location(ast.ListComp(node.elt, node.generators), node)
 
 
-def own_names(
+def renaming_for(
     node: ast.ListComp | ast.GeneratorExp | ast.DictComp, fresh: Callable[[str], str]
 ) -> _Renaming:
     """Return a transformer that renames the variables of a comprehension.

@@ -28,7 +28,8 @@ from autodiff.structured.form.kinds import (
     MadeInLoopError,
     UnsupportedError,
 )
-from autodiff.structured.reading.building import is_constant
+from autodiff.structured.list_arguments import as_list_argument
+from autodiff.structured.reading.builder import is_constant
 from autodiff.structured.reading.containers.classes import (
     check_not_moved,
     class_of,
@@ -39,53 +40,52 @@ from autodiff.structured.reading.containers.classes import (
 )
 from autodiff.structured.reading.containers.special_methods import SpecialMethodReader
 from autodiff.structured.reading.scopes import (
-    Above,
     Attributes,
-    ClassOf,
-    Contents,
+    ClassLookup,
+    ContentLookup,
     LocalObject,
     Method,
     OutsideObject,
-    OwnAttributes,
+    OwnAttributeLookup,
     Scope,
+    SuperProxy,
     is_plain_class,
     record_class,
 )
-from autodiff.structured.whole_lists import whole_list
 
 
 class ObjectReader(SpecialMethodReader):
     """Layer of the reader: objects and their attributes."""
 
-    def list_of(self, items: list[Value], times: Value | None = None) -> Value:
+    def new_list(self, items: list[Value], times: Value | None = None) -> Value:
         """Read a list display."""
         raise NotImplementedError
 
-    def read_outside(self, name: str) -> Any:
+    def read_free_name(self, name: str) -> Any:
         """Return the value of a name from outside."""
-        return self.from_outside(self.outside(name))
+        return self.from_outside(self.look_up(name))
 
     def from_outside(self, found: Any) -> Any:
         """Convert an object from outside, whose lookup is guarded; guard its parts, too."""
         if type(found) is np.ndarray:
-            return self.captured(found)
+            return self.capture(found)
         if is_plain_class(type(found)):
             return self.outside_object(found)
         cls = type(found)
         if cls in (list, dict):
             self.outside_lists.append(found)
         if cls in (list, tuple) and len(found) > _MOST_VARIABLES:
-            whole = whole_list(found)
+            whole = as_list_argument(found)
             if whole is not None and not whole.variables and not whole.tapes:
                 self.outside_lists += whole.own
-                return self.captured(whole)
+                return self.capture(whole)
         if not (cls in (list, dict) or (isinstance(found, tuple) and not is_constant(found))):
             return self.const(found)
         record = record_class(cls)
         if len(found) > _MOST_PARTS or not (cls in (list, dict, tuple) or record):
             raise UnsupportedError(f"a value of class {cls.__name__} from outside")
         is_of_constants = cls is list and all(map(is_constant, found))
-        contents = Contents(found, list(found) if is_of_constants else None)
+        contents = ContentLookup(found, list(found) if is_of_constants else None)
         self.guards.append((contents, None, True))
         parts = {key: self._part_from_outside(contents, key) for key in contents.places}
         if cls is dict:
@@ -100,7 +100,7 @@ class ObjectReader(SpecialMethodReader):
         items.has_name = items.is_given = True
         return items
 
-    def _part_from_outside(self, contents: Contents, key: Any) -> Any:
+    def _part_from_outside(self, contents: ContentLookup, key: Any) -> Any:
         found = contents.get(key)
         if contents.constants is None:
             self.guards.append((contents, key, found))
@@ -113,9 +113,9 @@ class ObjectReader(SpecialMethodReader):
 
     # -- attributes --------------------------------------------------------------------------------
 
-    def attribute(self, owner: LocalObject | OutsideObject | Above, name: str) -> Any:
+    def attribute(self, owner: LocalObject | OutsideObject | SuperProxy, name: str) -> Any:
         """Read an attribute of an object; a method is bound to it."""
-        if isinstance(owner, Above):
+        if isinstance(owner, SuperProxy):
             return self.super_attribute(owner, name)
 
         def own() -> Any:
@@ -126,8 +126,8 @@ class ObjectReader(SpecialMethodReader):
                 owner.of_class.add(name)
                 return UNKNOWN
             value = vars(owner.x).get(name, UNKNOWN)
-            self.guard_lookup(ClassOf, owner.x, "", owner.cls)
-            self.guard_lookup(OwnAttributes, owner.x, name, value)
+            self.guard_lookup(ClassLookup, owner.x, "", owner.cls)
+            self.guard_lookup(OwnAttributeLookup, owner.x, name, value)
             return value if value is UNKNOWN else self.from_outside(value)
 
         return self.resolved(owner, self.of_class(owner.cls, name), name, own)
@@ -179,7 +179,7 @@ class ObjectReader(SpecialMethodReader):
         if setter is not None:
             self.inline(setter, [owner, value], {})
             return
-        found = self.check_set(owner, target.attr)
+        found = self.check_assignable(owner, target.attr)
         if type(owner) is Value:
             self.set_in_memory(owner, target.attr, value)
             return
@@ -189,15 +189,15 @@ class ObjectReader(SpecialMethodReader):
             was_read = target.attr in owner.of_class
             if was_read or type(value) is not Value:
                 raise UnsupportedError("an attribute that hides one of the class on some paths")
-        if owner.is_given and (owner, target.attr) not in self.bound_attributes:
-            self.bound_attributes.append((owner, target.attr))
+        if owner.is_given and (owner, target.attr) not in self.rebound_attributes:
+            self.rebound_attributes.append((owner, target.attr))
         self._bind_attribute(owner, target.attr, value)
 
     def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
         """Bind an attribute of an object in memory."""
         raise NotImplementedError
 
-    def check_set(self, owner: Any, name: str) -> Any:
+    def check_assignable(self, owner: Any, name: str) -> Any:
         """Raise if an attribute may not be bound; return the class attribute of this name."""
         cls: Any = class_of(owner) if is_object(owner) else None
         if isinstance(owner, Instance) and cls not in self.in_memory:
@@ -231,7 +231,7 @@ class ObjectReader(SpecialMethodReader):
 
     def _new_object(self, cls: type, args: list[Any], named: dict[str, Any]) -> Any:
         """Read the construction of an object."""
-        if self.depth != self.scope.blocks and cls not in self.of_values | self.in_memory:
+        if self.depth != self.scope.blocks and cls not in self.value_classes | self.in_memory:
             raise MadeInLoopError(cls)
         function = self.scope.function
         owner = LocalObject(cls, Scope(function, self.scope.depth, blocks=self.depth))
@@ -246,7 +246,7 @@ class ObjectReader(SpecialMethodReader):
             raise UnsupportedError(f"a new {cls.__name__}")
         if cls in self.in_memory:
             return self.moved(owner)
-        return self._frozen(owner) if cls in self.of_values else owner
+        return self._frozen(owner) if cls in self.value_classes else owner
 
     def moved(self, x: LocalObject) -> Value:
         """Move the attributes of a new object into memory; return the object."""
@@ -279,7 +279,7 @@ class ObjectReader(SpecialMethodReader):
             self.inline(after.function, [owner], {})
 
     def _default_of(self, factory: Any) -> Any:
-        return self.list_of([]) if factory is list else self.called(factory, [], {})
+        return self.new_list([]) if factory is list else self.read_call(factory, [], {})
 
 
 _instance_classes: weakref.WeakKeyDictionary[type, dict[tuple, type[Instance]]]

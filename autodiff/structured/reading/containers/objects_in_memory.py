@@ -19,11 +19,11 @@ from autodiff.structured.form.kinds import (
     FIXED,
     LIST,
     UNKNOWN,
+    EmptyListError,
     InMemoryError,
     Kind,
-    ManyKindsError,
     MayBeMissingError,
-    NoItemsError,
+    MixedKindsError,
     UnsupportedError,
 )
 from autodiff.structured.reading.containers.classes import class_of, is_data_descriptor, is_object
@@ -40,18 +40,18 @@ class MemoryObjectReader(ListReader):
     def moved(self, x: LocalObject) -> Value:
         """Move the attributes of a new object into memory; return the object."""
         made = {name: self.read_in(x.scope, name) for name in own_attributes(x.scope)}
-        x.scope.has_moved = True
+        x.scope.is_in_memory = True
         parts = {name: part for name, part in made.items() if not _is_none(part)}
         for name in made.keys() - parts.keys():
             self._note_none(x.cls, name)
-        for cls, name in self.may_be_missing:
+        for cls, name in self.optional_attributes:
             if cls is x.cls:
                 parts[_flag(name)] = self.const(name in parts)
                 if name not in parts:
                     parts[name] = self._placeholder(x.cls, name, name in made)
         for name in made.keys() - parts.keys():  # None in all objects so far
             parts[_flag(name)] = self.const(False)
-        moved = self.dict_from(Named(sorted(parts.items())), x.cls)
+        moved = self.dict_in_memory(Named(sorted(parts.items())), x.cls)
         for name in parts:
             self._note_value(x.cls, name, moved)
         return moved
@@ -64,29 +64,29 @@ class MemoryObjectReader(ListReader):
     def _note_none(self, cls: type, name: str) -> None:
         """Note that an attribute is None; raise if it has a value in another object."""
         key = cls, name
-        if key in self.may_be_missing:
+        if key in self.optional_attributes:
             return
-        if key in self.are_there:
-            field = self.are_there[key].root()
+        if key in self.known_present:
+            field = self.known_present[key].root()
             raise MayBeMissingError(key, like(field.items, field.of_items), True)
-        self.are_none.add(key)
+        self.known_none.add(key)
 
     def _note_value(self, cls: type, name: str, owner: Value) -> None:
         """Note that an attribute has a value; raise if it is None in another object."""
         key, field = (cls, name), memory_of(owner).fields[name].root()
-        if key in self.are_none and key not in self.may_be_missing:
+        if key in self.known_none and key not in self.optional_attributes:
             raise MayBeMissingError(key, like(field.items, field.of_items), True)
-        self.are_there[key] = field
+        self.known_present[key] = field
 
     def _placeholder(self, cls: type, name: str, is_none: bool) -> Value:
         """Return a placeholder for a missing attribute."""
-        if is_none != ((cls, name) in self.none_at_first):
+        if is_none != ((cls, name) in self.initially_none):
             raise UnsupportedError("an attribute that some objects lack, and others set to None")
         if not is_none and self.of_class(cls, name) is not UNKNOWN:
             raise UnsupportedError("an attribute that some objects lack")
-        return self.made_like(self.may_be_missing[cls, name])
+        return self.placeholder(self.optional_attributes[cls, name])
 
-    def made_like(self, like: Placeholder) -> Value:
+    def placeholder(self, like: Placeholder) -> Value:
         """Return a placeholder for a value that is None or missing."""
         kind = like.kind
         if kind.is_scalar:
@@ -95,16 +95,16 @@ class MemoryObjectReader(ListReader):
             (cls,) = kind.classes
             return self.const(next(iter(cls.__members__.values())))  # type: ignore[attr-defined] # it has some
         if kind.is_array:
-            return self.call(np.zeros, [self.const((0,) * kind.ndim), self.const(kind.dtype)])
+            return self.emit_call(np.zeros, [self.const((0,) * kind.ndim), self.const(kind.dtype)])
         if kind in (LIST, FIXED):
-            made = self.list_of([])
+            made = self.new_list([])
             return self.fixed(made) if kind == FIXED else made
         if not kind.is_dict:
             raise UnsupportedError("an attribute of this kind that some objects lack")
-        parts = {name: self.made_like(part) for name, part in like.fields}
-        return self.dict_from(Named(parts), kind.owner() if kind.owner else None)
+        parts = {name: self.placeholder(part) for name, part in like.fields}
+        return self.dict_in_memory(Named(parts), kind.owner() if kind.owner else None)
 
-    def has_value(self, owner: Any, name: str) -> Value | None:
+    def attribute_is_not_none(self, owner: Any, name: str) -> Value | None:
         """Return whether an attribute is not None; None if it cannot be missing."""
         if type(owner) is not Value or not owner.kind.is_object:
             return None
@@ -113,17 +113,17 @@ class MemoryObjectReader(ListReader):
             return None
         if name not in fields:
             return self.const(False)
-        if (cls, name) not in self.none_at_first:
+        if (cls, name) not in self.initially_none:
             raise UnsupportedError("a comparison of an attribute that some objects lack with None")
         return self.item(owner, self.const(_flag(name)))
 
-    def check_there(self, owner: Value, name: str) -> None:
+    def exit_if_missing(self, owner: Value, name: str) -> None:
         """Exit the program if an attribute is missing."""
         fields = memory_of(owner).fields
         if _flag(name) in fields:
             if name not in fields:
                 raise UnsupportedError("an operator on None")
-            self.leave_unless(self.item(owner, self.const(_flag(name))))
+            self.exit_unless(self.item(owner, self.const(_flag(name))))
 
     def set_in_memory(self, owner: Value, name: str, x: Any) -> None:
         """Bind an attribute of an object in memory."""
@@ -141,7 +141,7 @@ class MemoryObjectReader(ListReader):
         if is_there:
             self.set_item(owner, self.const(name), x)
 
-    def is_moving(self, target: ast.expr) -> bool:
+    def is_attribute_of_new_object(self, target: ast.expr) -> bool:
         """Whether a target is an attribute of a new object that will be moved into memory."""
         if not (isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name)):
             return False
@@ -157,12 +157,12 @@ class MemoryObjectReader(ListReader):
         if isinstance(x, Record):
             cls: Any = x.user_class()
             if cls in self.in_memory:
-                return self.dict_from(Named(zip(cls._fields, x, strict=True)), cls)
+                return self.dict_in_memory(Named(zip(cls._fields, x, strict=True)), cls)
             try:
                 made = super()._as_item(x)
-            except ManyKindsError as error:  # fields of different kinds
+            except MixedKindsError as error:  # fields of different kinds
                 raise InMemoryError(cls) from error
-            self.of_records.append((made.memory, cls))  # type: ignore[arg-type] # a list has one
+            self.record_memories.append((made.memory, cls))  # type: ignore[arg-type] # a list has one
             return made
         return super()._as_item(x)
 
@@ -181,18 +181,18 @@ class MemoryObjectReader(ListReader):
 
         def own() -> Any:
             if name in fields:
-                self.check_there(owner, name)
+                self.exit_if_missing(owner, name)
                 return self.item(owner, self.const(name))
             if _flag(name) not in fields:
-                self.from_classes.append((owner.memory, name))  # type: ignore[arg-type]
+                self.class_attribute_reads.append((owner.memory, name))  # type: ignore[arg-type]
                 return UNKNOWN
             if self.flags:  # a later statement of the loop may bind it
-                raise NoItemsError(f"attribute {name}, which is None")
+                raise EmptyListError(f"attribute {name}, which is None")
             return self.const(None)
 
         return self.resolved(owner, self.of_class(class_of(owner), name), name, own)
 
-    def with_fields(self, x: Any, fields: dict[str, Any]) -> Any:
+    def dataclass_replace(self, x: Any, fields: dict[str, Any]) -> Any:
         """Read ``dataclasses.replace(x, name=value)``."""
         cls: Any = class_of(x)
         init = cls.__init__
@@ -202,21 +202,21 @@ class MemoryObjectReader(ListReader):
         own = code.co_varnames[1 : code.co_argcount + code.co_kwonlyargcount]
         if {f.name for f in dataclasses.fields(cls) if f.init} != set(own):
             raise UnsupportedError("dataclasses.replace of a dataclass with an __init__ of its own")
-        given = {name: self.attribute_of_any(x, name) for name in own if name not in fields}
+        given = {name: self.read_attribute(x, name) for name in own if name not in fields}
         return self.instance(class_of(x), [], given | fields)
 
-    def attribute_of_any(self, owner: Any, name: str) -> Any:
+    def read_attribute(self, owner: Any, name: str) -> Any:
         """Read an attribute of any value."""
         raise NotImplementedError
 
     def check_attributes_of_classes(self) -> None:
         """Raise if an attribute was read from a class that an object may shadow."""
-        if any(name in memory.root().fields for memory, name in self.from_classes):
+        if any(name in memory.root().fields for memory, name in self.class_attribute_reads):
             raise UnsupportedError("an attribute that some objects lack")
 
     def check_records(self, xs: Memory | None) -> None:
         """Raise if a list may be a named tuple, and its attributes are read, or it is returned."""
-        for memory, cls in self.of_records:
+        for memory, cls in self.record_memories:
             if xs is not None and memory.root() is xs.root():
                 raise InMemoryError(cls)
 
@@ -225,7 +225,7 @@ class MemoryObjectReader(ListReader):
         if not (is_object(a) and is_object(b)):
             return NotImplemented
         if type(a) is Value is type(b):
-            return self.made(Op("length", [a, b], f=operator.is_), _BOOL)
+            return self.emit(Op("length", [a, b], f=operator.is_), _BOOL)
         made = [x for x in (a, b) if type(x) is LocalObject and not x.is_given]
         if all(type(x) is LocalObject for x in (a, b)) and made:
             return self.const(a is b)

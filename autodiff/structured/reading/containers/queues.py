@@ -24,7 +24,7 @@ _INT = Kind(frozenset([int]))
 class QueueReader(TableReader):
     """Layer of the reader: methods of lists and deques, and the construction of deques."""
 
-    def taken(self, node: ast.expr) -> ast.expr:
+    def as_list_display(self, node: ast.expr) -> ast.expr:
         """Rewrite an iterator to a list comprehension; return other nodes unchanged."""
         raise NotImplementedError
 
@@ -55,23 +55,23 @@ class QueueReader(TableReader):
         """Read ``xs.insert(at, x)``."""
         x = self._as_item(x)
         self._note_item(xs, x)
-        self.done(Op("insert", [xs, x, at], data=AT))
+        self.emit_effect(Op("insert", [xs, x, at], data=AT))
 
-    def drop_item(self, xs: Value, at: Value) -> None:
+    def delete_item(self, xs: Value, at: Value) -> None:
         """Read ``del xs[at]``."""
         if xs.kind.is_table:
             self._item_memory(xs, at)
         elif not xs.kind.is_list or not at.kind.is_integral:
             raise UnsupportedError("del of something other than one item of a list")
         self.note_mutation(xs)
-        self.done(Op("drop", [xs, at], data=AT))
+        self.emit_effect(Op("drop", [xs, at], data=AT))
 
-    def queue_of(self, args: list[Any], options: dict[str, Any]) -> Value:
+    def new_deque(self, args: list[Any], options: dict[str, Any]) -> Value:
         """Read ``deque(items, maxlen)``."""
         given = dict(zip(("iterable", "maxlen"), args, strict=False)) | options
         if len(args) > 2 or given.keys() - {"iterable", "maxlen"} or len(args) + len(options) > 2:
             raise UnsupportedError("a call that fails")
-        maxlen = self.one(given.get("maxlen", self.const(None)))
+        maxlen = self.pack(given.get("maxlen", self.const(None)))
         is_bounded = known(maxlen) is not None
         if is_bounded and not maxlen.kind.is_integral:
             raise UnsupportedError("a maxlen that is not an integer")
@@ -102,12 +102,12 @@ class QueueReader(TableReader):
         return self.const(None) if made is None else made
 
     def _maxlen_of(self, xs: Value) -> Value:
-        return self.made(Op("length", [xs], f=most_items), _INT)
+        return self.emit(Op("length", [xs], f=most_items), _INT)
 
     def _make_room(self, xs: Value, at: int) -> None:
         """Drop the item at an index if a deque is full."""
-        is_full = self.call(operator.eq, [self.length(xs), self._maxlen_of(xs)])
-        self.branches(is_full, lambda: self.drop_item(xs, self.const(at)), lambda: None)
+        is_full = self.emit_call(operator.eq, [self.length(xs), self._maxlen_of(xs)])
+        self.branches(is_full, lambda: self.delete_item(xs, self.const(at)), lambda: None)
 
     def _append(self, xs: Value, x: ast.expr) -> None:
         self.append(xs, self.expression(x))
@@ -119,24 +119,24 @@ class QueueReader(TableReader):
         self.insert(xs, self.const(0), item)
 
     def _insert(self, xs: Value, at: ast.expr, x: ast.expr) -> None:
-        place, item = self.one(self.expression(at)), self.expression(x)
+        place, item = self.pack(self.expression(at)), self.expression(x)
         if not place.kind.is_integral:
             raise UnsupportedError("an index of a list that is not an integer")
         self.insert(xs, place, item)
 
     def _pop(self, xs: Value, at: ast.expr | None = None) -> Any:
-        return self._pop_at(xs, self.const(-1) if at is None else self.one(self.expression(at)))
+        return self._pop_at(xs, self.const(-1) if at is None else self.pack(self.expression(at)))
 
     def _pop_left(self, xs: Value) -> Any:
         return self._pop_at(xs, self.const(0))
 
     def _pop_at(self, xs: Value, at: Value) -> Any:
         made = self.item(xs, at)
-        self.drop_item(xs, at)
+        self.delete_item(xs, at)
         return made
 
     def _extend_list(self, xs: Value, items: ast.expr) -> None:
-        found = self.expression(self.taken(items))
+        found = self.expression(self.as_list_display(items))
         memory = found.memory if type(found) is Value else None
         if memory is not None and memory.root() is memory_of(xs):
             raise UnsupportedError("a list extended by itself")
@@ -146,7 +146,7 @@ class QueueReader(TableReader):
         self.cleared(xs)
 
     def _rotate(self, xs: Value, by: ast.expr | None = None) -> None:
-        steps = 1 if by is None else known(self.one(self.expression(by)))
+        steps = 1 if by is None else known(self.pack(self.expression(by)))
         if type(steps) is not int or abs(steps) != 1:
             raise UnsupportedError("a deque that is rotated by more than one item")
         first, last = self.const(0), self.const(-1)
@@ -160,7 +160,7 @@ class QueueReader(TableReader):
         self.branches(self.length(xs), rotate, lambda: None)
 
     def _copy(self, xs: Value) -> Value:
-        return self.extended(self.list_of([]), xs)
+        return self.extended(self.new_list([]), xs)
 
 
 _OF_QUEUES: dict[str, tuple[Callable, tuple[int, ...]]] = {

@@ -9,15 +9,15 @@ from typing import Any
 from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import is_object
-from autodiff.structured.reading.containers.lists import as_list, is_key
+from autodiff.structured.reading.containers.lists import as_list_comprehension, is_key
 from autodiff.structured.reading.containers.queues import QueueReader
-from autodiff.structured.reading.scopes import GivenRows
+from autodiff.structured.reading.scopes import ArgumentRows
 
 
-class Sequences(QueueReader):
+class SequenceReader(QueueReader):
     """Layer of the reader: displays of tuples, lists and dicts, and their items."""
 
-    def or_none(self, node: ast.expr) -> Any:
+    def expression_or_none(self, node: ast.expr) -> Any:
         """Read an expression whose value may be None."""
         raise NotImplementedError
 
@@ -43,9 +43,9 @@ class Sequences(QueueReader):
             if not isinstance(part, ast.Starred):
                 parts.append(self.expression(part))
                 continue
-            x = self.expression(as_list(part.value))
+            x = self.expression(as_list_comprehension(part.value))
             if _has_unknown_length(x):
-                made = self.list_of([]) if made is None else made
+                made = self.new_list([]) if made is None else made
                 made = self.extended(self.extended(made, Items(parts)), x)
                 parts = []
             else:
@@ -69,7 +69,7 @@ class Sequences(QueueReader):
             if not isinstance(node, ast.Starred):
                 parts.append(self.expression(node))
                 continue
-            x = self.expression(as_list(node.value))
+            x = self.expression(as_list_comprehension(node.value))
             if has_one_star and total is not None and others <= total and _has_unknown_length(x):
                 parts += self._unpacked(x, total - others)
             else:
@@ -92,11 +92,14 @@ class Sequences(QueueReader):
 
     def of_known_text(self, text: Value, f: Callable, node: ast.Call) -> Any:
         """Read a method call on a constant string; evaluate it if all arguments are constants."""
-        args, named = self._displayed(list(map(as_list, node.args))), self._named(node)
+        args, named = (
+            self._displayed(list(map(as_list_comprehension, node.args))),
+            self._named(node),
+        )
         given = list(map(_constant_of, args))
         options = {name: _constant_of(x) for name, x in named.items()}
         if any(x is UNKNOWN for x in (*given, *options.values())):
-            return self.called(f, [text, *args], named)
+            return self.read_call(f, [text, *args], named)
         try:
             return self._from_constant(f(known(text), *given, **options))
         except (TypeError, ValueError) as error:
@@ -115,7 +118,7 @@ class Sequences(QueueReader):
             return kind([*a, *b])
         if tuple in map(_plain_class, (a, b)):
             raise UnsupportedError("a sum of a list and a tuple")
-        made = self.list_of([])
+        made = self.new_list([])
         for xs in (a, b):
             made = self.extended(made, xs)
         return made
@@ -132,7 +135,7 @@ class Sequences(QueueReader):
         if type(i) is not int:
             if not isinstance(base, tuple) or not at.kind.is_integral:
                 raise UnsupportedError("this index of a tuple")
-            return self.item(self.list_from(Items(base)), at)
+            return self.item(self.list_in_memory(Items(base)), at)
         parts = base if isinstance(base, tuple) else base.kind.parts
         if not -len(parts) <= i < len(parts):
             raise UnsupportedError("this index of a tuple")
@@ -140,7 +143,7 @@ class Sequences(QueueReader):
             return base[i]
         if parts[i].is_known:
             return self.const(parts[i].value)
-        return self.made(Op("part", [base], data=i), parts[i])
+        return self.emit(Op("part", [base], data=i), parts[i])
 
     def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
         """Read a slice of a tuple, or of a list of known items."""
@@ -156,13 +159,13 @@ class Sequences(QueueReader):
         """Read an item of a list of tuples."""
         return tuple([self.item(column, at) for column in xs])
 
-    def item_of_rows(self, xs: GivenRows, at: Value) -> Any:
+    def item_of_rows(self, xs: ArgumentRows, at: Value) -> Any:
         """Read an item of an argument that is a list of tuples, or of lists of tuples."""
         columns = [self.read_in(xs.scope, name) for name in xs.columns]
         parts = tuple([self.item(column, at) for column in columns])
         if xs.depth == 1:
             return parts
-        return GivenRows(self.scope, tuple(map(self.held, parts)), xs.depth - 1)
+        return ArgumentRows(self.scope, tuple(map(self.hold, parts)), xs.depth - 1)
 
     def _append_to_columns(self, xs: Columns, x: Any) -> Value:
         """Append a tuple to a list of tuples."""
@@ -176,7 +179,7 @@ class Sequences(QueueReader):
             return self.length_of_object(x)
         if type(x) is Columns:
             return self.length(x[0])
-        if type(x) is GivenRows:
+        if type(x) is ArgumentRows:
             return self.length(self.read_in(x.scope, x.columns[0]))
         if isinstance(x, (tuple, Named)):
             return self.const(len(x))
@@ -185,7 +188,7 @@ class Sequences(QueueReader):
         if x.kind.parts:
             return self.const(len(x.kind.parts))
         if x.kind.is_array and x.kind.ndim:
-            return self.made(Op("form", [x], data="len"), Kind(frozenset([int])))
+            return self.emit(Op("form", [x], data="len"), Kind(frozenset([int])))
         return NotImplemented
 
     def _copied(self, f: type, xs: Any) -> Any:
@@ -197,8 +200,8 @@ class Sequences(QueueReader):
         if f is tuple and xs.kind.is_fixed:
             return xs
         if f is list and xs.kind.is_table:
-            return self.keys_of(xs)
-        made = self.extended(self.list_of([]), xs)
+            return self.list_of_keys(xs)
+        made = self.extended(self.new_list([]), xs)
         return self.fixed(made) if f is tuple else made
 
     def _of_dict(self, x: Named, node: ast.Call) -> Any:
@@ -206,7 +209,7 @@ class Sequences(QueueReader):
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
         if name == "get" and 1 <= len(node.args) <= 2 and not node.keywords:
             key, *others = map(self.expression, node.args)
-            if not is_key(known(self.one(key))):
+            if not is_key(known(self.pack(key))):
                 raise UnsupportedError("a key that the dict may not have")
             return x.get(known(key), others[0] if others else self.const(None))
         if node.args or node.keywords or name not in ("keys", "values", "items"):
@@ -237,7 +240,7 @@ def _plain_class(x: Any) -> type:
     return tuple if isinstance(x, Record) else type(x)
 
 
-def parts_appended(name: str, function: ast.AST) -> int:
+def appended_tuple_length(name: str, function: ast.AST) -> int:
     """Return the length of the tuples that a function appends to an initially empty list.
 
     Return 0 unless all have one length and the function otherwise only iterates over the list, and
@@ -262,7 +265,7 @@ def parts_appended(name: str, function: ast.AST) -> int:
                 used = [part.func.value]
         elif isinstance(part, ast.Call) and isinstance(part.func, ast.Name):
             used = part.args if part.func.id in _ITERATING else []
-            if part.func.id == "zip" and is_of_columns(part):
+            if part.func.id == "zip" and is_transposition(part):
                 used = [part.args[0].value]  # type: ignore[attr-defined] # it is starred
         allowed.update(map(id, used))
     starred = [part.value for part in ast.walk(function) if isinstance(part, ast.Starred)]
@@ -274,7 +277,7 @@ def parts_appended(name: str, function: ast.AST) -> int:
 _ITERATING = frozenset({"len", "enumerate", "zip", "reversed"})
 
 
-def is_of_columns(node: ast.Call) -> bool:
+def is_transposition(node: ast.Call) -> bool:
     """Whether a call has the form ``zip(*rows)``, perhaps with ``strict``."""
     is_one = len(node.args) == 1 and isinstance(node.args[0], ast.Starred)
     return is_one and all(k.arg == "strict" for k in node.keywords)

@@ -14,7 +14,7 @@ from autodiff.python_operators import COMPARISONS
 from autodiff.structured.form.ir import Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import ClassReader, class_of, is_object
-from autodiff.structured.reading.scopes import ClassOf, OutsideObject
+from autodiff.structured.reading.scopes import ClassLookup, OutsideObject
 from chainrules_core import rrule
 
 
@@ -25,7 +25,7 @@ class SpecialMethodReader(ClassReader):
         """Convert a list or object to a value of the same truth; return anything else unchanged."""
         raise NotImplementedError
 
-    def parts_yielded(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
+    def yielded_values(self, function: types.FunctionType, args: list[Any]) -> list[Any]:
         """Return all items of a generator without loops and branches."""
         raise NotImplementedError
 
@@ -36,7 +36,7 @@ class SpecialMethodReader(ClassReader):
     def special_method(self, owner: Any, name: str) -> types.FunctionType | None:
         """Return a special method, looked up in the class alone; None if it has none."""
         if type(owner) is OutsideObject:
-            self.guard_lookup(ClassOf, owner.x, "", owner.cls)
+            self.guard_lookup(ClassLookup, owner.x, "", owner.cls)
         found = self.of_class(class_of(owner), name)
         if found is UNKNOWN:
             return None
@@ -44,14 +44,14 @@ class SpecialMethodReader(ClassReader):
             raise UnsupportedError(f"{name} of this form")
         return found
 
-    def by_method(self, name: str, owner: Any, *args: Any) -> Any:
+    def try_special_method(self, name: str, owner: Any, *args: Any) -> Any:
         """Read a call of a special method; NotImplemented if the class does not have it."""
         found = self.special_method(owner, name)
         return NotImplemented if found is None else self.inline(found, [owner, *args], {})
 
-    def must_have(self, name: str, owner: Any, *args: Any) -> Any:
+    def call_special_method(self, name: str, owner: Any, *args: Any) -> Any:
         """Read a call of a special method that the class must have."""
-        made = self.by_method(name, owner, *args)
+        made = self.try_special_method(name, owner, *args)
         if made is NotImplemented:
             raise UnsupportedError(f"an object without {name}")
         return made
@@ -75,7 +75,7 @@ class SpecialMethodReader(ClassReader):
                 candidates.pop()
         for owner, other, method in candidates:
             if is_object(owner):
-                made = self.by_method(method, owner, *([] if other is None else [other]))
+                made = self.try_special_method(method, owner, *([] if other is None else [other]))
                 if made is not NotImplemented:
                     return made
         return NotImplemented
@@ -90,13 +90,13 @@ class SpecialMethodReader(ClassReader):
             raise UnsupportedError("a comparison that the class of an object does not define")
         made = self.operator_of("eq", a, b) if name == "ne" else NotImplemented
         if made is not NotImplemented:
-            return self.called(operator.not_, [self.truth_of(made)], {})
+            return self.read_call(operator.not_, [self.truth_of(made)], {})
         same = self.same_object(a, b) if is_object(a) and is_object(b) else self.const(False)
         if same is NotImplemented:
             raise UnsupportedError("a comparison of objects")
-        return self.called(operator.not_, [same], {}) if name == "ne" else same
+        return self.read_call(operator.not_, [same], {}) if name == "ne" else same
 
-    def called(self, f: Any, args: list[Any], options: dict[str, Any]) -> Any:
+    def read_call(self, f: Any, args: list[Any], options: dict[str, Any]) -> Any:
         """Read a call of a known function."""
         raise NotImplementedError
 
@@ -106,16 +106,16 @@ class SpecialMethodReader(ClassReader):
 
     def length_of_object(self, x: Any) -> Value:
         """Read ``len(x)``."""
-        n = self.must_have("__len__", x)
+        n = self.call_special_method("__len__", x)
         if type(n) is not Value or not n.kind.is_integral or np.bool_ in n.kind.classes:
             raise UnsupportedError("a length that is not an integer")
-        self.leave_unless(self.call(operator.ge, [n, self.const(0)]))
-        return n if n.kind == _INT or type(known(n)) is int else self.call(int, [n])
+        self.exit_unless(self.emit_call(operator.ge, [n, self.const(0)]))
+        return n if n.kind == _INT or type(known(n)) is int else self.emit_call(int, [n])
 
     def truth_of_object(self, x: Any) -> Any:
         """Convert an object to a value of the same truth."""
         if self.special_method(x, "__bool__") is not None:
-            answer = self.must_have("__bool__", x)
+            answer = self.call_special_method("__bool__", x)
             if type(answer) is not Value or answer.kind.classes != {bool}:
                 raise UnsupportedError("a __bool__ that does not return a bool of Python's")
             return answer
@@ -123,27 +123,27 @@ class SpecialMethodReader(ClassReader):
             return self.const(True)
         return self.length_of_object(x)
 
-    def asked_of_object(self, f: Callable, x: Any) -> Any:
+    def abs_or_bool_of_object(self, f: Callable, x: Any) -> Any:
         """Read ``abs(x)`` or ``bool(x)``."""
         if f is abs:
-            return self.must_have("__abs__", x)
-        return self.called(bool, [self.one(self.truth_of(x))], {})
+            return self.call_special_method("__abs__", x)
+        return self.read_call(bool, [self.pack(self.truth_of(x))], {})
 
-    def is_in_object(self, x: Any, owner: Any) -> Value:
+    def object_contains(self, x: Any, owner: Any) -> Value:
         """Read ``x in owner``."""
-        found = self.truth_of(self.must_have("__contains__", owner, x))
+        found = self.truth_of(self.call_special_method("__contains__", owner, x))
         if type(found) is not Value or not found.kind.is_scalar:
             raise UnsupportedError("the truth of something other than a number")
-        return self.called(bool, [found], {})
+        return self.read_call(bool, [found], {})
 
     def parts_of_object(self, x: Any) -> list[Any]:
         """Return the items that an object yields, if their number is known."""
         function = self.special_method(x, "__iter__")
         if function is None:
             raise UnsupportedError("the items of an object without __iter__")
-        return self.parts_yielded(function, [x])
+        return self.yielded_values(function, [x])
 
-    def items_of_object(self, x: Any) -> Any:
+    def iterable_of_object(self, x: Any) -> Any:
         """Return what ``__iter__`` iterates over, if it only returns ``iter(...)``."""
         function = self.special_method(x, "__iter__")
         if function is None:

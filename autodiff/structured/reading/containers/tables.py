@@ -27,7 +27,7 @@ class TableReader(MemoryObjectReader):
         """Read an expression."""
         raise NotImplementedError
 
-    def table_from(self, items: Named, factory: type | None = None) -> Value:
+    def new_table(self, items: Named, factory: type | None = None) -> Value:
         """Create a table from known items; with a factory, it is a `defaultdict`."""
         kind = TABLE if factory is None else TABLE._replace(owner=weakref.ref(factory))
         made = self.new_container(Op("dict", [], data=()), kind)
@@ -35,12 +35,12 @@ class TableReader(MemoryObjectReader):
             self.set_item(made, self.const(key), x)
         return made
 
-    def default_table(self, args: list[Any]) -> Value:
+    def new_defaultdict(self, args: list[Any]) -> Value:
         """Read ``defaultdict(factory)``."""
-        factory = known(self.one(args[0])) if len(args) == 1 else None
+        factory = known(self.pack(args[0])) if len(args) == 1 else None
         if factory not in _FACTORIES:
             raise UnsupportedError("a defaultdict with this factory")
-        return self.table_from(Named(), factory)
+        return self.new_table(Named(), factory)
 
     def _item_memory(self, xs: Value, at: Value | None) -> Memory:
         if not xs.kind.is_table:
@@ -57,7 +57,7 @@ class TableReader(MemoryObjectReader):
         """Read ``xs[at]``; a `defaultdict` inserts a missing item."""
         factory = xs.kind.owner() if xs.kind.is_table and xs.kind.owner else None
         if factory is not None:
-            value = self.list_of([]) if factory is list else self.const(_FACTORIES[factory])
+            value = self.new_list([]) if factory is list else self.const(_FACTORIES[factory])
             self.branches(self.has_key(xs, at), lambda: None, lambda: self.set_item(xs, at, value))
         return super().item(xs, at)
 
@@ -68,11 +68,11 @@ class TableReader(MemoryObjectReader):
     def has_key(self, xs: Value, at: Value) -> Value:
         """Read ``at in xs``."""
         self._item_memory(xs, at)
-        return self.made(Op("length", [xs, at], f=operator.contains), _BOOL)
+        return self.emit(Op("length", [xs, at], f=operator.contains), _BOOL)
 
-    def keys_of(self, xs: Value) -> Value:
+    def list_of_keys(self, xs: Value) -> Value:
         """Return a new list of the keys."""
-        made = self.made(Op("length", [xs], f=list), LIST)
+        made = self.emit(Op("length", [xs], f=list), LIST)
         self.lists.append(made.memory)  # type: ignore[arg-type] # a list has one
         memory_of(made).items = memory_of(xs).keys
         return made
@@ -88,7 +88,7 @@ class TableReader(MemoryObjectReader):
         if name == "update":
             self._update(xs, self.expression(node.args[0]))
             return self.const(None)
-        at, otherwise = self.one(self.expression(node.args[0])), self.expression(node.args[1])
+        at, otherwise = self.pack(self.expression(node.args[0])), self.expression(node.args[1])
         if name == "setdefault":
             otherwise = self._as_item(otherwise)
             self.branches(
@@ -101,12 +101,12 @@ class TableReader(MemoryObjectReader):
 
     def _pop_key(self, xs: Value, key: Any, *otherwise: Any) -> Any:
         """Read ``xs.pop(key)``, perhaps with a default."""
-        at, table = self.one(key), self.held(xs)
+        at, table = self.pack(key), self.hold(xs)
         self._item_memory(xs, at)
 
         def pop() -> Any:
-            item = self.held(self.stored(self.read(table), at))
-            self.drop_item(self.read(table), at)
+            item = self.hold(self.stored(self.read(table), at))
+            self.delete_item(self.read(table), at)
             return self.read(item)
 
         if not otherwise:
@@ -120,7 +120,7 @@ class TableReader(MemoryObjectReader):
         for key, x in others.items():
             self.set_item(xs, self.const(key), x)
 
-    def drop_item(self, xs: Value, at: Value) -> None:
+    def delete_item(self, xs: Value, at: Value) -> None:
         """Read ``del xs[at]``."""
         raise NotImplementedError
 
@@ -135,7 +135,7 @@ def _may_be_key(kind: Kind) -> bool:
     return kind.is_integral or kind.is_text
 
 
-def grows_by_keys(name: str, keys: Named, function: ast.AST) -> bool:
+def may_change_keys(name: str, keys: Named, function: ast.AST) -> bool:
     """Whether a function may add keys to, or remove keys from, a dict of this name."""
     for part in ast.walk(function):
         if not isinstance(part, (ast.Subscript, ast.Attribute)):

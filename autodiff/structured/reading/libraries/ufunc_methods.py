@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff.structured.form.ir import Value, known
 
-FOLDED = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
+LEFT_FOLDS = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
 """Ufuncs whose ``reduce`` gives the same bits as a fold from the left.
 
 Not `numpy.add`, which adds pairwise; ``power`` and ``arctan2`` reduce wrongly in some builds.
@@ -18,7 +18,7 @@ Not `numpy.add`, which adds pairwise; ``power`` and ``arctan2`` reduce wrongly i
 _FLOATS = frozenset({float, np.float64})
 
 
-def are_floats(items: Any) -> bool:
+def are_float64_numbers(items: Any) -> bool:
     """Whether this is a non-empty list or tuple of float64 numbers."""
     return (
         isinstance(items, tuple)
@@ -27,8 +27,8 @@ def are_floats(items: Any) -> bool:
     )
 
 
-def fold_of(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
-    """Return the loop for the method `name` of a ufunc in `FOLDED`; None if there is none."""
+def fold_loop(name: str, a: Any, options: dict[str, Any]) -> Callable | None:
+    """Return the loop for the method `name` of a ufunc in `LEFT_FOLDS`; None if there is none."""
     if type(a) is not Value or a.kind.letter != "f" or options.keys() - {"axis"}:
         return None
     axis = known(options["axis"]) if "axis" in options else 0

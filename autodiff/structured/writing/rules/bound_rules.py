@@ -9,9 +9,9 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
-from autodiff.structured.form.known_functions import is_own_rule, ruled_entry
-from autodiff.structured.itself import OwnRule
-from autodiff.structured.runtime_calls import ChangedError
+from autodiff.structured.form.known_functions import is_builtin_rule, ruled_entry
+from autodiff.structured.recursive_calls import RuleLike
+from autodiff.structured.runtime_library import ChangedError
 from chainrules_core import rrule
 from chainrules_core.define.scalar import ScalarRule
 
@@ -24,7 +24,7 @@ def resolve_rules(blocks: Any) -> None:
                 op.rule = _rule_of(op)
 
 
-class Bound:
+class BoundRule:
     """A rule with the arguments of a call bound to its parameters.
 
     Attributes
@@ -40,7 +40,7 @@ class Bound:
     """
 
     def __init__(
-        self, rule: Any, args: list, options: dict[str, Any], source: Bound | None = None
+        self, rule: Any, args: list, options: dict[str, Any], source: BoundRule | None = None
     ) -> None:  # fmt: skip
         self.rule = rule
         self.args = args
@@ -57,7 +57,7 @@ def _has_partials(rule: Any) -> bool:
     return isinstance(rule, ScalarRule) and rule.setup is None and not rule.several
 
 
-def differentiated_again(op: Op) -> Bound:
+def twice_differentiable(op: Op) -> BoundRule:
     """Return the rule whose partial derivatives can be differentiated again.
 
     An expression has the values of the rule, but not always its second derivatives:
@@ -67,7 +67,7 @@ def differentiated_again(op: Op) -> Bound:
     return source if source is not None and _has_partials(source.rule) else op.rule
 
 
-def hands_on(bound: Bound, j: int) -> bool:
+def passes_cotangent_on(bound: BoundRule, j: int) -> bool:
     """Whether the cotangent of an argument is that of the result, or its negative."""
     partial = bound.rule.partials[0][j]
     return partial.function is None and type(partial.constant) is int and abs(partial.constant) == 1
@@ -78,8 +78,8 @@ def _rule_of(op: Op) -> Any:
 
     A rule without derivatives is returned unbound.
     """
-    if isinstance(op.f, OwnRule):
-        return Bound(op.f, op.args, {})
+    if isinstance(op.f, RuleLike):
+        return BoundRule(op.f, op.args, {})
     values = (*op.args, *op.options.values())
     if not any(v.kind.has_floats for v in values):
         return None
@@ -93,8 +93,8 @@ def _rule_of(op: Op) -> Any:
     (rule, bound), (other, other_bound) = first, last
     expression = _expression(rule, op)
     if expression is not None and expression is _expression(other, op):
-        return Bound(expression, op.args, {}, bound)
-    if _is_square(op) and is_own_rule(rule) and is_own_rule(other):
+        return BoundRule(expression, op.args, {}, bound)
+    if _is_square(op) and is_builtin_rule(rule) and is_builtin_rule(other):
         square = Op("call", op.args[:1], f=np.square)
         return _resolved(rrule.entry(np.square), square, False)[1]  # type: ignore[index]
     if other is rule:
@@ -102,7 +102,7 @@ def _rule_of(op: Op) -> Any:
     are_alike = (bound.args, bound.options) == (other_bound.args, other_bound.options)
     if not are_alike or any(r.kind == "non_differentiable" for r in (rule, other)):
         raise UnsupportedError(f"{op.f} with one rule or another")
-    return Bound(_RuleOfClasses(entry, op), bound.args, bound.options)
+    return BoundRule(_RuleOfClasses(entry, op), bound.args, bound.options)
 
 
 def _expression(rule: Any, op: Op) -> ScalarRule | None:
@@ -147,7 +147,7 @@ class _RuleOfClasses:
         return rule.record(tuple(bound), named, active)
 
 
-def _resolved(entry: Any, op: Op, is_last: bool) -> tuple[Any, Bound] | None:
+def _resolved(entry: Any, op: Op, is_last: bool) -> tuple[Any, BoundRule] | None:
     """Resolve the rule with samples, whose identity shows where each argument goes."""
     given = [*op.args, *op.options.values()]
     sample_of = {v: _sample(v, is_last) for v in given}
@@ -162,7 +162,7 @@ def _resolved(entry: Any, op: Op, is_last: bool) -> tuple[Any, Bound] | None:
     reached = [v for v in (*args, *by_name.values()) if isinstance(v, Value)]
     if any(reached.count(v) != given.count(v) for v in sample_of if not v.kind.is_known):
         raise UnsupportedError(f"{op.f}, whose rule is given something else")
-    return rule, Bound(rule, args, by_name)
+    return rule, BoundRule(rule, args, by_name)
 
 
 def _sample(v: Value, is_last: bool) -> Any:

@@ -20,22 +20,23 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.writing.activity import (
     WITHOUT_SWEEP,
-    are_apart,
     depends,
     is_active,
-    is_left_alone,
-    parts_made,
+    keeps_shadow,
+    keeps_shadow_between,
+    unpacked_parts,
 )
-from autodiff.structured.writing.rules.bound_rules import hands_on, is_elementwise
-from autodiff.structured.writing.rules.calls_without_rules import is_made_of_parts
+from autodiff.structured.writing.rules.bound_rules import is_elementwise, passes_cotangent_on
+from autodiff.structured.writing.rules.known_adjoints import assembles_array
+from autodiff.structured.writing.source_writer import new_bindings
 from autodiff.structured.writing.sweep.call_sweep import (
     is_by_partials,
     is_product,
     sweep_call,
     term_of,
 )
-from autodiff.structured.writing.sweep.held_sums import HeldSums
-from autodiff.structured.writing.sweep.recorded_sweep import sweep_several
+from autodiff.structured.writing.sweep.deferred_updates import DeferredUpdates
+from autodiff.structured.writing.sweep.pullback_sweep import sweep_tuple
 from autodiff.structured.writing.sweep.signs import (
     added,
     changed,
@@ -44,8 +45,7 @@ from autodiff.structured.writing.sweep.signs import (
     total,
     without_sign,
 )
-from autodiff.structured.writing.sweep.strided_parts import strided_part
-from autodiff.structured.writing.writer import new_bindings
+from autodiff.structured.writing.sweep.strided_vectors import strided_part
 
 _LONGEST = 160  # characters of an expression before it is bound to a name
 
@@ -59,9 +59,9 @@ class BlockSweep:
         self.out = emitter.out
         # For each value without a shadow: the terms of its cotangent so far.
         self.terms: dict[Value, list[str]] = {}
-        self.held = HeldSums(self.out)
+        self.deferred = DeferredUpdates(self.out)
         # Values whose cotangent is a view of a shadow → parts to set to zero once it was read.
-        self.lent: dict[Value | None, list[tuple[Memory, str]]] = {}
+        self.borrowed: dict[Value | None, list[tuple[Memory, str]]] = {}
         self.swept: set[Op] = set()  # operations swept together with a later write
         self.is_complex = False  # whether the current operation reads or makes complex numbers
 
@@ -74,9 +74,9 @@ class BlockSweep:
         rebound = self._take_cotangents()
         for op in reversed(self.block.ops):
             self.operation(op)
-            for memory, part in self.lent.get(op.out, ()):
-                self.held.zero(memory, part)
-        self.held.settle_all()
+            for memory, part in self.borrowed.get(op.out, ()):
+                self.deferred.zero(memory, part)
+        self.deferred.flush_all()
         for op in self.block.ops:
             if op.code == "read" and op.out in self.terms:
                 slot, terms = op.data, self.terms[op.out]
@@ -137,7 +137,7 @@ class BlockSweep:
             Whether the addition to a shadow may be deferred: the expression reads no shadow.
         """
         if factor:
-            self.add_times(v, factor, text)
+            self.add_by_blas(v, factor, text)
             return
         if self.is_complex and not v.is_complex:
             text = f"({text}).real"
@@ -145,10 +145,10 @@ class BlockSweep:
             raise UnsupportedError("a tuple in the place of an array")
         if self.e.has_shadow(v):
             shadow = self.e.shadow(v)
-            if waits and shadow.isidentifier() and not self.e.for_machine:
-                self.held.add(v.memory.root(), shadow, text)  # type: ignore[union-attr] # it has one
+            if waits and shadow.isidentifier() and not self.e.for_native:
+                self.deferred.add(v.memory.root(), shadow, text)  # type: ignore[union-attr] # it has one
                 return
-            self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
+            self.deferred.flush_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
             if not shadow.isidentifier():
                 self.out.add(f"s = {shadow}")
                 shadow = "s"
@@ -156,19 +156,19 @@ class BlockSweep:
             return
         terms = self.terms.setdefault(v, [])
         is_negative, x = without_sign(text)
-        if is_negative and v.kind.is_array and not (terms or lasts or self.e.for_machine):
+        if is_negative and v.kind.is_array and not (terms or lasts or self.e.for_native):
             self.out.add(f"{v.name}_b = {x}")
             text, lasts = f"(-{v.name}_b)", True
         terms.append(text)
         if not lasts or sum(map(len, terms)) > _LONGEST:
             self._name(v)
 
-    def add_times(self, v: Value, factor: str, x: str | Value) -> None:
+    def add_by_blas(self, v: Value, factor: str, x: str | Value) -> None:
         """Add a number times a vector to a shadow, by BLAS."""
         e = self.e
         part = strided_part(e, v, is_shadow=True)
         if part is not None:
-            self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
+            self.deferred.flush_zeros(v.memory.root())  # type: ignore[union-attr] # it has one
             text = x if isinstance(x, str) else e.need(x)
             self.out.add(f"{e.blas('add_to_part')}({part}, {factor}, {text})")
             return
@@ -179,12 +179,12 @@ class BlockSweep:
 
     def shadow_of(self, v: Value) -> str:
         """Return the shadow of a value, ready for an addition."""
-        self.held.settle_zeros(v.memory.root())  # type: ignore[union-attr] # an array has one
+        self.deferred.flush_zeros(v.memory.root())  # type: ignore[union-attr] # an array has one
         return self.e.shadow(v)
 
     def is_for_blas(self, *values: Any) -> bool:
         """Whether these are float64 vectors, for which the sweep may call BLAS."""
-        if self.is_complex or self.e.for_machine or self.e.is_strong(self.e.current):
+        if self.is_complex or self.e.for_native or self.e.has_strong_zero(self.e.current):
             return False
         return all(
             isinstance(v, Value) and v.kind.ndim == 1 and v.kind.dtype == np.float64 for v in values
@@ -199,14 +199,14 @@ class BlockSweep:
             self.terms[v] = [name]
         return name
 
-    def bar(self, v: Value, once: bool, is_signed: bool) -> str | None:
+    def cotangent(self, v: Value, once: bool, is_signed: bool) -> str | None:
         """Return the cotangent of a value; None if it has none.
 
         It is a name, or a negated name if `is_signed`. If it is read only `once`, it may be an
         expression.
         """
         if self.e.has_shadow(v):
-            self.held.settle(v.memory.root())  # type: ignore[union-attr] # an array has one
+            self.deferred.flush(v.memory.root())  # type: ignore[union-attr] # an array has one
             shadow = self.e.shadow(v)
             if shadow.isidentifier():
                 return shadow
@@ -242,23 +242,23 @@ class BlockSweep:
         if op.code in WITHOUT_SWEEP or op.code == "part" or not is_active(v):
             return
         if op.code in ("list", "dict", "join"):
-            self.held.settle_all()
+            self.deferred.flush_all()
         if op.code in ("list", "dict"):
-            self.list_of(op, self.e.shadow(v))
+            self.sweep_display(op, self.e.shadow(v))
             return
         if op.code == "call" and not depends(op):
             return
         if v.kind.parts:
-            parts = parts_made(op, self.block)
-            bars = {p.op.data: self.bar(p, False, False) for p in parts if is_active(p)}
+            parts = unpacked_parts(op, self.block)
+            bars = {p.op.data: self.cotangent(p, False, False) for p in parts if is_active(p)}
             if any(bars.values()):
-                sweep_several(self, op, parts, bars)
+                sweep_tuple(self, op, parts, bars)
             return
         active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
-        once = op.code == "load" or (len(active) == 1 and not is_made_of_parts(op))
+        once = op.code == "load" or (len(active) == 1 and not assembles_array(op))
         is_signed = op.code == "load" or is_by_partials(op)
-        is_signed = is_signed or (is_product(op) and not self.e.for_machine)
-        g = self.bar(v, once, is_signed)
+        is_signed = is_signed or (is_product(op) and not self.e.for_native)
+        g = self.cotangent(v, once, is_signed)
         if g is None:
             return
         if op.code == "load":
@@ -280,7 +280,7 @@ class BlockSweep:
         if not is_active(base):
             return
         index = e.index(op.data, [e.need(a) for a in at])
-        self.held.settle_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
+        self.deferred.flush_zeros(base.memory.root())  # type: ignore[union-attr] # it has one
         shadow = e.place(op)
         if has_places(op.data, at):
             self.out.add(f"add_at({shadow}, s_[{index}], {g})")
@@ -296,7 +296,7 @@ class BlockSweep:
         base, value, *at = op.args
         if not e.has_shadow(base):
             return
-        self.held.settle_all()
+        self.deferred.flush_all()
         shadow = e.shadow(base)
         is_number = value.kind.is_scalar and is_active(value)
         if op.code == "append":
@@ -309,7 +309,7 @@ class BlockSweep:
             self.add_to(value, text)
         if op.code == "set" and value.kind.has_memory:
             old = e.old_name(op)
-            e.pushing[old] = old
+            e.tape_reads[old] = old
             self.out.add(f"{text} = {old}")
         elif op.code == "set":
             self.out.add(f"{text} = 0.0")
@@ -323,11 +323,11 @@ class BlockSweep:
         is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
         if not e.has_shadow(base) or (base.kind.is_table and is_of_numbers):
             return
-        self.held.settle_all()
+        self.deferred.flush_all()
         shadow, item = e.shadow(base), "0.0"
         if not is_of_numbers:
             item = e.old_name(op)
-            e.pushing[item] = item
+            e.tape_reads[item] = item
         if base.kind.is_table:
             self.out.add(f"{shadow}[{e.need(at)}] = {item}")
         elif known(at) == -1:
@@ -344,23 +344,23 @@ class BlockSweep:
         texts = [e.need(a) for a in at] if memory.is_active or is_restored else []
         index = e.index(op.data, texts) if texts or not at else ""
         if is_restored:
-            self.held.settle_all()  # they may read the contents before they are restored
+            self.deferred.flush_all()  # they may read the contents before they are restored
             old = e.old_name(op)
-            e.pushing[old] = old
+            e.tape_reads[old] = old
             where = e.place(op, is_shadow=False)
             self.out.add(f"{where}[{index}] = {old}")
         if not e.has_shadow(base):
             return
-        region, is_copy = region_of(op), has_arrays(op.data) and not e.for_machine
-        is_view = region.is_array and not (is_copy or e.for_machine)
+        region, is_copy = region_of(op), has_arrays(op.data) and not e.for_native
+        is_view = region.is_array and not (is_copy or e.for_native)
         is_zeroed = op.code == "store"
         if is_active(value) or not is_view:
-            self.held.settle(memory)
+            self.deferred.flush(memory)
         part = text = e.part_of_shadow(op, index) if is_view else f"{e.place(op)}[{index}]"
-        if is_view and self.change_back(op, part):
+        if is_view and self.sweep_update(op, part):
             return
-        if is_view and self.lends(op):
-            self.lent[value] = [(memory, part)] if is_zeroed else []
+        if is_view and self.may_borrow(op):
+            self.borrowed[value] = [(memory, part)] if is_zeroed else []
             is_zeroed = False
         elif op.f is None and has_places(op.data, at):
             text = f"last_written({e.place(op)}, s_[{index}])"
@@ -372,11 +372,11 @@ class BlockSweep:
                 self.out.add(f"w = {text}.copy()")
                 self.set_to_zero(memory, part, is_view)
                 text, is_zeroed = "w", False
-            self.add_fitting(value, negative(text) if op.code == "sub" else text, region.ndim)
+            self.add_unbroadcast(value, negative(text) if op.code == "sub" else text, region.ndim)
         if is_zeroed:
             self.set_to_zero(memory, part, is_view)
 
-    def change_back(self, op: Op, part: str) -> bool:
+    def sweep_update(self, op: Op, part: str) -> bool:
         """Pull back the cotangent of an in-place update, in place; False for other writes.
 
         For ``x *= a``, multiply the cotangent by `a`.
@@ -388,7 +388,7 @@ class BlockSweep:
         e, bound = self.e, made.rule
         e.current = made
         self.swept.add(made)
-        self.lent[value] = []  # so other arguments get copies, not views of the part
+        self.borrowed[value] = []  # so other arguments get copies, not views of the part
         terms = [
             (v, *term_of(self, made, bound, j, part))
             for j, v in enumerate(bound.args)
@@ -399,7 +399,7 @@ class BlockSweep:
                 self.out.add(f"p{k} = {text}" + (f" * {factor}" if factor else ""))
         for k, (v, text, ndim, _) in enumerate(terms):
             if v is not old and text:
-                self.add_fitting(v, f"p{k}", ndim, fits=True)
+                self.add_unbroadcast(v, f"p{k}", ndim, fits=True)
         _, text, _, factor = next(term for term in terms if term[0] is old)
         if not text:
             self.out.add(f"{part}.fill(0.0)")
@@ -420,31 +420,31 @@ class BlockSweep:
             return None
         (old,) = aliases
         is_same = old.op.code == "view" and (old.op.data, old.op.args) == (op.data, [base, *at])
-        return old if is_same and are_apart(op, value.op, self.block.ops) else None
+        return old if is_same and keeps_shadow_between(op, value.op, self.block.ops) else None
 
     def _is_elementwise_once(self, v: Value) -> bool:
         """Whether the block computes an active value by an elementwise call, and reads it once."""
         e, made = self.e, v.op
-        if not is_active(v) or v.uses != 1 or v in e.shapes.lasting or self.is_complex:
+        if not is_active(v) or v.uses != 1 or v in e.shapes.escaping or self.is_complex:
             return False
         is_call = made in self.block.ops and made.code == "call"
-        return is_call and is_elementwise(made) and not e.is_strong(made)
+        return is_call and is_elementwise(made) and not e.has_strong_zero(made)
 
     def is_added_now(self, op: Op) -> bool:
         """Whether the cotangent of a written value is added to something, not bound to a name."""
         value, e = op.args[1], self.e
-        if e.for_machine:
+        if e.for_native:
             return e.has_shadow(value) or op.code == "sub"
         return e.has_shadow(value) or value in self.terms or not value.kind.is_array
 
     def set_to_zero(self, memory: Memory, part: str, is_view: bool) -> None:
         """Set a part of a shadow to zero; defer that if the part is a view."""
         if is_view:
-            self.held.zero(memory, part)
+            self.deferred.zero(memory, part)
         else:
             self.out.add(f"{part} = 0.0")
 
-    def lends(self, op: Op) -> bool:
+    def may_borrow(self, op: Op) -> bool:
         """Whether the cotangent of a written value may be a view of the shadow, not a copy.
 
         It may if nothing else reads the value, and the shadow does not change until the sweep of
@@ -456,11 +456,11 @@ class BlockSweep:
         made = value.op
         for j, a in enumerate(made.rule.args):
             is_owned = isinstance(a, Value) and is_active(a) and not self.e.has_shadow(a)
-            if is_owned and a.kind.is_array and hands_on(made.rule, j):
+            if is_owned and a.kind.is_array and passes_cotangent_on(made.rule, j):
                 return False
-        return is_left_alone(op, made, self.block.ops)
+        return keeps_shadow(op, made, self.block.ops)
 
-    def add_fitting(
+    def add_unbroadcast(
         self,
         v: Value,
         text: str,
@@ -482,14 +482,14 @@ class BlockSweep:
         elif own == 0:
             is_negative, x = without_sign(text)
             self.add_to(v, negative(f"total({x})") if is_negative else f"total({x})")
-        elif own < ndim or is_broadcast or not (fits or self.e.shapes.notices(v)):
+        elif own < ndim or is_broadcast or not (fits or self.e.shapes.tolerates_excess(v)):
             is_negative, x = without_sign(f"{text} * {factor}" if factor else text)
             fitted = f"fitted({x}, {self.e.shape_of(v)})"
             self.add_to(v, negative(fitted) if is_negative else fitted, waits=waits)
         else:
             self.add_to(v, text, lasts, factor, waits)
 
-    def list_of(self, op: Op, shadow: str) -> None:
+    def sweep_display(self, op: Op, shadow: str) -> None:
         """Add the cotangents of the items of a list or dict display to those of the numbers."""
         is_repeated = op.code == "list" and op.data
         items = op.args[:-1] if is_repeated else op.args

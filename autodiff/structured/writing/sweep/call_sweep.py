@@ -13,11 +13,11 @@ from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules import contractions
-from autodiff.structured.writing.rules.bound_rules import Bound, is_elementwise
-from autodiff.structured.writing.rules.calls_without_rules import (
-    Back,
-    backs_of,
-    einsum_of_operand,
+from autodiff.structured.writing.rules.bound_rules import BoundRule, is_elementwise
+from autodiff.structured.writing.rules.known_adjoints import (
+    Adjoint,
+    adjoint_subscripts,
+    adjoints_of,
     index_of_reduced_axes,
     is_choice,
     is_conjugate,
@@ -25,21 +25,25 @@ from autodiff.structured.writing.rules.calls_without_rules import (
     is_display,
     is_reshape,
     joined_axis,
-    of_matrices,
+    matrix_function,
     reduced,
     summed_axes,
     triangular,
 )
-from autodiff.structured.writing.sweep.recorded_sweep import gather, recorded, rule_that_records
-from autodiff.structured.writing.sweep.signs import negative, product, without_sign
-from autodiff.structured.writing.sweep.slopes import (
+from autodiff.structured.writing.sweep.partial_derivatives import (
+    cheaper_calls,
     is_quotient,
     is_real,
     slope_of_power,
     terms_of_quotient,
-    writer_of_calls,
 )
-from autodiff.structured.writing.sweep.strided_parts import strided_part
+from autodiff.structured.writing.sweep.pullback_sweep import (
+    apply_pullback,
+    gather,
+    rule_with_pullback,
+)
+from autodiff.structured.writing.sweep.signs import negative, product, without_sign
+from autodiff.structured.writing.sweep.strided_vectors import strided_part
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
 from chainrules_core.operations.contraction import contraction
@@ -73,39 +77,39 @@ def sweep_call(s: Any, op: Op, g: str) -> None:
     if of_axes is not None:
         _reduced(s, op, g, *of_axes)
         return
-    backs = backs_of(op)
+    backs = adjoints_of(op)
     if backs is not None:
         _by_functions(s, op, g, backs)
         return
     if is_conjugate(op):
         s.add_to(op.args[0], f"({g}).conjugate()")
         return
-    if of_matrices(op) is not None:
+    if matrix_function(op) is not None:
         _of_matrices(s, op, g)
         return
     system = triangular(op)
     if system is not None:
         _triangular(s, op, g, *system)
         return
-    if is_choice(op) and not s.e.for_machine:
+    if is_choice(op) and not s.e.for_native:
         _choice(s, op, g)
         return
     if _by_einsum(s, op, g):
         return
-    bound = rule_that_records(op)
+    bound = rule_with_pullback(op)
     rule = bound.rule
     if is_elementwise(op):
         _scalar_rule(s, op, bound, g)
     elif isinstance(rule, LinearRule) and rule.add_into is None:
         _linear_rule(s, op, bound, g)
     else:
-        recorded(s, op, bound, g)
+        apply_pullback(s, op, bound, g)
 
 
 def _reshaped(s: Any, x: Value, g: str) -> str:
     """Return a cotangent, reshaped to the shape of an array."""
     e = s.e
-    if e.for_machine:
+    if e.for_native:
         return f"{e.constants.name(np.reshape)}({g}, {e.shape_of(x)})"
     return f"({g}).reshape({e.shape_of(x)})"
 
@@ -168,7 +172,7 @@ def _named(s: Any, terms: list[tuple[Value, str]]) -> list[tuple[Value, str]]:
     return named + terms[-1:]
 
 
-def _by_functions(s: Any, op: Op, g: str, backs: dict[int, Back]) -> None:
+def _by_functions(s: Any, op: Op, g: str, backs: dict[int, Adjoint]) -> None:
     """Pull back the cotangent by one function for each argument."""
     e = s.e
     terms = []
@@ -189,14 +193,14 @@ def _choice(s: Any, op: Op, g: str) -> None:
     both = (a, f"{g}, 0.0"), (b, f"0.0, {g}")
     terms = [(v, f"{where}({e.need(condition)}, {text})") for v, text in both if is_active(v)]
     for v, term in _named(s, terms):
-        s.add_fitting(v, term, ndim)
+        s.add_unbroadcast(v, term, ndim)
 
 
 def _by_einsum(s: Any, op: Op, g: str) -> bool:
     """Write the cotangents of the operands of an einsum as einsums; False if that fails."""
     e = s.e
     active = [j for j, a in enumerate(op.args) if is_active(a)]
-    subscripts = [einsum_of_operand(op, j) for j in active]
+    subscripts = [adjoint_subscripts(op, j) for j in active]
     if s.is_complex or not subscripts or None in subscripts:
         return False
     terms = []
@@ -218,7 +222,7 @@ def _of_matrices(s: Any, op: Op, g: str) -> None:
         s.add_to(a, negative(f"({adjoint} @ {g} @ {adjoint})"))
         return
     if op.f is np.linalg.det:
-        known = None if e.for_machine else _inverse_of(s, a)
+        known = None if e.for_native else _inverse_of(s, a)
         inverse = e.need(known) if known else f"{e.constants.name(np.linalg.inv)}({e.need(a)})"
         s.add_to(a, f"({g} * {e.need(y)}) * {inverse}.T")
         return
@@ -256,7 +260,7 @@ def _inverse_of(s: Any, a: Value) -> Value | None:
     return None
 
 
-def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
+def _scalar_rule(s: Any, op: Op, bound: BoundRule, g: str) -> None:
     """Multiply the cotangent by the partial derivatives."""
     e = s.e
     out: Any = op.out
@@ -284,11 +288,11 @@ def _scalar_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
     for v, term, n, factor in terms:
         # The cotangent of an array without a shadow is never written into.
         is_name = term in (g, negative(g)) and not e.has_shadow(out) and not e.has_shadow(v)
-        waits = not (e.has_shadow(out) or out in s.lent)  # else the term reads a shadow
-        s.add_fitting(v, term, n, lasts or (is_name and not factor), True, factor, waits)
+        waits = not (e.has_shadow(out) or out in s.borrowed)  # else the term reads a shadow
+        s.add_unbroadcast(v, term, n, lasts or (is_name and not factor), True, factor, waits)
 
 
-def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str]:
+def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int, str]:
     """Return the cotangent of an argument, its number of axes, and a factor for BLAS or "".
 
     The cotangent is "" if the partial derivative is zero.
@@ -317,21 +321,21 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         if part is not None:
             term = f"{e.blas('inner_with_part')}({part}, {x})"
             return negative(term) if is_negative else term, 0, ""
-    d = None if e.for_machine else slope_of_power(op, bound, j, text)
-    d = d or partial_source(partial, text, rule.n + 1, e.constants, writer_of_calls(s, read))
+    d = None if e.for_native else slope_of_power(op, bound, j, text)
+    d = d or partial_source(partial, text, rule.n + 1, e.constants, cheaper_calls(s, read))
     if d is None:
         raise UnsupportedError("a partial derivative that is not a number")
     if d == "0":
         return "", 0, ""
     if d in ("1", "-1"):
         # A cotangent that is part of a shadow must not change with it.
-        is_part = out in s.lent or (d == "-1" and e.has_shadow(out))
+        is_part = out in s.borrowed or (d == "-1" and e.has_shadow(out))
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
     arrays = [a for a in read if (a.kind if isinstance(a, Value) else np.asarray(a)).ndim]
     conjugate = f"({d}).conjugate()" if s.is_complex and not is_real(out, read, texts, d) else d
-    if e.is_strong(op) and not d.isidentifier():  # a single value is finite
+    if e.has_strong_zero(op) and not d.isidentifier():  # a single value is finite
         actives = {k + 1 for k, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)}
         is_constant = ({0} | actives).isdisjoint(partial.reads)
         product_of = constant_product if is_constant else strong_product
@@ -341,7 +345,7 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
         if e.notes_steep:
             return f"noted({e.shapes.numbers[op]}, {name}, {conjugate}, {g})", ndim, ""
         return f"{name}({conjugate}, {g})", ndim, ""
-    quotient = None if e.for_machine or s.is_complex else _QUOTIENT.fullmatch(d)
+    quotient = None if e.for_native or s.is_complex else _QUOTIENT.fullmatch(d)
     if is_inner and v is bound.args[-1] and quotient:  # divide the sum by the number
         inner = e.blas("inner_product") if s.is_for_blas(out) else "inner"
         term = f"({inner}({quotient[1]}, {x}) / {quotient[2]})"
@@ -355,7 +359,7 @@ def term_of(s: Any, op: Op, bound: Bound, j: int, g: str) -> tuple[str, int, str
     return product(g, conjugate), ndim, ""
 
 
-def _linear_rule(s: Any, op: Op, bound: Bound, g: str) -> None:
+def _linear_rule(s: Any, op: Op, bound: BoundRule, g: str) -> None:
     """Apply the adjoints of a linear rule."""
     e = s.e
     rule = bound.rule
@@ -395,14 +399,14 @@ def is_product(op: Op) -> bool:
     return isinstance(rule, LinearRule) and _subscripts(op.rule) is not None
 
 
-def _subscripts(bound: Bound) -> str | None:
+def _subscripts(bound: BoundRule) -> str | None:
     """Return the subscripts of a product of arrays, if its rule gives them."""
     if bound.options or not all(isinstance(a, Value) and a.kind.is_array for a in bound.args):
         return None
     return bound.rule.subscripts.get(tuple([a.kind.ndim for a in bound.args]))
 
 
-def _product(s: Any, bound: Bound, g: str) -> bool:
+def _product(s: Any, bound: BoundRule, g: str) -> bool:
     """Write the adjoints of a product of vectors and matrices; False for other linear rules."""
     e = s.e
     subscripts = _subscripts(bound)
@@ -420,7 +424,7 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
             continue
         y, ys, mine = contractions.adjoint_of(subscripts, j)
         if not y and e.has_shadow(v) and s.is_for_blas(*bound.args):
-            s.add_times(v, g, bound.args[1 - j])
+            s.add_by_blas(v, g, bound.args[1 - j])
             continue
         other = e.need(bound.args[1 - j])
         if s.is_complex:
@@ -445,16 +449,16 @@ def _product(s: Any, bound: Bound, g: str) -> bool:
     return True
 
 
-def _squared_norm(s: Any, bound: Bound, subscripts: str, g: str) -> bool:
+def _squared_norm(s: Any, bound: BoundRule, subscripts: str, g: str) -> bool:
     """Write the adjoint of the inner product of a vector with itself: 2 ȳ x; False for others."""
     e, v = s.e, bound.args[0]
     is_one = subscripts == "i,i->" and bound.args[1] is v
-    if not is_one or e.for_machine or s.is_complex or e.notes_steep:
+    if not is_one or e.for_native or s.is_complex or e.notes_steep:
         return False
     is_negative, x = without_sign(g)
     twice = negative(f"(2.0 * {x})") if is_negative else f"(2.0 * {x})"
     if e.has_shadow(v) and s.is_for_blas(v):
-        s.add_times(v, twice, v)
+        s.add_by_blas(v, twice, v)
     else:
         s.add_to(v, product(twice, e.need(v)))
     return True

@@ -8,7 +8,7 @@ import pytest
 import autodiff
 from autodiff import compile, gradient
 from autodiff.compiler import compiled_function
-from autodiff.compiler.kernels import op_lowerings
+from autodiff.compiler.kernels import lowering_table
 
 rng = np.random.default_rng(0)
 A, B, C = (rng.standard_normal(s) / 3 for s in ((4, 4), (4, 3), (3,)))
@@ -411,7 +411,7 @@ def test_elements_of_arrays_that_are_not_small_are_read_in_the_kernel(interprete
             x = np.sin(x) + c[7 * i] * x
         return x
 
-    c = rng.random(op_lowerings.LARGEST + 1)
+    c = rng.random(lowering_table.LARGEST + 1)
     compiled = compile(lambda x, c: gradient(recurrence, x, c, argnums=0), backend="native")
     for x in (0.3, 0.3, 1.2):
         expected = gradient(recurrence, x, c, argnums=0)
@@ -443,7 +443,7 @@ def test_only_who_asks_for_machine_code_waits_for_it(interpreted, monkeypatch, b
 
 def test_equal_kernels_are_compiled_once(monkeypatch):
     pytest.importorskip("llvmlite")
-    from autodiff.compiler.kernels.machine_code import Module
+    from autodiff.compiler.kernels.machine_code import KernelModule
 
     def turned(a):
         total = 0.0
@@ -454,8 +454,8 @@ def test_equal_kernels_are_compiled_once(monkeypatch):
         return total
 
     made = []
-    original = Module.kernel
-    monkeypatch.setattr(Module, "kernel", lambda *a: made.append(a[1]) or original(*a))
+    original = KernelModule.kernel
+    monkeypatch.setattr(KernelModule, "kernel", lambda *a: made.append(a[1]) or original(*a))
     compiled = compile(turned, backend="native")
     compare(turned, compiled, [(A,), (0.5 * A,), (A.T,)])
     assert 0 < len(made) < 5

@@ -7,8 +7,8 @@ import pytest
 
 llvmlite = pytest.importorskip("llvmlite")
 
-from autodiff.compiler.kernels.machine_code import Module  # noqa: E402 # it needs llvmlite
-from autodiff.structured.native.llvm.given import Given  # noqa: E402
+from autodiff.compiler.kernels.machine_code import KernelModule  # noqa: E402 # it needs llvmlite
+from autodiff.structured.native.llvm.array_parameters import ArrayParameter  # noqa: E402
 
 FLOAT = np.dtype(np.float64)
 SOURCES = {
@@ -65,8 +65,8 @@ TABLES = {"table": np.arange(5) * 3, "steps": np.linspace(0.0, 1.0, 5)}
 
 
 def made(source):
-    given = [Given((5,), FLOAT), None, Given((2,), FLOAT, is_written=True)]
-    return Module(TABLES).kernel(source.strip(), given, False)
+    given = [ArrayParameter((5,), FLOAT), None, ArrayParameter((2,), FLOAT, is_written=True)]
+    return KernelModule(TABLES).kernel(source.strip(), given, False)
 
 
 @pytest.mark.parametrize("n", [3.0, 5.0, math.inf, 1.5])
@@ -121,7 +121,7 @@ def test_what_lies_in_memory_in_another_way_is_not_read(x, n, y):
 
 
 def test_arrays_are_read_by_their_strides():
-    given = [Given((2, 3), FLOAT, (48, 8)), Given((1,), FLOAT, is_written=True)]
+    given = [ArrayParameter((2, 3), FLOAT, (48, 8)), ArrayParameter((1,), FLOAT, is_written=True)]
     source = """
 def kernel(x, y):
     total = 0.0
@@ -131,7 +131,7 @@ def kernel(x, y):
     put(y, 0, total)
     return 1
 """
-    run = Module({}).kernel(source.strip(), given, True)
+    run = KernelModule({}).kernel(source.strip(), given, True)
     whole, y = np.arange(12.0).reshape(2, 6), np.zeros(1)
     assert run(whole[:, :3], y) == 1
     assert y[0] == whole[:, :3].sum()

@@ -8,7 +8,7 @@ import pytest
 
 from autodiff import compile, gradient
 from autodiff.autocompile import Settings, call_records, program_builder
-from autodiff.compiler.compile_errors import TooLongError
+from autodiff.compiler.compile_errors import BudgetExceededError
 from autodiff.compiler.tiering import backoff, budget
 from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
@@ -73,7 +73,7 @@ def test_a_recording_that_is_too_long_is_given_up(monkeypatch):
     expected = gradient(prints, 0.7, 30, argnums=0)
     assert compiled(0.7) == expected
     assert compiled.variants == 0
-    assert "TooLongError" in compiled.eager_because
+    assert "BudgetExceededError" in compiled.eager_because
     assert "prints" in str(compiled.report())
 
 
@@ -130,7 +130,7 @@ def test_long_operations_have_more_time(monkeypatch):
     now[0] = 1.7
     given.check_recording()
     now[0] = 2.0
-    with pytest.raises(TooLongError, match=r"more than 1\.8 s"):
+    with pytest.raises(BudgetExceededError, match=r"more than 1\.8 s"):
         given.check_recording()
     given.inside = 1.0
     now[0] = 11.9
@@ -138,14 +138,14 @@ def test_long_operations_have_more_time(monkeypatch):
     now[0] = 19.0
     given.check()
     assert given.left == 1.0
-    with pytest.raises(TooLongError, match="more than 12 s"):
+    with pytest.raises(BudgetExceededError, match="more than 12 s"):
         given.check_recording()
 
 
 def test_arrays_may_take_so_much_memory():
     given = Budget(memory=100)
     given.take(60)
-    with pytest.raises(TooLongError, match="memory"):
+    with pytest.raises(BudgetExceededError, match="memory"):
         given.take(60)
 
 

@@ -10,7 +10,7 @@ from autodiff.compiler.compile_errors import MISMATCH
 from autodiff.compiler.tiling.tile_executor import Tiles
 
 RNG = np.random.default_rng(3)
-tiles = importlib.import_module("autodiff.compiler.tiling.tiling")
+tiles = importlib.import_module("autodiff.compiler.tiling.tile_groups")
 tile_runs = importlib.import_module("autodiff.compiler.tiling.tile_executor")
 
 

@@ -17,7 +17,7 @@ import pytest
 import autodiff
 from autodiff import gradient, jacobian
 from autodiff.dispatch import dispatch_cache
-from autodiff.fastpath.fusion.fused_node import Fused
+from autodiff.fastpath.fusion.fused_node import FusedNode
 from autodiff.intercept.source import fusion_sites
 from chainrules_core import rrule
 from tests.helpers import forget_fused
@@ -140,7 +140,7 @@ def test_code_is_written() -> None:
 
     for _ in range(3):
         gradient(looked_at, X)
-    assert isinstance(nodes[-1], Fused)
+    assert isinstance(nodes[-1], FusedNode)
     assert sum(isinstance(v, np.ndarray) for v in nodes[-1].values) == 2  # c and x, no product
 
 

@@ -40,7 +40,7 @@ def check_machine_code(made: list[Structured], traced: Callable, by_numpy: Calla
         program = next(p for p in made if p.name == (kernel or f).__name__)
         assert program.native is not None, program.why
         assert not program.native.why
-        assert not program.asides
+        assert not program.bailouts
         return program
 
     return check

@@ -187,7 +187,7 @@ def test_kernels(
     value, found = autodiff.value_and_gradient(loss, *args, argnums=tuple(range(len(args))))
     (program,) = made
     assert program.native is not None
-    assert (program.native.why, program.asides, program.failure) == ({}, 0, None)
+    assert (program.native.why, program.bailouts, program.failure) == ({}, 0, None)
     np.testing.assert_allclose(value, loss(*args), rtol=1e-12)
     for way in (by_numpy, traced):
         other = way(loss, *args)
@@ -257,7 +257,7 @@ def test_large_products(made: list[Structured], traced: Callable, by_numpy: Call
     (program,) = made
     assert program.native is not None
     assert "zgemm" in program.native.module.globals
-    assert (program.native.why, program.asides, program.failure) == ({}, 0, None)
+    assert (program.native.why, program.bailouts, program.failure) == ({}, 0, None)
     for way in (by_numpy, traced):
         for x, y in zip(found, way(loss, m, v), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)
@@ -281,7 +281,7 @@ def test_linear_systems(made: list[Structured], traced: Callable, by_numpy: Call
     found = autodiff.gradient(loss, m, Z, A)
     (program,) = made
     assert program.native is not None
-    assert (program.native.why, program.asides, program.failure) == ({}, 0, None)
+    assert (program.native.why, program.bailouts, program.failure) == ({}, 0, None)
     for way in (by_numpy, traced):
         for x, y in zip(found, way(loss, m, Z, A), strict=True):
             np.testing.assert_allclose(x, y, rtol=1e-9, atol=1e-10)

@@ -196,7 +196,7 @@ def test_three_ways(
     assert programs
     assert programs[0].native is not None, programs[0].why
     assert not programs[0].native.why
-    assert not programs[0].asides
+    assert not programs[0].bailouts
 
 
 def test_what_numpy_is_told_to_raise_is_raised() -> None:
@@ -448,7 +448,7 @@ def test_arrays_of_indices_of_any_class(
     (program,) = [p for p in made if p.name == "csr_product"]
     assert program.native is not None
     assert not program.native.why
-    assert not program.asides
+    assert not program.bailouts
 
 
 def test_quotients_of_few_elements_do_not_step_aside(made: list[Structured]) -> None:
@@ -459,4 +459,4 @@ def test_quotients_of_few_elements_do_not_step_aside(made: list[Structured]) -> 
 
     for _ in range(3):
         gradient(f, np.array([0.3, 2.0, -0.2]), np.array([1.0, 2.0, 3.0]))
-    assert not made[0].asides
+    assert not made[0].bailouts

@@ -99,7 +99,7 @@ def test_products_by_blas(
     programs = [p for p in made if p.name == kernel.__name__]
     assert programs
     assert programs[0].native is not None, programs[0].why
-    assert not programs[0].asides
+    assert not programs[0].bailouts
     is_whole = kernel is not recurrent_outside
     assert (not programs[0].native.why) == is_whole, programs[0].native.why
     if kernel is products_of_parts and dtype is np.float64:
@@ -126,7 +126,7 @@ def test_what_is_not_finite_outside_of_the_parts(made: list[Structured], traced:
         for x, y in zip(found, expected, strict=True):
             assert np.isfinite(x).all()
             np.testing.assert_allclose(x, y, rtol=1e-11, atol=1e-11)
-    assert any(p.native is not None and p.asides for p in made)
+    assert any(p.native is not None and p.bailouts for p in made)
 
 
 M = np.cos(np.arange(9.0)).reshape(3, 3)
@@ -147,4 +147,4 @@ def test_inner_products_with_a_matrix(x: Any, made: list[Structured], traced: Ca
     for _ in range(2):
         for a, b in zip(gradient(f, x, M), expected, strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-12)
-    assert not any(p.native.why or p.asides for p in made)
+    assert not any(p.native.why or p.bailouts for p in made)

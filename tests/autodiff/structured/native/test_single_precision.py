@@ -99,4 +99,4 @@ def test_they_have_the_class_and_the_bits_of_the_function(
         assert bar.dtype == np.float32
         np.testing.assert_allclose(bar, slope, rtol=2e-5, atol=2e-6)
     assert all(p.native is not None for p in made), [p.why for p in made]
-    assert not any(p.asides for p in made)
+    assert not any(p.bailouts for p in made)

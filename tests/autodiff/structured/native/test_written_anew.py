@@ -57,7 +57,7 @@ def test_arrays_that_are_broadcast(
     assert made[-1].native is not None
     assert made[-1].broadcasts
     assert not made[-1].native.why
-    assert not made[-1].asides
+    assert not made[-1].bailouts
 
 
 def test_arrays_of_one_element_that_become_longer(made: list[Structured], traced: Callable) -> None:
@@ -67,7 +67,7 @@ def test_arrays_of_one_element_that_become_longer(made: list[Structured], traced
             np.testing.assert_allclose(x, y, rtol=1e-12, atol=1e-14)
     assert made[-1].native is not None
     assert not made[-1].native.why
-    assert made[-1].asides == 0
+    assert made[-1].bailouts == 0
 
 
 def test_shapes_that_alternate(made: list[Structured], traced: Callable) -> None:
@@ -130,7 +130,7 @@ def test_zeros_win_over_infinite_slopes(made: list[Structured], traced: Callable
     assert made[-1].steep
     assert made[-1].native is not None
     assert not made[-1].native.why
-    assert not made[-1].asides
+    assert not made[-1].bailouts
 
 
 def made_in_the_loop(x, k):

@@ -226,7 +226,7 @@ def test_gradients(f: Callable, check_machine_code: Callable) -> None:
     assert type(value) is type(f(a, b))
     np.testing.assert_allclose(value, f(a, b), rtol=1e-12)
     assert len(program.native.parts) == 1
-    assert not program.asides
+    assert not program.bailouts
 
 
 def empty(a, b):

@@ -21,12 +21,19 @@ pytest.importorskip("llvmlite")
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, kind_of, kind_of_result
-from autodiff.structured.native.elementwise import Elementwise
-from autodiff.structured.native.llvm.code import I32, PTR, TYPES, Code, Unit, exceptions
-from autodiff.structured.native.llvm.machine import Compiled
+from autodiff.structured.native.array_loops import ArrayLoops
+from autodiff.structured.native.llvm.function_builder import (
+    I32,
+    PTR,
+    TYPES,
+    FunctionBuilder,
+    LLVMModule,
+    exceptions,
+)
+from autodiff.structured.native.llvm.jit import CompiledModule
 from autodiff.structured.native.llvm.memory import define_functions
+from autodiff.structured.native.lowered_values import Array, Number, letter_of
 from autodiff.structured.native.numbers.scalars import Scalars
-from autodiff.structured.native.values import Array, Number, letter_of
 
 INF, NAN = float("inf"), float("nan")
 PARTS = (0.0, -0.0, 1.0, -2.5, INF, -INF, NAN, 1e-200, -1e200, 1e-300, 1.7e308)
@@ -57,16 +64,16 @@ class Machine:
         self, f: Callable, given: list[Any], is_vector: bool = False, literals: tuple = ()
     ) -> None:
         self.literals = literals  # the last arguments
-        module = Unit("test")
+        module = LLVMModule("test")
         define_functions(module)
-        self.code = Code(module, "f", [PTR, PTR])
+        self.code = FunctionBuilder(module, "f", [PTR, PTR])
         flags = [ir.Constant(I32, exceptions())]
         self.code.call("feclearexcept", I32, flags)
         (self._arrays if is_vector else self._numbers)(f, list(map(kind_of, given)))
         found = self.code.call("fetestexcept", I32, flags)
         self.code.exit_if(self.code.b.icmp_signed("!=", found, ir.Constant(I32, 0)))
         self.code.finish()
-        self.compiled = Compiled(module)  # it is there as long as this object
+        self.compiled = CompiledModule(module)  # it is there as long as this object
         self.call = self.compiled.function("f", [ctypes.c_void_p] * 2)
 
     def _numbers(self, f: Callable, kinds: list[Kind]) -> None:
@@ -81,7 +88,7 @@ class Machine:
         letter = letter_of(kind)
         self.dtype = np.dtype({"z": complex, "d": float, "b": np.int64}[letter])
         found = scalars.converted(scalars.function(f, args, kind), letter)
-        for k, word in enumerate(code.as_words(found)):
+        for k, word in enumerate(code.to_words(found)):
             code.set_word(made, k, word)
 
     def _arrays(self, f: Callable, kinds: list[Kind]) -> None:
@@ -96,7 +103,7 @@ class Machine:
         kind = kind_of_result(f, [a.kind for a in arrays])
         assert kind.dtype is not None
         self.dtype = kind.dtype
-        e = Elementwise(code, Scalars(code, True), given)
+        e = ArrayLoops(code, Scalars(code, True), given)
         e.write(array(kind.dtype, made), e.tree(f, kind, arrays))
 
     def __call__(self, *args: Any) -> Any:

@@ -11,10 +11,10 @@ import pytest
 pytest.importorskip("llvmlite")
 
 from autodiff.structured.form.kinds import kind_of
-from autodiff.structured.native.llvm.code import F64, PTR, Code, Unit
-from autodiff.structured.native.llvm.machine import Compiled
+from autodiff.structured.native.llvm.function_builder import F64, PTR, FunctionBuilder, LLVMModule
+from autodiff.structured.native.llvm.jit import CompiledModule
+from autodiff.structured.native.lowered_values import Known, Number
 from autodiff.structured.native.numbers.scalars import Scalars
-from autodiff.structured.native.values import Known, Number
 
 
 def binds(x: Any, flag: Any) -> Any:
@@ -60,15 +60,15 @@ def nested(x: Any, flag: Any) -> Any:
 @pytest.mark.parametrize("f", [binds, binds_in_both, returns_in_one, nested])
 @pytest.mark.parametrize("flag", [True, False])
 def test_branches(f, flag):
-    module = Unit("test")
-    code = Code(module, "f", [PTR])
+    module = LLVMModule("test")
+    code = FunctionBuilder(module, "f", [PTR])
     (memory,) = code.function.args
     x = Number(kind_of(1.0), "d", code.b.load(memory, typ=F64))
     scalars = Scalars(code, True)
     found = scalars.number(scalars.expanded(f, [x, Known(flag)], {}, "d", 0))
     code.b.store(scalars.converted(found, "d"), memory)
     code.finish()
-    compiled = Compiled(module)
+    compiled = CompiledModule(module)
     for value in (0.25, 0.75, -2.0):
         y = np.array([value])
         assert compiled.function("f", [ctypes.c_void_p])(y.ctypes.data) == 0

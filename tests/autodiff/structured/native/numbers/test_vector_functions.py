@@ -68,7 +68,7 @@ def test_they_are_exact(name: str, dtype: type, made: list[Structured]) -> None:
         np.testing.assert_allclose(slope, derivative(x), rtol=8 * scale, atol=scale)
     programs = [p for p in made if p.native is not None]
     assert programs
-    assert not any(p.asides for p in programs)
+    assert not any(p.bailouts for p in programs)
 
 
 @pytest.mark.parametrize("name", FUNCTIONS)
@@ -119,5 +119,5 @@ def test_powers(power: float, bad: float | None, made: list[Structured]) -> None
         np.testing.assert_array_equal(np.signbit(found), np.signbit(y))
         if bad is None:
             np.testing.assert_allclose(bar, power * x ** (power - 1), rtol=4e-15)
-            assert not any(p.asides for p in made)
+            assert not any(p.bailouts for p in made)
         assert bool(expected) <= bool(caught)

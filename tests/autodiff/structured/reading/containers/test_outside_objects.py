@@ -13,7 +13,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.form.kinds import UNKNOWN
-from autodiff.structured.reading.scopes import OwnAttributes, looked_up
+from autodiff.structured.reading.scopes import OwnAttributeLookup, guarded_value
 from tests.autodiff.structured.kernels import Spring
 from tests.helpers import check_gradient
 
@@ -142,11 +142,11 @@ def test_what_a_class_is_may_change(runs: list[str], traced: Callable) -> None:
 def test_an_object_at_the_place_of_a_dead_one() -> None:
     """It may have the same id, so what was looked up of the dead one must not be found again."""
     simulation = Simulation()
-    own = OwnAttributes(simulation)
-    assert looked_up(own, "other", None) is UNKNOWN
+    own = OwnAttributeLookup(simulation)
+    assert guarded_value(own, "other", None) is UNKNOWN
     del simulation
     gc.collect()
-    assert looked_up(own, "other", None) is not UNKNOWN
+    assert guarded_value(own, "other", None) is not UNKNOWN
 
 
 def test_an_array_from_outside_that_is_returned(runs: list[str], traced: Callable) -> None:

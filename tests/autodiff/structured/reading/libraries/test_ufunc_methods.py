@@ -7,7 +7,7 @@ from autodiff import compile, gradient, value_and_gradient
 from autodiff.structured.settings import Settings
 
 V = np.linspace(0.2, 1.1, 5)
-FOLDED = [np.logaddexp, np.logaddexp2, np.hypot, np.subtract, np.divide]
+LEFT_FOLDS = [np.logaddexp, np.logaddexp2, np.hypot, np.subtract, np.divide]
 
 
 def displayed(ufunc):
@@ -59,7 +59,7 @@ def lists(ufunc):
 
 
 @pytest.mark.parametrize("make", [displayed, vectors, matrices, lists])
-@pytest.mark.parametrize("ufunc", [*FOLDED, np.maximum, np.power], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", [*LEFT_FOLDS, np.maximum, np.power], ids=lambda f: f.__name__)
 def test_gradients_are_those_of_traced_calls(make, ufunc, traced, differences, made, monkeypatch):
     if ufunc is np.power and make is not displayed:
         pytest.skip("NumPy 2.4 reduces by powers wrongly on some processors")
@@ -73,12 +73,12 @@ def test_gradients_are_those_of_traced_calls(make, ufunc, traced, differences, m
             np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-6)
     program = made[0]
     assert program.name == f.__qualname__
-    if ufunc in FOLDED and make is not matrices:
+    if ufunc in LEFT_FOLDS and make is not matrices:
         assert program.native is not None, program.why
         assert not program.native.why
 
 
-@pytest.mark.parametrize("ufunc", FOLDED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", LEFT_FOLDS, ids=lambda f: f.__name__)
 def test_folds_have_the_same_bits(ufunc):
     """What they are read as gives what NumPy's methods give."""
     from autodiff.structured.reading.libraries import ufunc_methods as made
@@ -104,7 +104,7 @@ def of_one_row(x, ufunc):
     return total
 
 
-@pytest.mark.parametrize("ufunc", FOLDED, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("ufunc", LEFT_FOLDS, ids=lambda f: f.__name__)
 def test_what_is_made_of_one_row_is_no_view(ufunc, differences, monkeypatch):
     """Nothing that is written into it, or into the matrix, is seen in the other one."""
     from autodiff.structured import calls

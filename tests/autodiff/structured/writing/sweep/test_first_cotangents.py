@@ -7,7 +7,7 @@ import pytest
 
 from autodiff import gradient
 from autodiff.structured.runtime import Structured
-from autodiff.structured.runtime_calls import is_finite, shadow_with
+from autodiff.structured.runtime_library import is_finite, shadow_with
 
 
 def shifted(a, b):

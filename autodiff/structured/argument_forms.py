@@ -1,0 +1,325 @@
+"""The form of arguments: their pytree structure without the leaves.
+
+The leaves are the numbers and arrays, which a program gets as a flat list of arguments. The form
+holds the tuples, lists, dicts, objects and functions around them. A program is specialized to it,
+and arguments are rebuilt from it.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from autodiff.closures.captured_values import is_empty, with_cells
+from autodiff.intercept.source.library_code import is_library, is_ours
+from autodiff.intercept.source.rewritten_code import original_of
+from autodiff.structured.form.ir import Items, Named, Record
+from autodiff.structured.list_arguments import ListArgument, as_list_argument, numbers_within
+from autodiff.structured.reading.scopes import is_plain_class, record_class
+from autodiff.trace.tracer import TRACERS
+from chainrules_core import rrule
+
+KNOWN = (
+    bool, str, type(None), types.ModuleType, np.ufunc, types.BuiltinFunctionType, type(np.sum),
+)  # fmt: skip
+"""Classes of leaves whose values are part of the specialization key."""
+PLAIN = (int, float, complex, np.float64, np.complex128, np.int64)
+_MOST_PARTS = 50
+_DEEPEST = 5  # levels of functions that capture functions
+_CONTAINERS = (tuple, list, dict)
+_LEAVES = frozenset({*TRACERS, *KNOWN, *PLAIN, np.ndarray})
+_INTEGERS = frozenset({int, np.int64})
+_DEEPEST_ROWS = 5  # levels of lists in lists
+_NOT_OBJECTS = _LEAVES | set(_CONTAINERS)
+
+
+class Fields(Named):
+    """The attributes of an object among the arguments."""
+
+    def __init__(self, cls: type, attributes: dict[str, Any]) -> None:
+        super().__init__(attributes)
+        self.cls = cls
+
+
+class Captured(Named):
+    """The captured variables, by name, and the defaults of a function among the arguments.
+
+    Attributes
+    ----------
+    function : FunctionType
+        The function.
+    code : CodeType
+        Its original code, before rewriting.
+    """
+
+    def __init__(
+        self, function: types.FunctionType, code: types.CodeType, held: dict[str, Any]
+    ) -> None:  # fmt: skip
+        super().__init__(held)
+        self.function = function
+        self.code = code
+
+
+def default_name(parameter: str) -> str:
+    """Return the key of a parameter's default, which no variable can have as its name."""
+    return f"{parameter}.default"
+
+
+class MethodForm(Named):
+    """The object of a bound method among the arguments, under the key ``__self__``.
+
+    Attributes
+    ----------
+    function : FunctionType
+        The function in the class.
+    """
+
+    def __init__(self, function: types.FunctionType, owner: Any) -> None:
+        super().__init__({"__self__": owner})
+        self.function = function
+
+
+class PartialForm(Named):
+    """A `functools.partial`: the function under ``func``, and its arguments.
+
+    Positional arguments are under their positions, keywords under `PREFIX` and their names.
+    """
+
+    PREFIX = "named."
+
+
+class Rows(tuple):
+    """Nested lists of tuples, stored by column: one nested list for each part of the tuples.
+
+    Attributes
+    ----------
+    depth : int
+        The number of levels of lists.
+    """
+
+    depth: int
+
+
+class Flattener:
+    """Flattens arguments into leaves.
+
+    Parameters
+    ----------
+    apart : bool
+        Whether to split all user-defined objects into their attributes, also those without traced
+        ones.
+    whole : bool
+        Whether every list of numbers is one leaf, also a short one.
+
+    Attributes
+    ----------
+    leaves : list
+        Numbers, arrays, and values that programs are specialized to.
+    objects : list
+        The objects that were split, in preorder.
+    """
+
+    def __init__(self, apart: bool = False, whole: bool = False) -> None:
+        self.apart = apart
+        self.whole = whole
+        self.leaves: list = []
+        self.objects: list = []
+
+    def form_of(self, x: Any, depth: int = 0) -> Any:
+        """Return the form of a value, with None for each leaf; append its leaves."""
+        if type(x) in (list, tuple):
+            is_long = len(x) > _MOST_PARTS or numbers_within(x, _MOST_PARTS) > _MOST_PARTS
+            if is_long and (columns := columns_of_rows(x)) is not None:
+                self.leaves += columns[1]
+                rows = Rows([None] * len(columns[1]))
+                rows.depth = columns[0]
+                return rows
+            is_whole = is_long or (self.whole and type(x) is list)  # short tuples are split
+            if is_whole and (found := as_list_argument(x)) is not None:
+                self.leaves.append(found)
+                return None
+        if type(x) not in _CONTAINERS or len(x) > _MOST_PARTS or depth > _MOST_PARTS:
+            form = self._form_of_object(x, depth)
+            if form is None:
+                self.leaves.append(x)
+            return form
+        if type(x) is not dict:
+            return (Items if type(x) is list else tuple)([self.form_of(v, depth + 1) for v in x])
+        if not all(type(k) in (str, int) for k in x):
+            self.leaves.append(x)
+            return None
+        return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})
+
+    def _form_of_object(self, x: Any, depth: int) -> Named | Record | None:
+        """Return the form of a named tuple, function or object; None if it is a leaf."""
+        cls = type(x)
+        if cls in _NOT_OBJECTS:
+            return None
+        if cls is functools.partial:
+            is_plain = not vars(x) and depth <= _DEEPEST and len(self.leaves) <= _MOST_PARTS
+            return self._form_of_partial(x, depth) if is_plain else None
+        if cls is types.FunctionType or cls is types.MethodType:
+            return self._form_of_function(x, depth)
+        record = record_class(cls) if isinstance(x, tuple) else None
+        if record is not None and max(len(x), depth) <= _MOST_PARTS:
+            return record([self.form_of(v, depth + 1) for v in x])
+        if not is_plain_class(cls) or max(len(self.leaves), depth) > _MOST_PARTS:
+            return None
+        before = len(self.leaves), len(self.objects)
+        self.objects.append(x)
+        form = Fields(cls, {name: self.form_of(v, depth + 1) for name, v in vars(x).items()})
+        if self.apart or any(type(leaf) in TRACERS for leaf in self.leaves[before[0] :]):
+            return form
+        del self.leaves[before[0] :], self.objects[before[1] :]
+        return None
+
+    def _form_of_partial(self, x: functools.partial, depth: int) -> PartialForm:
+        parts = {"func": x.func} | {str(i): v for i, v in enumerate(x.args)}
+        parts |= {PartialForm.PREFIX + name: v for name, v in x.keywords.items()}
+        return PartialForm({name: self.form_of(v, depth + 1) for name, v in parts.items()})
+
+    def _form_of_function(self, x: Any, depth: int) -> Captured | MethodForm | None:
+        """Return the form of a user-defined function or bound method; None if it is a leaf."""
+        f = x.__func__ if type(x) is types.MethodType else x
+        if type(f) is not types.FunctionType or is_ours(f) or is_library(f):
+            return None
+        if rrule.entry(f) is not None or depth > _DEEPEST or len(self.leaves) > _MOST_PARTS:
+            return None
+        if f is not x:
+            return MethodForm(f, self.form_of(x.__self__, depth + 1))
+        code, held = _captured_by(f)
+        held |= {default_name(name): value for name, value in _defaults_of(f).items()}
+        return Captured(f, code, {name: self.form_of(v, depth + 1) for name, v in held.items()})
+
+    def form_of_captured(self, g: types.FunctionType) -> Captured | None:
+        """Return the form of the captured variables of the called function; None if there are none.
+
+        It leaves out values that a program cannot take as arguments: each call compares those.
+        """
+        code, held = _captured_by(g)
+        form: dict[str, Any] = {}
+        for name, value in held.items():
+            taken = Flattener(apart=True, whole=self.whole)
+            part = taken.form_of(value, 1)
+            if all(map(_can_be_given, taken.leaves)):
+                form[name] = part
+                self.leaves += taken.leaves
+                self.objects += taken.objects
+        return Captured(g, code, form) if form else None
+
+
+def _captured_by(f: types.FunctionType) -> tuple[types.CodeType, dict[str, Any]]:
+    """Return the original code of a function, and its captured variables by name."""
+    code = original_of(f.__code__)
+    cells = dict(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True))
+    own = {name: cells[name] for name in code.co_freevars if name in cells}
+    return code, {name: cell.cell_contents for name, cell in own.items() if not is_empty(cell)}
+
+
+def _can_be_given(leaf: Any) -> bool:
+    """Whether a program can take a leaf as an argument, or be specialized to it."""
+    if type(leaf) is np.ndarray:
+        return leaf.dtype.kind in "fciub"
+    return type(leaf) in _LEAVES or type(leaf) is ListArgument
+
+
+def _defaults_of(f: types.FunctionType) -> dict[str, Any]:
+    """Return the defaults of a function by parameter name."""
+    code, last = f.__code__, f.__defaults__ or ()
+    names = code.co_varnames[code.co_argcount - len(last) : code.co_argcount]
+    return dict(zip(names, last, strict=True)) | (f.__kwdefaults__ or {})
+
+
+def key_of_form(form: Any) -> Any:
+    """Return a hashable key for a form; it distinguishes container types and dict keys."""
+    if form is None:
+        return None
+    if not isinstance(form, Named):
+        return (type(form), getattr(form, "depth", 0), *map(key_of_form, form))
+    kind: Any = dict
+    if type(form) is Fields:
+        kind = id(form.cls)
+    elif type(form) is Captured:
+        kind = form.code, id(form.function.__globals__)
+    elif type(form) is MethodForm:
+        kind = form.function
+    elif type(form) is PartialForm:
+        kind = functools.partial
+    return (kind, *[(k, key_of_form(part)) for k, part in form.items()])
+
+
+def rebuilt_from(form: Any, leaves: Iterator, objects: list) -> Any:
+    """Rebuild the pytree of a form from leaves; append the objects that it creates to `objects`.
+
+    Anything in the form that is not a container stands for a leaf.
+    """
+    if type(form) is Fields:
+        result: Any = object.__new__(form.cls)
+        objects.append(result)
+        vars(result).update({k: rebuilt_from(part, leaves, objects) for k, part in form.items()})
+        return result
+    if isinstance(form, Named):
+        parts = {k: rebuilt_from(part, leaves, objects) for k, part in form.items()}
+        if type(form) is Captured:
+            return _function_with(form.function, parts)
+        if type(form) is PartialForm:
+            f = parts.pop("func")
+            by_name = [key for key in form if key.startswith(form.PREFIX)]
+            named = {key.removeprefix(form.PREFIX): parts.pop(key) for key in by_name}
+            return functools.partial(f, *parts.values(), **named)
+        if type(form) is MethodForm:
+            return types.MethodType(form.function, parts["__self__"])
+        return parts
+    if not isinstance(form, tuple):
+        return next(leaves)
+    result = [rebuilt_from(part, leaves, objects) for part in form]
+    if type(form) is Rows:
+        return rows_of_columns(result, form.depth)
+    if isinstance(form, Record):
+        return form.user_class()._make(result)
+    return result if type(form) is Items else tuple(result)
+
+
+def _function_with(f: types.FunctionType, parts: dict[str, Any]) -> types.FunctionType:
+    """Return a copy of a function with other captured values and defaults."""
+    if not parts:
+        return f
+    cells = zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+    copy = with_cells(f, [types.CellType(parts[n]) if n in parts else cell for n, cell in cells])
+    defaults = {name: parts.get(default_name(name), x) for name, x in _defaults_of(f).items()}
+    named = {name: defaults.pop(name) for name in f.__kwdefaults__ or ()}
+    copy.__defaults__, copy.__kwdefaults__ = tuple(defaults.values()) or None, named or None
+    return copy
+
+
+def columns_of_rows(x: list | tuple) -> tuple[int, list[ListArgument]] | None:
+    """Transpose nested lists of tuples; return the number of list levels, and the columns.
+
+    A column is nested like `x` and has one part of each tuple. Return None unless some columns hold
+    only integers and others do not: otherwise `x` is one list of numbers.
+    """
+    levels, rows = [[x]], [*x]
+    while rows and len(levels) < _DEEPEST_ROWS and all(type(row) is list for row in rows):
+        levels.append(rows)
+        rows = [row for xs in rows for row in xs]
+    if not rows or any(type(row) is not tuple for row in rows) or len(set(map(len, rows))) > 1:
+        return None
+    kinds = [set(map(type, column)) for column in zip(*rows, strict=True)]
+    if len({kind <= _INTEGERS for kind in kinds}) < 2:
+        return None
+
+    def column(xs: Any, k: int) -> Any:
+        return xs[k] if type(xs) is tuple and xs is not x else [column(part, k) for part in xs]
+
+    columns = [as_list_argument(column(x, k)) for k in range(len(kinds))]
+    return None if None in columns else (len(levels), columns)  # type: ignore[return-value]
+
+
+def rows_of_columns(columns: list, depth: int) -> list:
+    """Return nested lists of tuples from their columns."""
+    parts = zip(*columns, strict=True)
+    return [row if depth == 1 else rows_of_columns(row, depth - 1) for row in parts]  # type: ignore[arg-type]

@@ -1,0 +1,289 @@
+"""Loop nests over the elements of arrays, and memory for their results.
+
+An elementwise expression is lazy (`LazyArray`). It is fused into the loop that uses it, or
+materialized before a write changes what it reads.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.llvm import memory
+from autodiff.structured.native.llvm.function_builder import (
+    SHAPES_DIFFER,
+    TYPES,
+    FunctionBuilder,
+    element_of,
+)
+from autodiff.structured.native.lowered_values import (
+    Array,
+    FreshMemory,
+    LazyArray,
+    Number,
+    dtype_of,
+    is_one,
+    leaves,
+)
+from autodiff.structured.native.numbers.scalars import Scalars
+from autodiff.structured.native.outlining import call_outlined
+
+
+class ElementLoops:
+    """Allocation of arrays, and loops over their elements."""
+
+    def __init__(self, code: FunctionBuilder, scalars: Scalars, state: Any) -> None:
+        self.code = code
+        self.scalars = scalars
+        self.state = state
+        self.scratch_count = 0  # arrays allocated in ``scratch``, which each iteration releases
+
+    @property
+    def b(self) -> Any:
+        """The instruction builder."""
+        return self.code.b
+
+    # -- memory ------------------------------------------------------------------------------------
+
+    def allocate(self, dtype: np.dtype, shape: list, store: int) -> Array:
+        """Allocate an uninitialized array in C order."""
+        self.scratch_count += store == memory.SCRATCH
+        element_of(dtype)
+        strides, size = self.strides_of(dtype, shape)
+        address = memory.allocated(self.code, self.state, store, size)
+        return Array(dtype, address, list(shape), strides, FreshMemory())
+
+    def strides_of(self, dtype: np.dtype, shape: list) -> tuple[list, Any]:
+        """Return the strides of an array in C order, and its size in bytes."""
+        size: Any = self.code.whole(dtype.itemsize)
+        strides: list[Any] = []
+        for n in reversed(shape):
+            strides.insert(0, size)
+            size = self.b.mul(size, n)
+        return strides, size
+
+    def size_of(self, shape: Iterable) -> Any:
+        """Return the product of some lengths."""
+        return functools.reduce(self.b.mul, shape, self.code.whole(1))
+
+    def materialize(self, x: Array | LazyArray, store: int, dtype: np.dtype | None = None) -> Array:
+        """Compute or copy an array into a new one, optionally of another dtype."""
+        result = self.allocate(dtype_of(x) if dtype is None else dtype, x.shape, store)
+        self.write(result, x)
+        return result
+
+    # -- loops -------------------------------------------------------------------------------------
+
+    def tree(self, f: Any, kind: Kind, parts: list) -> LazyArray:
+        """Return a lazy elementwise call."""
+        shape: list = []
+        for p in parts:
+            if not isinstance(p, Number):
+                shape = self.broadcast(shape, p.shape)
+        if len(shape) != kind.ndim:
+            raise UnsupportedError("an array of another rank")
+        return LazyArray(kind, f, parts, shape)
+
+    def broadcast(self, a: list, c: list) -> list:
+        """Return the shape that two shapes broadcast to.
+
+        Only axes of statically known length 1 are broadcast. Bail out if others differ.
+        """
+        if len(a) < len(c):
+            a, c = c, a
+        result = list(a)
+        for k, n in enumerate(c, len(a) - len(c)):
+            if is_one(result[k]):
+                result[k] = n
+            elif not is_one(n):
+                self._check_equal(result[k], n)
+        return result
+
+    def _check_equal(self, m: Any, n: Any) -> None:
+        if m is not n:
+            self.code.exit_if(self.b.not_(self.code.equal(m, n)), SHAPES_DIFFER)
+
+    def check_shape(self, shape: list, expected: list) -> None:
+        """Bail out unless two shapes are equal."""
+        if len(shape) != len(expected):
+            raise UnsupportedError("arrays of different ranks")
+        for m, n in zip(shape, expected, strict=True):
+            self._check_equal(m, n)
+
+    def check_fits(self, shape: list, target: list) -> None:
+        """Bail out unless a shape broadcasts to another one."""
+        if len(shape) > len(target):
+            raise UnsupportedError("an array of higher rank")
+        for m, n in zip(shape, target[len(target) - len(shape) :], strict=True):
+            if not is_one(m):
+                self._check_equal(m, n)
+
+    def for_each(
+        self, shape: list, arrays: list[Array], body: Callable[[list], None],
+        is_parallel: bool = True,
+        around: Callable[[list], AbstractContextManager] | None = None,
+    ) -> None:  # fmt: skip
+        """Emit a loop nest over a shape.
+
+        Parameters
+        ----------
+        shape : list
+            The iteration space.
+        arrays : list of Array
+            Arrays that broadcast to `shape`.
+        body : callable
+            Emits the innermost body, given the address of one element of each array.
+        is_parallel : bool
+            Whether no iteration reads what another one writes.
+        around : callable, optional
+            Returns a context in which each innermost loop is emitted, given the addresses of its
+            first elements.
+        """
+        if not shape:
+            raise UnsupportedError("a 0-d array")
+        addresses = [a.address for a in arrays]
+        self._axis(shape, arrays, addresses, 0, body, is_parallel, around or _no_context)
+
+    def _axis(
+        self, shape: list, arrays: list[Array], at: list, axis: int, body: Callable[[list], None],
+        is_parallel: bool, around: Callable[[list], AbstractContextManager],
+    ) -> None:  # fmt: skip
+        code, b = self.code, self.b
+        steps = [self._stride(a, shape, axis) for a in arrays]
+        n = shape[axis]
+        if axis < len(shape) - 1:
+            with code.counted(n) as i:
+                rows = [code.at(p, b.mul(i, s)) if s is not None else p
+                        for p, s in zip(at, steps, strict=True)]  # fmt: skip
+                self._axis(shape, arrays, rows, axis + 1, body, is_parallel, around)
+            return
+
+        sizes = [(a.dtype.itemsize, s) for a, s in zip(arrays, steps, strict=True) if s is not None]
+        is_dense = all(isinstance(s, ir.Constant) and s.constant in (0, k) for k, s in sizes)
+        is_vectorized = is_parallel and is_dense
+        loop = code.counted(n, is_parallel, is_dense)
+        with around(at), self._domain_checks(is_vectorized), loop as i:
+            elements = []
+            for a, p, s in zip(arrays, at, steps, strict=True):
+                if s is None:
+                    elements.append(p)
+                elif isinstance(s, ir.Constant) and s.constant == a.dtype.itemsize:
+                    elements.append(b.gep(p, [i], source_etype=element_of(a.dtype)[0]))
+                else:
+                    elements.append(code.at(p, b.mul(i, s)))
+            body(elements)
+
+    @contextlib.contextmanager
+    def _domain_checks(self, is_vectorized: bool) -> Iterator[None]:
+        """Bail out after a loop if an argument of a vectorized function was out of its domain."""
+        scalars, before = self.scalars, (self.scalars.is_vectorized, self.scalars.outside)
+        scalars.is_vectorized, scalars.outside = is_vectorized, None
+        yield
+        found = scalars.outside
+        scalars.is_vectorized, scalars.outside = before
+        if found is not None:
+            self.code.exit_if(self.b.load(found, typ=TYPES["b"]))
+
+    def _stride(self, a: Array, shape: list, axis: int) -> Any:
+        """Return the stride along an axis, None if the array is broadcast there."""
+        k = axis - (len(shape) - len(a.shape))
+        if k < 0 or (is_one(a.shape[k]) and not is_one(shape[axis])):
+            return None
+        return a.strides[k]
+
+    def element(self, x: Any, addresses: dict[int, Any]) -> Number:
+        """Compute one element, given the address of that element of each array by id."""
+        if isinstance(x, Number):
+            return x
+        if isinstance(x, Array):
+            return self.load_number(x.dtype, addresses[id(x)])
+        return self.scalars.function(x.f, [self.element(p, addresses) for p in x.parts], x.kind)
+
+    def load_number(self, dtype: np.dtype, address: Any) -> Number:
+        """Load an element from an address."""
+        kind, letter = element_of(dtype)
+        value = self.code.accessed(self.b.load(address, typ=kind))
+        if letter == "b":
+            value = self.b.trunc(value, TYPES["b"])
+        elif letter == "i" and kind is not TYPES["i"]:
+            longer = self.b.sext if dtype.kind == "i" else self.b.zext
+            value = longer(value, TYPES["i"])
+        return Number(Kind(frozenset([dtype.type])), letter, value)
+
+    def store_number(self, dtype: np.dtype, x: Number, address: Any) -> None:
+        """Store an element at an address."""
+        kind, letter = element_of(dtype)
+        if letter == "i" and (kind is not TYPES["i"] or x.letter not in "ib"):
+            raise UnsupportedError("a write into an array of integers")
+        value = self.scalars.converted(x, letter)
+        if letter == "b":
+            value = self.b.zext(value, kind)
+        self.code.accessed(self.b.store(value, address))
+
+    def address_of(self, a: Array, *index: Any) -> Any:
+        """Return the address at an index into the first axes."""
+        offsets = [self.b.mul(i, stride) for i, stride in zip(index, a.strides, strict=False)]
+        return self.code.at(a.address, functools.reduce(self.b.add, offsets))
+
+    def load_item(self, a: Array, i: Any) -> Number:
+        """Load an element of a vector."""
+        return self.load_number(a.dtype, self.address_of(a, i))
+
+    def store_item(self, a: Array, i: Any, x: Number) -> None:
+        """Store an element of a vector."""
+        self.store_number(a.dtype, x, self.address_of(a, i))
+
+    def write(self, target: Array, x: Any, f: Any = None) -> None:
+        """Write ``target[...] = x`` or ``target[...] = f(target, x)``.
+
+        `x` may read `target` only at the element that is being written.
+        """
+        if not isinstance(x, Number):
+            self.check_fits(x.shape, target.shape)
+        call_outlined(self.code, self._write, self.scalars.raises, target, x, f)
+
+    def _write(self, target: Array, x: Any, f: Any) -> None:
+        sources = leaves(x)
+
+        def body(addresses: list) -> None:
+            new = self.element(x, {id(a): p for a, p in zip(sources, addresses[1:], strict=True)})
+            if f is not None:
+                old = self.load_number(target.dtype, addresses[0])
+                new = self.scalars.function(f, [old, new], target.kind)
+            self.store_number(target.dtype, new, addresses[0])
+
+        self.for_each(target.shape, [target, *sources], body)
+
+    # -- views ------------------------------------------------------------------------------------
+
+    def row(self, x: Array, i: Any) -> Array:
+        """Return the view ``x[i]``."""
+        return x.view(self.address_of(x, i), x.shape[1:], x.strides[1:])
+
+    def transposed(self, x: Any) -> Array:
+        """Return the view ``x.T``."""
+        x = self.as_array(x)
+        return x.with_axes(reversed(range(len(x.shape))))
+
+    def as_array(self, x: Array | LazyArray) -> Array:
+        """Return an array in memory, which is computed if it is lazy."""
+        return x if isinstance(x, Array) else self.materialize(x, memory.SCRATCH)
+
+    def outer(self, x: Any, y: Any, kind: Kind) -> LazyArray:
+        """Return the outer product of two vectors, lazily."""
+        x, y = self.as_array(x), self.as_array(y)
+        one, zero = self.code.whole(1), self.code.whole(0)
+        column = x.view(x.address, [x.shape[0], one], [x.strides[0], zero])
+        return LazyArray(kind, operator.mul, [column, y], [x.shape[0], y.shape[0]])
+
+
+def _no_context(addresses: list) -> AbstractContextManager:
+    return contextlib.nullcontext()

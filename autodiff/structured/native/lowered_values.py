@@ -1,0 +1,300 @@
+"""Values of expressions during lowering: numbers, arrays, lazy arrays, containers, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+
+_INTEGERS = frozenset({int, np.int64, np.intp})
+_DOUBLES = frozenset({int, float, np.float64})
+_SINGLES = frozenset({int, float, np.float32})
+_OF_SINGLE_PRECISION = frozenset([np.float32, np.complex64])
+_TRUTHS = frozenset({bool, np.bool_})
+_OTHER_INTEGERS = frozenset({np.int32, np.int16, np.int8, np.uint8, np.uint16, np.uint32})
+_COMPLEX = _DOUBLES | {complex, np.complex128}
+
+COMPLEX_TAG = 4
+"""The bit that is set in the tags of complex classes."""
+TAGS: dict[type, int] = {int: 0, float: 1, np.float64: 2, np.float32: 3, complex: 1 + COMPLEX_TAG,
+                         np.complex128: 2 + COMPLEX_TAG}  # fmt: skip
+"""The run-time tag of a number whose class is not known statically: see `common_tag`.
+
+No number may be either a float32 or a float64.
+"""
+CLASSES = {tag: cls for cls, tag in TAGS.items()}
+LARGE = 2**62
+"""A bound on the magnitude of integers in machine code."""
+
+
+def letter_of(kind: Kind) -> str:
+    """Return the representation of a number, a key of `code.TYPES`.
+
+    A number that may be complex is represented as complex.
+    """
+    classes = kind.classes
+    if kind.is_array or not classes:
+        raise UnsupportedError("an array instead of a number")
+    if classes <= _INTEGERS or classes <= _OTHER_INTEGERS:
+        return "i"
+    if classes <= _DOUBLES:
+        return "d"
+    if classes <= _TRUTHS:
+        return "b"
+    if classes <= _SINGLES:
+        return "s" if len(classes) == 1 else "d"
+    if classes <= _COMPLEX:
+        return "z"
+    if classes == {np.complex64}:
+        return "c"
+    raise UnsupportedError(f"a number of class {sorted(c.__name__ for c in classes)}")
+
+
+def is_whole(kind: Kind) -> bool:
+    """Whether numbers are integers of 64 bits, whose overflow is detected."""
+    return kind.classes <= _INTEGERS
+
+
+def has_tag(kind: Kind) -> bool:
+    """Whether the class of a number has to be tracked at run time."""
+    return kind.is_scalar and len(kind.classes) > 1 and letter_of(kind) in "dz"
+
+
+def may_be_float32(kind: Kind) -> bool:
+    """Whether a number may be either a float32 or one of Python's, and is held as a double."""
+    return not kind.is_array and len(kind.classes) > 1 and np.float32 in kind.classes
+
+
+def cotangent_kind(kind: Kind) -> Kind:
+    """Return the kind of the cotangent of a number."""
+    if len(kind.classes) == 1 and kind.classes <= _OF_SINGLE_PRECISION:
+        return kind
+    return Kind(frozenset([np.complex128 if kind.is_complex else np.float64]))
+
+
+def width_of(kind: Kind | None) -> int:
+    """Return how many words a number (without its tag), an array or a list takes up."""
+    if kind is None or not (kind.is_array or kind.is_scalar):
+        return 1
+    return 1 + 2 * kind.ndim if kind.is_array else 1 + (letter_of(kind) in "zc")
+
+
+@dataclass
+class StaticValue:
+    """A compile-time constant: a literal, a function, a dtype."""
+
+    x: Any
+
+
+@dataclass
+class Number:
+    """A number.
+
+    Attributes
+    ----------
+    kind : Kind
+        The classes that it may have.
+    letter : str
+        Its representation: see `letter_of`.
+    value : llvmlite value
+        The number.
+    tag : llvmlite value, optional
+        The tag of its class, if it may have several: see `TAGS`.
+    """
+
+    kind: Kind
+    letter: str
+    value: Any
+    tag: Any = None
+
+
+class FreshMemory:
+    """The alias set of a newly allocated array."""
+
+
+@dataclass
+class Array:
+    """A strided array in memory.
+
+    Attributes
+    ----------
+    dtype : np.dtype
+        The dtype.
+    address : llvmlite value
+        The address of the first element.
+    shape, strides : list
+        Integers; strides in bytes. The stride of a contiguous axis is a constant.
+    alias_set : Any
+        Arrays of different alias sets never share memory.
+    text : str
+        Its source text, if it is a named array or a view. Equal texts mean the same elements.
+    """
+
+    dtype: np.dtype
+    address: Any
+    shape: list
+    strides: list
+    alias_set: Any
+    text: str = ""
+
+    @property
+    def kind(self) -> Kind:
+        """The kind."""
+        return Kind(frozenset([np.ndarray]), self.dtype, len(self.shape))
+
+    def view(self, address: Any, shape: list, strides: list, text: str = "") -> Array:
+        """Return an array of the same dtype in the same memory."""
+        return Array(self.dtype, address, shape, strides, self.alias_set, text)
+
+    def with_axes(self, axes: Iterable[int]) -> Array:
+        """Return a view of these axes in this order, at index 0 of the others."""
+        axes = list(axes)
+        shape, strides = ([n[k] for k in axes] for n in (self.shape, self.strides))
+        return self.view(self.address, shape, strides)
+
+
+@dataclass
+class LazyArray:
+    """A lazy elementwise expression, which is fused into the loop that uses it.
+
+    Attributes
+    ----------
+    kind : Kind
+        The kind of the array.
+    f : callable
+        The function of each element.
+    parts : list
+        The operands: numbers, arrays and lazy arrays.
+    shape : list
+        Integers.
+    """
+
+    kind: Kind
+    f: Any
+    parts: list = field(default_factory=list)
+    shape: list = field(default_factory=list)
+
+
+@dataclass
+class TupleValue:
+    """A tuple."""
+
+    parts: list
+
+
+@dataclass(frozen=True)
+class ItemType:
+    """The type of the items of a list, or of a field of a dict.
+
+    Attributes
+    ----------
+    kind : Kind
+        The kind of an item.
+    alias_set : Any
+        The alias set of items that are arrays.
+    inner : ItemType or DictType, optional
+        The element type of items that are lists or dicts.
+    """
+
+    kind: Kind
+    alias_set: Any = None
+    inner: ItemType | DictType | None = None
+
+
+@dataclass(frozen=True)
+class DictType:
+    """The type of a dict with known keys.
+
+    Attributes
+    ----------
+    items : tuple
+        Pairs of a key and the type of its value.
+    """
+
+    items: tuple[tuple[Any, ItemType], ...]
+
+
+@dataclass
+class ListRef:
+    """A list or deque: the type of its items, and its address."""
+
+    items: ItemType
+    address: Any
+
+
+@dataclass
+class DictRef:
+    """A dict with known keys: its type and its address."""
+
+    items: DictType
+    address: Any
+
+
+@dataclass
+class DictDisplay:
+    """A dict display, before it is allocated."""
+
+    parts: dict[Any, Any]
+
+
+@dataclass
+class EmptyDeque:
+    """An empty deque, before it is allocated, and its `maxlen`."""
+
+    maxlen: Any
+
+
+@dataclass
+class RepeatedList:
+    """A list display times an integer, before it is allocated."""
+
+    parts: list
+    times: Any
+
+
+@dataclass
+class SelectedList:
+    """A tuple of list displays at an index: only the selected list is allocated."""
+
+    parts: list
+    index: Any
+
+
+@dataclass
+class RangeValue:
+    """A range."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+
+def leaves(x: Any) -> list[Array]:
+    """Return the arrays that an array or lazy expression reads."""
+    if isinstance(x, Array):
+        return [x]
+    return [leaf for p in x.parts for leaf in leaves(p)] if isinstance(x, LazyArray) else []
+
+
+def as_float(kind: Kind, given: list[Kind]) -> Kind:
+    """Return the kind of a derivative as a float: found by samples, it may be that of a bool."""
+    if kind.letter == "b":
+        return kind._replace(dtype=np.result_type(*[k.dtype for k in given if k.dtype is not None]))
+    return Kind(frozenset([np.float64])) if kind.classes <= {bool, np.bool_} else kind
+
+
+def is_one(n: Any) -> bool:
+    """Whether an integer is the constant 1."""
+    return isinstance(n, ir.Constant) and n.constant == 1
+
+
+def dtype_of(x: Array | LazyArray) -> np.dtype:
+    """Return the dtype of an array."""
+    dtype = x.kind.dtype
+    assert dtype is not None
+    return dtype

@@ -1,0 +1,225 @@
+"""The symbol table of the generated source: kinds, alias sets and static layouts of names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from autodiff.structured.form.indices import region_of
+from autodiff.structured.form.ir import (
+    WRITES,
+    For,
+    If,
+    Memory,
+    Program,
+    Slot,
+    Value,
+    While,
+    blocks_of,
+)
+from autodiff.structured.form.kinds import ANYTHING, Kind
+from autodiff.structured.native.lowered_values import DictType, ItemType, cotangent_kind
+
+_INT, _BOOL = Kind(frozenset([int])), Kind(frozenset([bool]))
+
+
+class SymbolTable:
+    """The symbol table of a program.
+
+    Attributes
+    ----------
+    kinds : dict
+        Name → kind.
+    alias_sets : dict
+        Name of an array → its alias set: the root of its `Memory`, or another object.
+    variables : set of str
+        Names that are read in other blocks than the one that binds them.
+    dense : dict
+        Name of an array → the axis that is known to be contiguous.
+    unit_axes : dict
+        Name of an argument → the axes that had length 1 in all runs. Only these are broadcast.
+    inferred_unit_axes : dict
+        Name of a variable → the axes of length 1 that follow from the operations.
+    pushed_unit_axes : dict
+        Name → the axes of length 1 of the arrays and shapes that are pushed.
+    shapes : dict
+        Name of a shape → the number of axes.
+    lists : dict
+        Name of a list or dict → its type.
+    """
+
+    def __init__(
+        self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
+    ) -> None:
+        self.kinds: dict[str, Kind] = {}
+        self.alias_sets: dict[str, Any] = {}
+        self.variables: set[str] = set()
+        self.shapes: dict[str, int] = {}
+        self.lists: dict[str, ItemType | DictType] = {}
+        self._shadows: dict[int, object] = {}  # id of an alias set → that of its shadows
+        for slot in program.slots:
+            self._slot(slot)
+        for block in blocks_of(program.body):
+            for op in block.ops:
+                if op.out is not None:
+                    self._add(op.out.name, op.out.kind.general(), op.out.memory)
+                elif op.code in WRITES:
+                    self._add(old_name(op), region_of(op), None)
+                    self.alias_sets[old_name(op)] = object()
+                elif op.code == "set" and op.args[1].kind.has_memory:
+                    self._old_shadow(old_name(op), op.args[1].kind, op.args[1].memory)
+                elif op.code == "drop":
+                    held = op.args[0].memory.root()  # type: ignore[union-attr] # a list has one
+                    if held.of_items is not None:
+                        self._old_shadow(old_name(op), held.items or ANYTHING, held.of_items)
+            for slot in block.writes:
+                self._slot(slot)
+        self._flags(program.body)
+        self.unit_axes: dict[str, set[int]] = {}
+        self.inferred_unit_axes = _inferred_unit_axes(program)
+        self.pushed_unit_axes: dict[str, set[int]] = {}
+        self.dense = self._dense(program, old_name, layouts)
+
+    def unit_axes_of(self, name: str) -> set[int]:
+        """Return the axes of a variable that have length 1, which each binding checks."""
+        return self.unit_axes.get(name, set()) | self.inferred_unit_axes.get(name, set())
+
+    def _dense(
+        self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
+    ) -> dict[str, int]:
+        """Return the contiguous axis of the arrays that have one.
+
+        These are the arrays that machine code allocates, and arguments, whose strides are checked.
+        """
+        blocks = list(blocks_of(program.body))
+        writes = [(slot, v) for block in blocks for slot, v in block.writes.items()]
+        strided: set[Slot] = set()
+        while True:
+            n = len(strided)
+            strided |= {slot for slot, v in writes if not _is_dense(v, strided)}
+            if len(strided) == n:
+                break
+        names: set[str] = set()
+        for slot in {*program.slots, *[slot for slot, _ in writes]} - strided:
+            names |= {slot.name, f"{slot.name}_in"}
+        for op in [op for block in blocks for op in block.ops]:
+            if op.out is None:
+                if op.code in WRITES:
+                    names.add(old_name(op))
+            elif _is_dense(op.out, strided):
+                names.add(op.out.name)
+        last = {id(memory): axes[-1] for memory, axes in layouts.items()}
+        found: dict[str, int] = {}
+        for name in names:
+            kind = self.kinds[name]
+            if kind.is_array and kind.ndim:
+                found[name] = kind.ndim - 1
+                axis = last.get(id(self.alias_sets.get(name)), kind.ndim - 1)
+                found[f"{name}_b"] = found[f"{name}_b_in"] = axis
+        return found
+
+    def _slot(self, slot: Slot) -> None:
+        kind = slot.kind or ANYTHING
+        self._add(slot.name, kind, slot.memory)
+        self._add(f"{slot.name}_in", kind, slot.memory)
+        self.variables |= {slot.name, f"{slot.name}_b", f"{slot.name}_in", f"{slot.name}_b_in"}
+
+    def _add(self, name: str, kind: Kind, memory: Memory | None) -> None:
+        self.kinds[name] = kind
+        shadow = f"{name}_b"
+        if kind.is_array:
+            root = memory.root() if memory is not None else object()
+            self.alias_sets[name] = root
+            self.shapes[f"{name}_shape"] = kind.ndim
+            self.alias_sets[shadow] = self._shadows.setdefault(id(root), object())
+            self.kinds[shadow] = kind
+        elif kind.is_scalar:
+            self.kinds[shadow] = cotangent_kind(kind)
+        elif kind.has_items and memory is not None and _is_typed(kind, memory.root()):
+            self.kinds[shadow] = kind
+            self.lists[name] = self.contents(kind, memory.root())
+            self.lists[shadow] = self.contents(kind, memory.root(), is_shadow=True)
+
+    def _old_shadow(self, name: str, kind: Kind, memory: Memory | None) -> None:
+        """Add the name of an overwritten item of a shadow."""
+        self._add(name, kind.general(), memory)
+        for known in (self.alias_sets, self.lists):
+            if f"{name}_b" in known:
+                known[name] = known[f"{name}_b"]
+
+    def contents(self, kind: Kind, of: Memory, is_shadow: bool = False) -> ItemType | DictType:
+        """Return the type of a list or dict in memory `of`."""
+        if not kind.is_dict:
+            return self._items(of, is_shadow)
+        each = [(key, self._items(field.root(), is_shadow)) for key, field in of.fields.items()]
+        return DictType(tuple(each))
+
+    def _items(self, of: Memory, is_shadow: bool) -> ItemType:
+        """Return the type of the items of a list, or of a field of a dict."""
+        kind = of.items or ANYTHING
+        inner = of.of_items.root() if of.of_items is not None else None
+        if inner is None:
+            return ItemType(cotangent_kind(kind) if is_shadow and kind.is_scalar else kind)
+        if kind.has_items:
+            return ItemType(kind, inner=self.contents(kind, inner, is_shadow))
+        alias_set = self._shadows.setdefault(id(inner), object()) if is_shadow else inner
+        return ItemType(kind, alias_set)
+
+    def _flags(self, nodes: list) -> None:
+        """Add the flags that say whether a loop was left by ``break``."""
+        for node in nodes:
+            if isinstance(node, (For, While)):
+                if node.broken is not None:
+                    self.kinds[node.broken] = _BOOL
+                    self.variables.add(node.broken)
+                self._flags(node.body)
+            elif isinstance(node, If):
+                self._flags(node.then)
+                self._flags(node.otherwise)
+
+    def seed(self, n: int, kind: Kind) -> None:
+        """Add the cotangent of the n-th result."""
+        self.kinds[f"seed{n}"] = kind if kind.is_array else cotangent_kind(kind)
+
+    def counter(self, name: str) -> None:
+        """Add a variable that counts iterations."""
+        self.kinds[name] = _INT
+        self.variables.add(name)
+
+
+def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bool:
+    """Whether the type of a list or dict is known: it contains no growing dict, and not itself."""
+    if kind.is_table or memory in around:
+        return False
+    for field in memory.fields.values() if kind.is_dict else [memory]:
+        held = field.root()
+        if held.items is not None and held.items.has_items:
+            inner: Memory = held.of_items.root()  # type: ignore[union-attr] # they have one
+            if not _is_typed(held.items, inner, (*around, memory)):
+                return False
+    return True
+
+
+def _inferred_unit_axes(program: Program) -> dict[str, set[int]]:
+    """Return the axes of variables that have length 1 in all values that they are bound to."""
+    given = set(program.parameters)
+    writes = [
+        (slot, v)
+        for block in blocks_of(program.body)
+        for slot, v in block.writes.items()
+        if v.kind.is_array and slot not in given
+    ]
+    found = {slot: set(range(v.kind.ndim)) for slot, v in writes}
+    while True:
+        before = dict(found)
+        for slot, v in writes:
+            is_read = v.op.code == "read"
+            found[slot] = found[slot] & (found.get(v.op.data, set()) if is_read else v.kind.ones)
+        if found == before:
+            return {slot.name: axes for slot, axes in found.items() if axes}
+
+
+def _is_dense(v: Value, strided: set[Slot]) -> bool:
+    """Whether an axis of an array is contiguous, if it is in all variables but `strided`."""
+    if v.op.code == "read":
+        return v.op.data not in strided
+    return v.op.code in ("call", "load")

@@ -1,0 +1,515 @@
+"""Reading calls: of methods, and of functions of the user, of Python and of NumPy."""
+
+from __future__ import annotations
+
+import ast
+import collections
+import dataclasses
+import functools
+import inspect
+import math
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
+from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
+from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.known_functions import (
+    PURE,
+    RESHAPES,
+    is_pure,
+    method_of_array,
+    method_of_number,
+)
+from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
+from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
+from autodiff.structured.reading.libraries.argument_checks import pop_out
+from autodiff.structured.reading.libraries.decompositions import (
+    DECOMPOSABLE,
+    JOINS_VECTORS,
+    REDUCTIONS,
+    TAKES_VECTORS,
+    decomposed,
+    has_library_rule,
+)
+from autodiff.structured.reading.libraries.numpy_decompositions import ufunc_outer
+from autodiff.structured.reading.libraries.python_decompositions import BISECTIONS
+from autodiff.structured.reading.libraries.ufunc_methods import (
+    LEFT_FOLDS,
+    are_float64_numbers,
+    fold_loop,
+)
+from autodiff.structured.reading.scopes import (
+    OBJECTS,
+    OWNERS,
+    LocalFunction,
+    LocalPartial,
+    Method,
+    Static,
+    record_class,
+)
+from autodiff.structured.settings import has_llvm
+from chainrules_core import rrule
+
+
+class CallReader(SequenceReader):
+    """Layer of the reader: calls."""
+
+    def write_out(self, out: Value, made: Value) -> Value:
+        """Write the result of a ufunc into its argument ``out``; return that."""
+        raise NotImplementedError
+
+    def add_at(self, base: Value, at: ast.expr, value: Value) -> None:
+        """Read ``np.add.at``, which adds to an element once for each time that its index occurs."""
+        raise NotImplementedError
+
+    def binary(self, f: Callable, a: Any, b: Any) -> Value:
+        """Read a binary operator on two values."""
+        raise NotImplementedError
+
+    def extremum(self, f: Callable, node: ast.Call) -> Any:
+        """Read ``max(items, key=...)`` or ``min(items)``."""
+        raise NotImplementedError
+
+    def any_or_all(self, f: Callable, items: ast.expr) -> Value:
+        """Read ``any(items)`` or ``all(items)``."""
+        raise NotImplementedError
+
+    def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
+        """Read ``sorted(xs, key=..., reverse=...)``."""
+        raise NotImplementedError
+
+    def reduction(self, nodes: list[ast.expr]) -> Any:
+        """Read ``functools.reduce(f, items, first)``."""
+        raise NotImplementedError
+
+    def on_call(self, node: ast.Call) -> Any:
+        """Read a call."""
+        if any(k.arg is None for k in node.keywords):
+            raise UnsupportedError("** in a call")
+        own: list[Value] = []
+        if isinstance(node.func, ast.Attribute):
+            owner = self.expression(node.func.value)
+            found = self._call_method(owner, node, node.func.attr)
+            if found is not NotImplemented:
+                return found
+            owner = self.as_value(owner)
+            if owner.kind.is_array:
+                f = method_of_array(owner.kind, node.func.attr)
+                own = [owner]
+            elif owner.kind.is_scalar or owner.kind.is_text:
+                f = method_of_number(owner.kind.classes, node.func.attr) or UNKNOWN
+                own = [owner]
+            else:
+                f = self.module_attribute(owner, node.func.attr)
+        else:
+            f = self.expression(node.func)
+            if isinstance(f, Static) or is_object(f):
+                return self._call_object(f, node)
+            f = known(self.pack(f))
+        is_record = isinstance(f, type) and record_class(f) is not None
+        if (is_class(f) or is_record) and rrule.entry(f) is None:
+            args = self._displayed(node.args, _positional_count(f, node))
+            return self.instance(f, args, self._named(node))
+        return self._call_known(f, own, node)
+
+    def _call_known(self, f: Any, own: list[Value], node: ast.Call) -> Any:
+        """Read a call of a known function, or of a method of a number or array (`own`)."""
+        if f is super:
+            return self.above(node)
+        if f is iter and node in self.iterators and len(node.args) == 1:
+            return self.expression(node.args[0])
+        if f in _CONSUMERS:
+            node = self._with_lists(f, node)
+            if f is tuple and len(node.args) == 1 and isinstance(node.args[0], ast.ListComp):
+                made = self.expression(node.args[0])  # a list with no other name
+                return tuple(made) if type(made) is Items else self.fixed(made)
+        if f in RESHAPES:
+            return self._reshaped(f, own, node)
+        if (f is min or f is max) and len(node.args) == 1:
+            return self.extremum(f, node)
+        if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
+            return self.any_or_all(f, node.args[0])
+        if f is functools.reduce and not node.keywords:
+            return self.reduction(node.args)
+        if f is UNKNOWN or not callable(f):
+            raise UnsupportedError("a call of an unknown function")
+        return self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+
+    def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
+        """Rewrite the iterators among the arguments of a call to list comprehensions."""
+        if (f is min or f is max) and node.keywords:
+            return node  # Python applies the key to an item before it takes the next
+        given = [self.as_list_display(a) for a in node.args]
+        return ast.copy_location(ast.Call(node.func, given, node.keywords), node)
+
+    def _arguments_of(self, f: Callable, node: ast.Call) -> list:
+        """Read the positional arguments of a call."""
+        args: list = []
+        added: list = []
+
+        def read() -> None:
+            args.extend(self._displayed(node.args, _positional_count(f, node)))
+            if f is sum and args:  # a generator: Python adds an item before it makes the next
+                added.extend(self._arrays_in(args[0]))
+
+        self.forbid_writes(added, read, made_there=True)
+        return args
+
+    def _arrays_in(self, items: Any) -> list:
+        """Return the memory of the arrays in a list."""
+        if type(items) is Value:
+            memory = items.memory.root() if items.kind.is_list else None  # type: ignore[union-attr] # a list has one
+            return [] if memory is None or memory.of_items is None else [memory.of_items]
+        parts = items if isinstance(items, tuple) else ()
+        return [x.memory for x in parts if type(x) is Value and x.kind.is_array]
+
+    def _call_method(self, owner: Any, node: ast.Call, name: str) -> Any:
+        """Read a call of a method; NotImplemented for those of numbers, arrays and modules."""
+        if type(owner) is Named:
+            return self._of_dict(owner, node)
+        if type(owner) in OWNERS:
+            return self._call_object(self.attribute(owner, name), node)
+        if isinstance(owner, Record):
+            return self._call_record(owner, node)
+        if type(owner) is Columns:
+            return self._append_to_columns(owner, self.expression(node.args[0]))
+        if type(owner) is Value and owner.kind.is_object:
+            return self._call_object(self.attribute_in_memory(owner, name), node)
+        if type(owner) is Value and owner.kind.is_table:
+            return self.of_table_method(owner, node)
+        if type(owner) is Value and owner.kind.is_list:
+            return self.of_list_method(owner, node)
+        if type(owner) is Value and is_class(known(owner)):
+            return self._call_object(self.attribute_of_class(known(owner), name), node)
+        if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
+            return self.of_known_text(owner, getattr(str, name), node)
+        is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
+        return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
+
+    def _call_ufunc_method(self, f: Value, node: ast.Call) -> Any:
+        """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""
+        name, at = node.func.attr, node.args[1:2]  # type: ignore[attr-defined]
+        if name == "at" and known(f) is np.add and len(node.args) == 3 and not node.keywords:
+            base, value = (self.value(node.args[k]) for k in (0, 2))
+            self.add_at(base, at[0], value)
+            return self.const(None)
+        args = self._displayed(node.args)
+        if name == "outer" and not node.keywords and len(args) == known(f).nin == 2:
+            args = list(map(self.as_vector, args))
+            if all(_has_rows(x) and x.kind.ndim == 1 for x in args):
+                return self.inline(ufunc_outer, [f, *args], {})
+        options = self._named(node)
+        if name not in ("reduce", "accumulate") or len(args) != 1:
+            raise UnsupportedError(f"{name} of a ufunc")
+        method = getattr(known(f), name)
+        is_fold = known(f) in LEFT_FOLDS and has_library_rule(method)
+        if is_fold and name == "reduce" and not options and are_float64_numbers(args[0]):
+            self.decomposed.add(method)
+            made = self.emit_call(np.float64, [args[0][0]])
+            for x in args[0][1:]:
+                made = self.emit_call(known(f), [made, x])
+            return made
+        args = [self.as_array(known(f), self.as_vector(args[0]))]
+        reduce = REDUCTIONS.get(known(f)) if name == "reduce" else None
+        if reduce is not None and _has_rows(args[0]):
+            return self.read_call(reduce, args, {"axis": self.const(0)} | options)
+        fold = fold_loop(name, args[0], options) if is_fold and has_llvm() else None
+        if fold is not None:
+            self.decomposed.add(method)
+            return self.inline(fold, [f, *args], {})
+        return self.read_call(method, args, options)
+
+    def _call_record(self, owner: Record, node: ast.Call) -> Any:
+        """Read a call of a method or field of a named tuple."""
+        name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
+        if name == "_replace" and not node.args and not isinstance(owner, Instance):
+            return self.replaced(owner, self._named(node))
+        return self._call_object(self.of_record(owner, name), node)
+
+    def _call_object(self, f: Any, node: ast.Call) -> Any:
+        """Read a call of an inner function, a method or an object."""
+        if is_object(f):
+            method = self.special_method(f, "__call__")
+            if method is None:
+                raise UnsupportedError("a call of an unknown function")
+            f = Method(method, f)
+        args = self._displayed(node.args, _positional_count(f, node))
+        return self._apply(f, args, self._named(node))
+
+    def _apply(self, f: Any, args: list[Any], named: dict[str, Any]) -> Any:
+        """Read a call of an inner function, a method or a `functools.partial`."""
+        if type(f) is LocalPartial:
+            inner, *given = (self.read_in(f.scope, name) for name in (f.function, *f.args))
+            own = {name: self.read_in(f.scope, place) for name, place in f.named.items()}
+            if is_object(inner) or (type(inner) is Value and known(inner) in RESHAPES):
+                raise UnsupportedError("a partial of an object, or of a change of shape")
+            return self._apply(inner, [*given, *args], own | named)
+        if type(f) is Method:
+            if rrule.entry(f.function) is not None:
+                raise UnsupportedError("a method with a rule")
+            return self.inline(f.function, [f.owner, *args], named)
+        if type(f) is LocalFunction:
+            return self.inline(f, args, named)
+        return self.read_call(known(self.pack(f)), args, named)
+
+    def _partial(self, args: list[Any], named: dict[str, Any]) -> LocalPartial:
+        """Read ``functools.partial(f, x, k=y)``."""
+        if not args:
+            raise UnsupportedError("a call that fails")
+        f, *given = map(self.hold, args)
+        by_name = {name: self.hold(v) for name, v in named.items()}
+        return LocalPartial(self.scope, f, tuple(given), by_name)
+
+    def _reshaped(self, f: Callable, own: list[Value], node: ast.Call) -> Value:
+        """Read ``x.reshape(...)``, ``np.reshape(x, shape)``, ``x.ravel()`` and the like."""
+        args = [*own, *self._displayed(node.args)]
+        x = args[0] if args and not node.keywords else None
+        if type(x) is not Value or not x.kind.is_array:
+            raise UnsupportedError("this change of a shape")
+        sizes = args[1:] if RESHAPES[f] else [self.const(-1), *args[1:]]
+        if len(sizes) == 1 and (isinstance(sizes[0], tuple) or sizes[0].kind.parts):
+            sizes = self._parts_of(sizes[0])
+        if not all(type(n) is Value and n.kind.is_integral for n in sizes):
+            raise UnsupportedError("this change of a shape")
+        return self.reshaped(x, self.pack(tuple(sizes)), len(sizes))
+
+    def _named(self, node: ast.Call) -> dict[str, Any]:
+        return {k.arg: self.expression(k.value) for k in node.keywords if k.arg}
+
+    def read_call(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
+        """Read a call of a known function."""
+        if f is math.fsum and args and type(args[0]) is Items:
+            args = [self.list_in_memory(args[0]), *args[1:]]
+        if args and type(args[0]) is Value and args[0].kind.is_list:
+            found = self.of_list(f, args, options)
+            if found is not NotImplemented:
+                return found
+        found = self._call_python(f, args, options)
+        if found is not NotImplemented:
+            return found
+        if f is np.ndarray.transpose:  # the axes may be separate arguments
+            axes = args[1:] if len(args) < 3 else [tuple(args[1:])]
+            f, args = np.transpose, [args[0], *axes]
+        is_user = type(f) is types.FunctionType and f not in PURE and f not in DECOMPOSABLE
+        if is_user and rrule.entry(f) is None:
+            if (f.__module__ or "").partition(".")[0] == "numpy":
+                raise UnsupportedError(f"{f.__name__} has no rule")
+            return self.inline(f, args, options)
+        _check_arguments(f, (*args, *options.values()))
+        if f in JOINS_VECTORS and args and isinstance(args[0], tuple):
+            args = [self.vectors_to_join(args[0]), *args[1:]]
+        if f in TAKES_VECTORS:
+            args = list(map(self.as_vector, args))
+        args = [self.as_array(f, a) for a in args]
+        if f is np.where and len(args) == 3 and not options and _is_number(args[0]):
+            found = self._where(*args)
+            self.decomposed.add(f)
+            if found is not NotImplemented:
+                return found
+        others = decomposed(f, args, options)
+        if others is not None:
+            self.decomposed.add(f)
+            function, given = others
+            return self.inline(function, list(map(self._with_constants, given)), {})
+        values = [self.pack(a, given=True) for a in args]
+        named = {k: self.pack(v) for k, v in options.items()}
+        if not is_pure(f):
+            raise UnsupportedError(f"{f} is not known to be pure")
+        out = pop_out(f, values, named)
+        made = self.emit_call(f, values, named)
+        if made.op.code == "call" and _must_unpack(made.kind):
+            return self._unpacked_result(made)
+        return made if out is None or known(out) is None else self.write_out(out, made)
+
+    def _where(self, test: Value, a: Any, b: Any) -> Any:
+        """Read ``np.where(test, a, b)`` with a number as the test."""
+        a, b = self.pack(a), self.pack(b)
+        if test.kind.is_known or not test.kind.is_integral or not has_library_rule(np.where):
+            return NotImplemented
+        if a.kind.is_array or b.kind.is_array:
+            tests = self.read_call(np.array, [Items([test])], {"dtype": self.const(bool)})
+            return self.read_call(np.where, [tests, a, b], {})
+        both = (a, b)
+        made = kind_of_result(np.where, [v.kind for v in (test, a, b)])
+        if made.dtype != np.float64 or not all(v.kind.classes <= _FLOATS for v in both):
+            return NotImplemented
+        value = self.emit_call(np.float64, [self.choose(test, lambda: a, lambda: b)])
+        self.elements.add(value)  # NumPy returns an array without axes
+        return value
+
+    def _unpacked_result(self, made: Value) -> tuple:
+        """Unpack the tuple that a call returns."""
+        (cls,) = made.kind.classes
+        kind = tuple if cls is tuple else record_class(cls)
+        if kind is None:
+            raise UnsupportedError(f"a value of class {cls.__name__}")
+        return kind(self.unpack(made))
+
+    def _with_constants(self, v: Any) -> Any:
+        """Convert an argument of a replacement function: numbers become constants."""
+        if type(v) is Items and all(type(part) in (int, float) for part in v):
+            return Items(map(self.const, v))
+        return v if type(v) in (Value, tuple, Items) else self.const(v)
+
+    def _call_python(self, f: Callable, args: list[Any], options: dict[str, Any]) -> Any:
+        """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
+        if f is functools.partial:
+            return self._partial(args, options)
+        if f is dict and not args and not options:
+            return Named()
+        if f is collections.defaultdict and not options:
+            return self.new_defaultdict(args)
+        if f is collections.deque:
+            return self.new_deque(args, options)
+        if f is sorted and len(args) == 1 and _is_iterable(args[0]):
+            return self.ordered(args[0], options)
+        if f is dataclasses.replace and len(args) == 1 and is_object(args[0]):
+            return self.dataclass_replace(args[0], options)
+        return NotImplemented if options else self._call_builtin(f, args)
+
+    def _call_builtin(self, f: Callable, args: list[Any]) -> Any:
+        if f is len and len(args) == 1:
+            return self._length_of(*args)
+        if f is isinstance and len(args) == 2:
+            return self._is_instance(*args)
+        if f is type and len(args) == 1 and type(args[0]) is Value and args[0].kind.is_known:
+            return self.const(type(known(args[0])))
+        if f is type and len(args) == 1 and len(classes := _classes_of(args[0])) == 1:
+            return self.const(*classes)
+        if f is getattr and len(args) == 2 and type(name := known(self.pack(args[1]))) is str:
+            return self.read_attribute(args[0], name)
+        if f is hasattr and len(args) == 2 and (classes := _classes_of(args[0])):
+            answers = {hasattr(c, known(self.pack(args[1]))) for c in classes}
+            return self.const(answers.pop()) if len(answers) == 1 else NotImplemented
+        if f in (abs, bool) and len(args) == 1 and is_object(args[0]):
+            return self.abs_or_bool_of_object(f, args[0])
+        if f in (list, tuple) and len(args) == 1 and is_object(args[0]):
+            return self._copied(f, args[0])
+        if f is sum and args and isinstance(args[0], tuple) and not is_object(args[0]):
+            return self._sum(*args)
+        if any(isinstance(a, Instance) for a in args):
+            return NotImplemented
+        if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
+            return self._least(operator.lt if f is min else operator.gt, args)
+        if f in (list, tuple) and len(args) == 1 and _is_iterable(args[0]):
+            return self._copied(f, args[0])
+        if f in BISECTIONS and len(args) == 2:
+            return self.inline(BISECTIONS[f], args, {})
+        return NotImplemented
+
+    def _is_instance(self, x: Any, classes: Any) -> Value:
+        asked = known(self.pack(classes))
+        if type(x) in OBJECTS or isinstance(x, Record) or (type(x) is Value and x.kind.is_object):
+            answers = {issubclass(class_of(x), asked)}
+        elif isinstance(x, (tuple, Named)):
+            answers = {
+                isinstance([] if type(x) is Items else {} if type(x) is Named else (), asked)
+            }
+        elif x.kind.is_known:
+            answers = {isinstance(x.kind.value, asked)}
+        else:
+            answers = {issubclass(c, asked) for c in x.kind.classes}
+        if len(answers) == 1:
+            return self.const(answers.pop())
+        op = Op("length", [x, self.const(asked)], f=isinstance)
+        return self.emit(op, Kind(frozenset([bool])))
+
+    def _sum(self, items: tuple, start: Any = None) -> Value:
+        total = self.const(0) if start is None else start
+        for x in items:
+            if is_object(x) or is_object(total):
+                total = self.operator_of("add", total, x)
+                if total is NotImplemented:
+                    raise UnsupportedError(
+                        "an operator that the class of an object does not define"
+                    )
+                continue
+            if SUM_TAKES_ERRORS_ALONG and (isinstance(x, tuple) or float in x.kind.classes):
+                raise UnsupportedError("a sum of floats")
+            total = self.binary(operator.add, total, x)
+        return total
+
+    def _least(self, precedes: Callable, args: list[Value]) -> Value:
+        """Read ``min`` or ``max`` of numbers: the first that no other precedes."""
+
+        def lesser(a: Value, b: Value) -> Value:
+            return self.choose(self.emit_call(precedes, [b, a]), lambda: b, lambda: a)
+
+        return functools.reduce(lesser, args)
+
+
+def _positional_count(f: Any, node: ast.Call) -> int | None:
+    """Return how many positional arguments a call of the user's function must have, if known.
+
+    It is known if no parameter has a default.
+    """
+    n = 0
+    if type(f) is LocalFunction:
+        a = f.node.args
+        is_open = a.defaults or a.vararg or a.kwarg or a.kwonlyargs
+        return None if is_open else len(a.posonlyargs) + len(a.args) - len(node.keywords)
+    if isinstance(f, type):
+        if record_class(f) is not None:
+            return len(f._fields) - len(node.keywords)  # type: ignore[attr-defined] # it has
+        f, n = getattr(f, "__init__", None), 1
+    if type(f) is not types.FunctionType or f.__defaults__ or f.__code__.co_kwonlyargcount:
+        return None
+    if f.__code__.co_flags & (inspect.CO_VARARGS | inspect.CO_VARKEYWORDS):
+        return None
+    return f.__code__.co_argcount - n - len(node.keywords)
+
+
+def _check_arguments(f: Any, args: tuple) -> None:
+    if any(isinstance(a, Instance) for a in args):
+        raise UnsupportedError("an object as an argument")
+    if any(type(a) is Items for a in args) and not _takes_lists(f):
+        raise UnsupportedError("a list as an argument")
+
+
+def _must_unpack(kind: Kind) -> bool:
+    """Whether this is a tuple of arrays or floats, or a named one: no value of the program."""
+    if not kind.parts:
+        return False
+    return kind.classes != {tuple} or any(p.has_memory or p.has_floats for p in kind.parts)
+
+
+def _classes_of(x: Any) -> frozenset[type]:
+    """Return the possible classes of a number, array, list, tuple or dict; none for others."""
+    if type(x) is Value:
+        return frozenset() if x.kind.is_object or x.kind.is_known else x.kind.classes
+    classes: dict[type, type] = {tuple: tuple, Items: list, Named: dict}
+    cls = classes.get(type(x))
+    return frozenset() if cls is None else frozenset([cls])
+
+
+def _is_iterable(x: Any) -> bool:
+    """Whether this is a list, deque, tuple, array or dict, whose items can be put into a list."""
+    if type(x) is Value:
+        return x.kind.is_list or x.kind.is_table or _has_rows(x)
+    return is_sequence(x)
+
+
+def _has_rows(x: Any) -> bool:
+    return type(x) is Value and x.kind.is_array and x.kind.ndim > 0
+
+
+def _is_number(x: Any) -> bool:
+    return not isinstance(x, tuple) and x.kind.is_scalar
+
+
+_FLOATS = frozenset({float, np.float64})
+_CONSUMERS = frozenset(
+    {collections.deque, sum, min, max, list, tuple, set, dict, sorted, math.fsum, math.prod}
+)
+"""Functions that consume a whole iterator."""
+
+
+def _takes_lists(f: Any) -> bool:
+    """Whether a function treats a list like a tuple."""
+    module = (getattr(f, "__module__", None) or "").partition(".")[0]
+    return module in ("numpy", "math")

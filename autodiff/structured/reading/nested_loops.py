@@ -1,0 +1,193 @@
+"""Rewriting loops over several indices to nested loops, and loops that count."""
+
+from __future__ import annotations
+
+import ast
+import itertools
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from autodiff.structured.form.ir import Columns, Memory, Value, known
+from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
+from autodiff.structured.reading.containers.lists import written
+from autodiff.structured.reading.expressions import ExpressionReader
+from autodiff.structured.reading.jumps import breaks
+
+
+@dataclass
+class _Template:
+    """The source of nested loops.
+
+    Attributes
+    ----------
+    names : dict
+        Names in the source → hidden variables.
+    read_only : list of Memory
+        What the loops must not write into, because Python takes the items before their iterations.
+    """
+
+    names: dict[str, str]
+    read_only: list[Memory] = field(default_factory=list)
+
+
+class NestedLoopReader(ExpressionReader):
+    """Layer of the reader: loops over several indices."""
+
+    def _positional_callee(self, node: ast.expr) -> Any:
+        """Return the function of a call with positional arguments alone, or `UNKNOWN`.
+
+        The function must be a name, or an attribute of a module.
+        """
+        if not isinstance(node, ast.Call) or node.keywords:
+            return UNKNOWN
+        if any(isinstance(a, ast.Starred) for a in node.args):
+            return UNKNOWN
+        f = node.func
+        if isinstance(f, ast.Attribute):
+            owner = self.expression(f.value) if isinstance(f.value, ast.Name) else None
+            is_module = type(owner) is Value and type(known(owner)) is types.ModuleType
+            return known(self.pack(self.read_attribute(owner, f.attr))) if is_module else UNKNOWN
+        found = self.expression(f) if isinstance(f, ast.Name) else None
+        return known(found) if type(found) is Value else UNKNOWN
+
+    def nested(self, node: ast.For) -> tuple[list[ast.stmt], list[Memory]] | None:
+        """Return the nested loops for one over several indices; None for other loops.
+
+        Also return what they must not write into.
+        """
+        f = self._positional_callee(node.iter)
+        if f not in _NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
+            return None
+        template = _Template({"range": self.hidden("range"), "len": self.hidden("len")})
+        for name, function in zip(template.names.values(), (range, len), strict=True):
+            self.bind(name, self.const(function))
+        overs, item = _NESTED[f](self, node.iter.args, template)  # type: ignore[attr-defined]
+        lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
+        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | template.names
+        (outer,) = written("\n".join([*lines, f"{' ' * len(overs)}item = {item}"]), **names)
+        inner: Any = outer
+        for k in range(len(overs)):
+            inner.lineno, inner.col_offset = node.lineno, node.col_offset + k * _WIDE
+            inner, loop = inner.body[0], inner
+        loop.body = [ast.copy_location(ast.Assign([node.target], inner.value), node), *node.body]
+        return [outer], template.read_only
+
+    def _hold(self, template: _Template, value: Any) -> str:
+        """Bind a hidden variable; return its name in the template."""
+        name = self.hidden("nested")
+        self.bind(name, value)
+        template.names[key := f"x{len(template.names)}"] = name
+        return key
+
+    def _iterable(self, template: _Template, node: ast.expr) -> str:
+        """Return the text of a range, or the name of a list or array, for the template."""
+        if self._positional_callee(node) is range:
+            bounds = [self._hold(template, self.value(a)) for a in node.args]  # type: ignore[attr-defined]
+            return f"range({', '.join(bounds)})"
+        value = self.expression(node)
+        template.read_only += memory_of_items(value)
+        return self._hold(template, value)
+
+    def over_product(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
+        """Read ``itertools.product(...)``."""
+        return [self._iterable(template, node) for node in nodes], _indices(len(nodes))
+
+    def over_combinations(
+        self, nodes: list[ast.expr], template: _Template
+    ) -> tuple[list[str], str]:
+        """Read ``itertools.combinations(items, n)``."""
+        n = known(self.value(nodes[1])) if len(nodes) == 2 else None
+        if type(n) is not int or not 0 < n < _MOST_INDICES:
+            raise UnsupportedError("combinations of so many items")
+        is_range = self._positional_callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
+        if is_range:
+            end, item = self._hold(template, self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
+        else:
+            xs = self._iterable(template, nodes[0])
+            end, item = f"len({xs})", xs + "[i{}]"
+        overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
+        return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
+
+    def over_ndindex(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
+        """Read ``np.ndindex(shape)``."""
+        given = [self.expression(a) for a in nodes]
+        if len(given) == 1 and (isinstance(given[0], tuple) or given[0].kind.parts):
+            given = self._parts_of(given[0])
+        if len(given) > _MOST_INDICES:
+            raise UnsupportedError("a loop over so many indices")
+        return [f"range({self._hold(template, n)})" for n in given], _indices(len(given))
+
+    def over_ndenumerate(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
+        """Read ``np.ndenumerate(array)``."""
+        x = self.value(nodes[0])
+        if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
+            raise UnsupportedError("np.ndenumerate of something other than an array")
+        n, name = x.kind.ndim, self._hold(template, x)
+        at = _indices(n)
+        return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
+
+    def counted(self, node: ast.For) -> list[ast.stmt] | None:
+        """Rewrite a loop over ``itertools.count`` or an enumerated generator, or return None."""
+        callee = self._positional_callee(node.iter)
+        if callee is itertools.count:
+            return self._counting(node)
+        if callee is not enumerate or not node.iter.args:  # type: ignore[attr-defined] # a call
+            return None
+        call, *start = node.iter.args  # type: ignore[attr-defined]
+        if not self.is_generator(call) or len(start) > 1:
+            return None
+        n, item = self.hidden("count"), self.hidden("item")
+        self.bind(n, self.value(start[0]) if start else self.const(0))
+        first = written("target = n, item\nn = n + 1", n=n, item=item)
+        first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
+        loop = ast.For(ast.Name(item, ast.Store()), call, [*first, *node.body], [])
+        return [ast.fix_missing_locations(ast.copy_location(loop, node))]
+
+    def _counting(self, node: ast.For) -> list[ast.stmt]:
+        """Rewrite a loop over ``itertools.count(...)`` to ``while True``."""
+        call: Any = node.iter
+        if len(call.args) > 2:
+            raise UnsupportedError("a loop over an iterator with these arguments")
+        n, step = self.hidden("count"), self.hidden("step")
+        values = list(map(self.value, call.args))
+        values += list(map(self.const, (0, 1)))[len(values) :]
+        for name, value in zip((n, step), values, strict=True):
+            self.bind(name, value)
+        first = written("target = n\nn = n + step", n=n, step=step)
+        first[0].targets = [node.target]  # type: ignore[attr-defined] # an assignment
+        loop = ast.While(ast.Constant(True), [*first, *node.body], [])
+        return [ast.fix_missing_locations(ast.copy_location(loop, node))]
+
+    def is_generator(self, node: ast.expr) -> bool:
+        """Whether this is a call of a generator function."""
+        raise NotImplementedError
+
+
+def memory_of_items(value: Any) -> list[Memory]:
+    """Return the memory of vectors and lists, whose items are not views."""
+    found = [x for x in (value if isinstance(value, Columns) else [value]) if type(x) is Value]
+    return [
+        x.memory
+        for x in found
+        if x.memory is not None and (x.kind.is_list or (x.kind.is_array and x.kind.ndim == 1))
+    ]
+
+
+def _indices(n: int) -> str:
+    return f"({', '.join([f'i{k}' for k in range(n)])},)"
+
+
+_MOST_INDICES = 6
+_WIDE = 1000  # columns: gives each of the nested loops a place of its own
+
+_NESTED: dict[Any, Callable] = {
+    itertools.product: NestedLoopReader.over_product,
+    itertools.combinations: NestedLoopReader.over_combinations,
+    np.ndindex: NestedLoopReader.over_ndindex,
+    np.ndenumerate: NestedLoopReader.over_ndenumerate,
+}
+"""Iterators over several indices."""

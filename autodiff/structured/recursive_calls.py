@@ -1,0 +1,87 @@
+"""Recursive calls in programs: callables of the engine that record their own pullbacks."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from autodiff.structured.form.kinds import Kind, UnsupportedError
+
+
+class RecursionKindError(UnsupportedError):
+    """A recursive call is read before the kind of its result is known."""
+
+    def __init__(self) -> None:
+        super().__init__("a function that calls itself and always does so")
+
+
+class RuleLike:
+    """A callable of the engine that records its own pullback, as rules do."""
+
+    __slots__ = ()
+
+    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
+        """Return the result, and the pullback for the arguments at the positions `wanted`."""
+        raise NotImplementedError
+
+
+class RecursiveCallee(RuleLike):
+    """The callee of a recursive call: the function that the program itself implements.
+
+    Parameters
+    ----------
+    name : str
+        The name of the function.
+    kind : Kind
+        The kind of its result.
+
+    Attributes
+    ----------
+    code : tuple of callable
+        The forward and backward functions, once they are compiled.
+    returned : Value
+        The result of the program.
+    lowered : Lowered, optional
+        The program, if other programs call it.
+    copies_arguments : bool
+        Whether it returns a copy where the function returns an argument. Then nobody may write into
+        either of them, or return it in turn.
+    """
+
+    lowered: Any = None
+    copies_arguments = False
+
+    def __init__(self, name: str, kind: Kind) -> None:
+        self.__name__ = name
+        self.kind = kind
+        self.code: tuple[Callable, Callable]
+        self.returned: Any = None
+        self._running = threading.local()  # .depth: the recursion depth of this thread
+
+    def is_outermost(self) -> bool:
+        """Whether this call is not recursive."""
+        return getattr(self._running, "depth", 0) == 0
+
+    def __call__(self, *args: Any) -> Any:
+        """Return the result of the function."""
+        return self._run(self.code[0], args)[0][0]
+
+    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
+        """Return the result, and the pullback for the arguments at the positions `wanted`."""
+        forward, backward = self.code
+        outs, frame, tape = self._run(forward, args)
+
+        def pullback(g: Any) -> list:
+            found = backward(frame, tape, outs, (g,))
+            return [found[i] for i in wanted]
+
+        return outs[0], pullback
+
+    def _run(self, forward: Callable, args: tuple) -> tuple:
+        running = self._running
+        running.depth = getattr(running, "depth", 0) + 1
+        try:
+            return forward(*args)
+        finally:
+            running.depth -= 1

@@ -1,0 +1,114 @@
+"""Respecialization: regenerate a program's code once a run has refuted an assumption."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from autodiff.structured.runtime_library import is_finite
+
+
+class Respecializing:
+    """A program that drops assumptions at run time and regenerates its code.
+
+    The code is first generated for arrays that are not broadcast, finite slopes, and Python floats.
+
+    Attributes
+    ----------
+    others : list
+        The programs of recursive functions that this one calls, which are regenerated with it.
+    """
+
+    native: Any
+    native_code: Any
+    why: str | None
+    bailouts: int
+    spent: float
+    others: list[Any]
+    broadcasts: set[int]
+    steep: set[int]
+    compares_all: bool
+    notes_steep: bool
+    is_never_finite: bool
+    has_plain_floats: bool
+
+    def _generate(self) -> None:
+        """Generate and compile the code."""
+        raise NotImplementedError
+
+    def _run_forward(self, values: list[Any]) -> Any:
+        """Run the forward function."""
+        raise NotImplementedError
+
+    def _values(self, args: tuple) -> list:
+        """Return the arguments of the generated code."""
+        raise NotImplementedError
+
+    def specialize_for_broadcasting(self, args: tuple) -> bool:
+        """Regenerate the code for broadcasting, after a sweep has met an unexpected shape.
+
+        One run that compares all shapes finds the operations that broadcast. Return whether it
+        found new ones.
+        """
+        known = self._number_of("broadcasts")
+        machine = self.native, self.native_code, self.why, self.bailouts, self.spent
+        with self._instrumented("compares_all"):
+            self._run_forward(self._values(args))
+        is_new = self._number_of("broadcasts") > known
+        if is_new:
+            self.spent = machine[-1]  # this regeneration does not delay machine code
+        else:  # the code is what it was
+            self.native, self.native_code, self.why, self.bailouts, self.spent = machine
+        return is_new
+
+    def with_strong_products(self, sweep: Callable) -> Any:
+        """Return the result of a sweep with strong products, in which 0 * inf is 0.
+
+        They are slower. So the code is regenerated afterwards with strong products only in the
+        operations that met infinite factors. Return None if strong products did not help before.
+        """
+        if self.is_never_finite:
+            return None
+        known = self._number_of("steep")
+        found = None
+        with self._instrumented("notes_steep"), contextlib.suppress(ArithmeticError):
+            found = sweep()
+        is_found = found is not None and all(map(is_finite, found))
+        self.is_never_finite = self._number_of("steep") == known or not is_found
+        return found
+
+    @contextlib.contextmanager
+    def _instrumented(self, flag: str) -> Iterator[None]:
+        """Set a flag of the code generator for one run; regenerate the code before and after it."""
+        setattr(self, flag, True)
+        self._generate()
+        try:
+            yield
+        finally:
+            setattr(self, flag, False)
+            self._generate()
+
+    def _number_of(self, attribute: str) -> int:
+        """Return the size of a set of operations, here and in the programs that this one calls."""
+        own = len(getattr(self, attribute))
+        return own + sum(other._number_of(attribute) for other in self.others)
+
+    def _note_steep(self, number: int, *factors: Any) -> None:
+        """Record the number of an operation if one of its factors is not finite."""
+        if not all(map(is_finite, factors)):
+            self.steep.add(number)
+
+    def _recorded_product(self, number: int, product: Callable, d: Any, t: Any) -> Any:
+        """Return a strong product, and record the operation if a factor is not finite."""
+        self._note_steep(number, d, t)
+        return product(d, t)
+
+    def specialize_for_numpy_floats(self) -> bool:
+        """Regenerate the code with NumPy floats throughout; return False if it had them already."""
+        is_new = [other.specialize_for_numpy_floats() for other in self.others]
+        if not self.has_plain_floats and not any(is_new):
+            return False
+        self.has_plain_floats = False
+        self._generate()
+        return True

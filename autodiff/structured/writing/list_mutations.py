@@ -1,0 +1,58 @@
+"""Mutations of lists and dicts in the forward function, which their shadows mirror."""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from typing import TYPE_CHECKING
+
+from autodiff.structured.form.ir import Op, known
+
+if TYPE_CHECKING:
+    from autodiff.structured.writing.forward_writer import ForwardWriter
+
+
+def write_mutation(w: ForwardWriter, op: Op, pushed: Container[str]) -> None:
+    """Write a mutation of a list or dict; `pushed` are the names that the block pushes."""
+    old = w.old_name(op)
+    kept = old if old in pushed else None
+    if op.code == "drop":
+        _drop(w, op, kept)
+    elif op.code == "set":
+        _set(w, op, kept)
+    else:
+        base, value, *at = op.args
+        before = "".join([f"{w.text(a)}, " for a in at])
+        w.out.add(f"{w.text(base)}.{op.code}({before}{w.text_for(op)(value)})")
+        if w.has_shadow(base):
+            item = w.shadow_of_item(value)
+            w.out.add(f"{w.shadow_forward(base)}.{op.code}({before}{item})")
+
+
+def _set(w: ForwardWriter, op: Op, kept: str | None) -> None:
+    """Assign an item of a list; the shadow of the list holds the shadow of an array in it."""
+    base, value, at = op.args
+    w.out.add(f"{w.text(base)}[{w.text(at)}] = {w.in_its_class(value)}")
+    if value.kind.has_memory and w.has_shadow(base):
+        shadow = f"{w.shadow_forward(base)}[{w.text(at)}]"
+        if kept is not None:
+            w.out.add(f"{kept} = {shadow}")
+        w.out.add(f"{shadow} = {w.shadow_of_item(value)}")
+
+
+def _drop(w: ForwardWriter, op: Op, kept: str | None) -> None:
+    """Remove an item of a list or dict; the shadow of a dict of numbers keeps all keys."""
+    base, at = op.args
+    place = w.text(at)
+    is_table = base.kind.is_table
+
+    def dropped(xs: str) -> str:
+        is_last = known(at) == -1 and not is_table
+        return f"{xs}.pop()" if is_last else f"del {xs}[{place}]"
+
+    w.out.add(dropped(w.text(base)))
+    is_of_numbers = base.memory.root().of_items is None  # type: ignore[union-attr] # it has one
+    if w.has_shadow(base) and not (is_table and is_of_numbers):
+        shadow = w.shadow_forward(base)
+        if kept is not None:
+            w.out.add(f"{kept} = {shadow}[{place}]")
+        w.out.add(dropped(shadow))
