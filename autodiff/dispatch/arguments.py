@@ -58,7 +58,7 @@ def innermost(args: tuple, kwargs: dict[str, Any]) -> Tape | None:
         kind = type(a)
         if kind is FloatTracer or kind is Tracer:
             tape = a._tape
-        elif has_cells(a):
+        elif kind is np.ndarray and a.dtype.kind == "O":
             tape = innermost(tuple(a.flat), {})
         elif kind in PLAIN or (facts_of(kind).is_leaf and not issubclass(kind, Tracer)):
             continue
@@ -148,7 +148,7 @@ def cells_as_numbers(x: Any) -> Any:
             return x
         new = [cells_as_numbers(part) for part in x]
         return x if all(map(operator.is_, new, x)) else type(x)(new)
-    if not has_cells(x):
+    if type(x) is not np.ndarray or x.dtype.kind != "O":
         return x
     cells = list(x.flat)
     if not any(map(is_tracer, cells)) or not all(isinstance(c, numbers.Number) for c in cells):

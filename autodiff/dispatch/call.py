@@ -40,7 +40,7 @@ from autodiff.trace.nodes import Node, Part, ProductNode, Whole
 from autodiff.trace.pytree import as_tangent, is_row, map_leaves, parts_of, rebuilt, tangent_of
 from autodiff.trace.tape import CONSTANT, Tape
 from autodiff.trace.trace_stack import may_hold_traced
-from autodiff.trace.tracer import Tracer, wrap
+from autodiff.trace.tracer import TRACERS, Tracer, wrap
 from chainrules_core import (
     ChainRulesError,
     Closure,
@@ -110,8 +110,11 @@ def call(f: Callable, args: tuple, kwargs: dict[str, Any] | None = None) -> Any:
 def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
     """Call `f` by a rule and record it; `NO_RULE` where there is none or nothing is traced."""
     result = planned(f, args, kwargs)
-    if result is not NO_RULE:
-        return result
+    return without_plan(f, args, kwargs) if result is NO_RULE else result
+
+
+def without_plan(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
+    """Call `f` as `by_rule` does, where no plan applies."""
     key, own = key_of(f)
     entry = rrule.entry(key)
     forward = frule.entry(key) if entry is None else entry
@@ -122,7 +125,7 @@ def by_rule(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
         args, kwargs = with_closures(args, kwargs)
     tape = innermost(args, kwargs)
     if tape is not None:
-        args = tuple(map(cells_as_numbers, args))
+        args = tuple([a if type(a) in TRACERS else cells_as_numbers(a) for a in args])
         if tape.observer is not None:
             proceed = functools.partial(_on_tape, key, entry, args, kwargs, tape)
             return tape.observer.call(proceed, key, args, kwargs, tape)

@@ -486,7 +486,9 @@ def _getter(name: str) -> Callable:
 
     def get_constant(self: Tracer) -> Any:
         value = self._value
-        return getattr(value, name) if type(value) is np.ndarray else attribute(self, name)
+        while issubclass(type(value), Tracer):
+            value = value._value
+        return getattr(value, name)
 
     def get_method(self: Tracer) -> Any:
         if type(self._value) is np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
 from autodiff.dispatch.arguments import innermost, place_of_out
-from autodiff.dispatch.call import NO_RULE, as_array, by_rule, call, require_rule
+from autodiff.dispatch.call import NO_RULE, as_array, call, require_rule, without_plan
 from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.elementwise import NOT_HERE, apply
 from autodiff.fastpath.fusion.single_operations import note
@@ -20,7 +20,7 @@ from autodiff.numpy_api.pyfunc_loops import by_method, each_element, python_func
 from autodiff.trace.checks.number_classes import check_class, computes_itself
 from autodiff.trace.pytree import leaves_of
 from autodiff.trace.tape import CONSTANT
-from autodiff.trace.tracer import FloatTracer, Tracer, bare
+from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare
 
 
 def ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
@@ -118,7 +118,7 @@ def function(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
         instead, names = BY_BODY[f]
         if any(innermost((kwargs[n],), {}) is not None for n in names.intersection(kwargs)):
             return instead(*args, **kwargs)
-    result = by_rule(f, args, kwargs)
+    result = without_plan(f, args, kwargs)
     return by_body(body, tuple(map(_buffer, args)), kwargs) if result is NO_RULE else result
 
 
@@ -171,6 +171,8 @@ def _array_ufunc(self: Tracer, f: np.ufunc, method: str, *inputs: Any, **kwargs:
 
 def _array_function(self: Tracer, f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     for kind in kinds:
+        if kind in TRACERS:
+            continue
         if kind is array_subclasses.Instance or computes_itself(kind):
             return array_subclasses.call_function(f, kinds, args, kwargs)
     return function(f, args, kwargs)

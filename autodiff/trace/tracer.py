@@ -63,7 +63,10 @@ class Tracer:
     @property  # type: ignore[misc] # object's is writeable; this one is not
     def __class__(self) -> type:
         """The class of the value: a tracer passes for it."""
-        return self._value.__class__
+        value = self._value
+        while issubclass(type(value), Tracer):
+            value = value._value
+        return value.__class__
 
     # -- conversions that would lose the derivative ----------------------------------------------
 

@@ -69,7 +69,7 @@ class raising(quiet):  # noqa: N801 - it reads like a function
 
 
 _MILD = ("ignore", "warn")
-_mild: Any = None  # the last setting that was looked at and found mild; None is NumPy's default
+_mild: Any = None  # the last setting that was looked at and found mild; NumPy's default is None
 
 
 def is_mild() -> bool:
@@ -88,7 +88,7 @@ def is_mild() -> bool:
     """
     global _mild
     now = object() if _variable is None else _variable.get(None)
-    if now is _mild:
+    if now is _mild or now is _ignored or now is None:
         return True
     kinds = np.geterr()
     if kinds["under"] != "ignore" or any(kind not in _MILD for kind in kinds.values()):

@@ -17,7 +17,7 @@ LONGER = {
     "autodiff/numpy_api/methods.py": "one function for each method and attribute of arrays",
     "autodiff/numpy_api/pandas_columns.py": "a column, and what pandas' functions do with it",
     "autodiff/structured/reading/builder.py": "one class: values, operations and blocks",
-    "autodiff/structured/reading/call_expressions.py": "one class: what each kind of call is read as",
+    "autodiff/structured/reading/call_expressions.py": "one class: how each kind of call is read",
     "autodiff/trace/pytree.py": "every walk over nests, which share what the classes are",
     "chainrules_core/tangents/structural.py": "with the sums of their parts, of any kind",
     "tests/autodiff/interop/test_pytorch.py": "every transformation of one adapter",

@@ -1,4 +1,4 @@
-"""What a function reads from outside: globals and closure variables, guarded by identity."""
+"""Globals and closure variables that a function reads, guarded by identity."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ class Dependency:
         self.bases = value.__mro__ if isinstance(value, type) else None
 
     def look_inside(self, names: Mentioned) -> None:
-        """Note what a nest or an object holds, as far as attributes of these names go."""
+        """Note the content of a container or object, of attributes only those with these names."""
         if self.content is None:
             self.inside = Snapshot(self.value, names) or None
 
@@ -242,7 +242,7 @@ class _Search:
                     waiting.append(held)
 
     def _enter_held(self, x: Any, label: str) -> None:
-        """Note the functions that a nest or an object holds, and what nobody can look into."""
+        """Note the functions in a container or object, and the objects that cannot be compared."""
         waiting, seen = [x], {id(x)}
         while waiting and len(seen) < _MOST_HELD:
             x = waiting.pop()

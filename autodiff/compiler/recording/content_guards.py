@@ -1,4 +1,4 @@
-"""What nests and objects from outside a function hold, to be compared with what they hold later."""
+"""Snapshots of containers and objects outside a function, to be compared at later calls."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ class _Row(NamedTuple):
 
 
 class Snapshot:
-    """What a nest held: lists, dicts, objects of the user's classes and small arrays.
+    """The content of a pytree: lists, dicts, objects of user classes and small arrays.
 
     Of objects those attributes count whose names the functions mention, and their classes. What
     objects of libraries hold is compared as long as there is little.

@@ -1,4 +1,4 @@
-"""Where Python's functions of floats raise: a program does not go on there either."""
+"""Guards of domains: a program stops where Python's functions of floats would raise."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from autodiff.functions import facts_of, known
 from chainrules_core.interpreter.places import MADE_HERE
 
 SOURCES: dict[Callable, str] = {}
-"""Questions that a guard asks of a float, and how to write them."""
+"""Predicates of floats that guards use → their source."""
 
 
 def question(source: str) -> Callable[[float], bool]:
-    """Return the question that an expression is, for guards."""
+    """Return the predicate that an expression defines."""
     written = f"lambda x: {source.format('x')}"
     ask = eval(compile(written, f"{MADE_HERE}a domain>", "eval"))
     SOURCES[ask] = source
@@ -29,7 +29,7 @@ def question(source: str) -> Callable[[float], bool]:
 
 _questions = {source: question(source) for source in {*known("domain").values(), "{0} != 0.0"}}
 DOMAINS = {f: _questions[source] for f, source in known("domain").items()}
-"""What holds of the argument where a function of ``math`` does not raise."""
+"""Functions of ``math`` → the predicate of arguments for which they do not raise."""
 is_not_zero = _questions["{0} != 0.0"]
 is_not_negative = DOMAINS[math.sqrt]
 
@@ -41,14 +41,14 @@ _OF_REGULAR_MATRICES = frozenset({np.linalg.inv, np.linalg.solve})
 
 
 def regular_matrix(step: Step) -> tuple | None:
-    """Return the matrix that has to be regular, or a step raises; None for other steps."""
+    """Return the matrix that a step requires to be regular; None for other steps."""
     return tuple(refs_in(step.args[0])) if step.f in _OF_REGULAR_MATRICES else None
 
 
 def may_raise(step: Step, metas: list[Meta]) -> bool:
-    """Whether a step may raise for some values of these types and shapes, for all that is known.
+    """Whether a step may raise for some values of these types and shapes, as far as is known.
 
-    Asked of steps whose results nobody reads, and which `domain_of` knows nothing of.
+    Called for steps whose results are not read and for which `domain_of` returns None.
     """
     f = step.f
     if f in POWERS or f is np.power:
@@ -110,7 +110,7 @@ def _domain_of_power(step: Step, metas: list[Meta]) -> tuple | None:
 
 
 def power_of(c: float) -> Callable:
-    """Return what asks whether a float has a power with this exponent that is a float."""
+    """Return the predicate of floats whose power with this exponent does not overflow."""
     known = _powers.get(c)
     if known is None:
         source = (_IN_REACH if c > 0 else _NO_FURTHER).format(_last_base(c))
@@ -125,7 +125,7 @@ _powers: dict[float, Callable] = caches.register("guards of powers", {})
 
 
 def _last_base(c: float) -> float:
-    """Return the last float that has a power which is no too large a float."""
+    """Return the extreme float whose power does not overflow."""
     x = sys.float_info.max ** (1 / c)
     beyond = math.inf if c > 0 else 0.0
     while not _has_power(x, c):

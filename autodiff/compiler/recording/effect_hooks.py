@@ -1,4 +1,4 @@
-"""Calls whose results are not the same each time, while a program is recorded."""
+"""Replacements for impure functions while a program is recorded."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _CHANGING = frozenset({"shuffle", "bytes"})
 
 
 def watched(g: Any) -> Callable | None:
-    """Return what is to be called in place of an impure function; None for others."""
+    """Return the replacement of an impure function; None for other functions."""
     if g is print:
         return _printing
     if is_message(g) or is_setting(g) or is_iterative(g) or goes_on(g):

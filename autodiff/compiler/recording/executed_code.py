@@ -1,11 +1,13 @@
-"""What code of the user's does while a call is recorded: all of it must have been looked into.
+"""Checks that all user code that runs while a call is recorded was analysed before.
 
-The variables that a program compares at each call are found in code before the recording. Code that
-is reached in another way (by a library's wrapper, a C function, a text that names it) may read
-others. So the recording notes which code runs, and is of no use if some of it was not looked into.
+A program compares outside variables at each call. They are found in the code before the recording.
+Code that is reached in another way (by a library's wrapper, a C function, a text that names it) may
+read other variables. So the recording notes which code runs, and is discarded if some of it was not
+analysed. This is most of the time that a recording takes, since Python 3.11 runs about three times
+as long with a trace function, even one that does nothing.
 
-``t += h`` binds `t` anew if it is a number, and writes into it if it is an array. Where the code
-does not show which, it is looked at when the line runs.
+``t += h`` rebinds `t` if it is a number, and writes into it if it is an array. Where the code does
+not show which, the value is checked when the line runs.
 """
 
 from __future__ import annotations
@@ -27,13 +29,13 @@ Place = tuple[str, int]
 """A file and a line."""
 _MISSING: Any = object()
 _OURS = (MADE_HERE, "<compiled ", *map(folder_of, OURS))
-"""So begin the names of files with code of ours."""
+"""Prefixes of the names of files with our own code."""
 _OF_NAMED_TUPLES = "namedtuple_"
-"""So begins the name of the variables around the `__new__` of a named tuple."""
+"""Prefix of the name of the globals of the `__new__` of a named tuple."""
 
 
 def places_of(functions: Iterable[types.FunctionType]) -> set[Place]:
-    """Return the lines of functions: their rewritten forms begin in one of them."""
+    """Return the lines of functions; their rewritten code begins on one of them."""
     places: set[Place] = set()
     for g in functions:
         for code in codes_in(g.__code__):
@@ -44,40 +46,38 @@ def places_of(functions: Iterable[types.FunctionType]) -> set[Place]:
 
 
 class Watch:
-    """Notes code of the user's that runs, in this thread.
+    """Notes which user code runs in this thread.
 
-    Under a debugger nothing is noted: there is one place for a function that is told of calls.
+    Under a debugger it notes nothing, because a thread has only one trace function.
 
     Parameters
     ----------
     looked_into : set of tuple
-        The lines of the functions that were looked into.
+        The lines of the functions that were analysed.
     numbers : dict
         (File, line) of a statement ``t += h`` → the variable that must be a number there.
 
     Attributes
     ----------
     unseen : str
-        The name of a function that ran and was not looked into; "" if there is none.
+        The name of a function that ran without having been analysed; "" if there is none.
 
     Raises
     ------
     NotRecordedError
-        In the function, before it writes into a variable that is no number where it must be one.
+        In the function, before it writes into a variable that must be a number and is none.
     """
 
     def __init__(self, looked_into: set[Place], numbers: Mapping[Place, str]) -> None:
         self.unseen = ""
         self._looked_into = looked_into
         self._numbers = numbers
-        self._known: dict[int, types.CodeType] = {}  # the codes, so that no other has their id
-        self._with_numbers: set[int] = set()
         self._is_on = False
 
     def __enter__(self) -> Watch:
         self._is_on = sys.gettrace() is None
         if self._is_on:
-            sys.settrace(self._called)
+            sys.settrace(self._at_calls())
         elif self._numbers:
             raise NotRecordedError("which variables are numbers cannot be seen under a debugger")
         return self
@@ -86,17 +86,27 @@ class Watch:
         if self._is_on:
             sys.settrace(None)
 
-    def _called(self, frame: types.FrameType, event: str, arg: object) -> Callable | None:
+    def _at_calls(self) -> Callable:
+        """Return the trace function, which Python calls for every frame: it has to be short."""
+        known: dict[int, tuple[types.CodeType, Callable | None]] = {}  # keeps the codes alive
+
+        def called(frame: types.FrameType, event: str, arg: object) -> Callable | None:
+            found = known.get(id(frame.f_code))
+            if found is None:
+                found = known[id(frame.f_code)] = frame.f_code, self._first_call(frame)
+            return found[1]
+
+        return called
+
+    def _first_call(self, frame: types.FrameType) -> Callable | None:
+        """Check code that runs for the first time; return what traces its lines, or None."""
         code = frame.f_code
-        if id(code) not in self._known:
-            self._known[id(code)] = code
-            is_known = (code.co_filename, code.co_firstlineno) in self._looked_into
-            if not is_known and not self.unseen and _is_of_users(frame):
-                self.unseen = code.co_qualname
-            lines = code.co_lines() if self._numbers else ()
-            if any((code.co_filename, line) in self._numbers for *_, line in lines):
-                self._with_numbers.add(id(code))
-        return self._at_line if id(code) in self._with_numbers else None
+        is_known = (code.co_filename, code.co_firstlineno) in self._looked_into
+        if not is_known and not self.unseen and _is_of_users(frame):
+            self.unseen = code.co_qualname
+        lines = code.co_lines() if self._numbers else ()
+        has_numbers = any((code.co_filename, line) in self._numbers for *_, line in lines)
+        return self._at_line if has_numbers else None
 
     def _at_line(self, frame: types.FrameType, event: str, arg: object) -> Callable:
         code = frame.f_code

@@ -1,4 +1,4 @@
-"""What is known of functions: which look at the form of a value alone, which do something."""
+"""Facts about functions: whether results have a fixed abstract value, side effects, impurity."""
 
 from __future__ import annotations
 
@@ -27,19 +27,15 @@ _known_of_scipy: set[Any] = set()
 
 
 def has_fixed_form(f: Any) -> bool:
-    """Whether the form of a result of `f` follows from those of the arguments."""
-    if _is_known(f):
+    """Whether the abstract value of a result of `f` follows from those of the arguments."""
+    if facts_of(f).has_fixed_form or isinstance(f, np.ufunc) or f in _STEPS:
         return True
     if not _known_of_scipy:
-        linalg = sys.modules.get("scipy.linalg")  # where somebody has loaded it
+        linalg = sys.modules.get("scipy.linalg")  # only if it is already imported
         if not hasattr(linalg, "solve_triangular"):
             return False
         _known_of_scipy.update(named(linalg, _OF_SCIPY))
     return f in _known_of_scipy
-
-
-def _is_known(f: Any) -> bool:
-    return facts_of(f).has_fixed_form or isinstance(f, np.ufunc) or f in _STEPS
 
 
 _STEPS = frozenset({scatter, set_item, set_flat})
@@ -47,7 +43,7 @@ _LARGEST_IN_STEPS = 32
 
 
 def fit_steps(x: Any, largest: float = _LARGEST_IN_STEPS) -> bool:
-    """Whether all arrays in a nest of arguments are real matrices of a few rows, or stacks."""
+    """Whether all arrays among the arguments are small real matrices, or stacks of them."""
     if type(x) in (tuple, list):
         return all(fit_steps(y, largest) for y in x)
     value = bare(x) if is_tracer(x) else x
@@ -62,11 +58,11 @@ STRUCTURAL = frozenset(
         "num", "indices_or_sections", "source", "destination", "start", "keepdims",
     }
 )  # fmt: skip
-"""The names of arguments that the shape and dtype of a result depend on."""
+"""The names of arguments that determine the shape and dtype of a result."""
 
 
 def order_of(f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-    """Return in which order a function takes elements."""
+    """Return the memory order in which a function reads elements."""
     place = facts_of(f).order
     if not place:
         return "C"
@@ -81,7 +77,7 @@ _CLOCKS = frozenset(
         "imageio", "h5py", "netCDF4", "psutil",
     }
 )  # fmt: skip
-"""Modules and packages whose functions read the world outside."""
+"""Modules and packages whose functions read files, clocks or the system."""
 _READERS = ("scipy.io", "pandas.io", "skimage.io", "numpy.lib.format", "numpy.lib._format_impl")
 _OF_PATHS = frozenset(
     {
@@ -100,16 +96,16 @@ _OF_NUMPY = named(
 )
 _FILES: tuple[type, ...] = (io.TextIOWrapper, io.BufferedReader, io.BufferedWriter, io.FileIO)
 SEEDED: tuple[Any, ...] = (np.random.default_rng, np.random.RandomState, random.Random)
-"""What makes a random generator, of which the numbers follow from the seed."""
+"""Constructors of random generators; the seed determines their numbers."""
 IMPURE_OWNERS: frozenset[type] = frozenset({np.random.Generator, *_STATES, *_FILES})
 """The types of objects whose methods are impure."""
 
 
 def impurity(g: Any) -> str:
-    """Say what makes a function give another result, or do something, at each call; "" if nothing.
+    """Say why a function is impure; "" if it is pure.
 
-    Functions written in Python are looked into instead, and are no business of this one's, but for
-    those that read the world outside.
+    Functions written in Python are analysed elsewhere; here only those count that read files,
+    clocks or the system.
     """
     kind = type(g)
     if kind is types.FunctionType:
@@ -136,13 +132,13 @@ def impurity(g: Any) -> str:
 
 
 def _world(g: Any) -> str:
-    """Say how a function reads the world outside."""
+    """Say what a function reads of files, clocks or the system; "" if nothing."""
     if g in _OTHERS:
         return "depends on the world outside"
     module = getattr(g, "__module__", None) or ""
     first, name = _module(g), g.__name__
     if first in _CLOCKS:
-        is_of_texts = name in _OF_TEXTS or name.startswith("_path_")  # of a path as a text
+        is_of_texts = name in _OF_TEXTS or name.startswith("_path_")  # work on the text of a path
         return "" if is_of_texts else "reads the time or the system"
     if first in _PATH_MODULES:
         return "reads the time or the system" if name in _OF_PATHS else ""
@@ -175,10 +171,10 @@ def is_iterative(g: Any) -> bool:
 
 
 def goes_on(g: Any) -> bool:
-    """Whether a function integrates from where an object of `scipy.integrate.ode` stands.
+    """Whether a function continues from the state of an object of `scipy.integrate.ode`.
 
-    What it stands for is kept in memory of its own, in which a program would find the end of the
-    run before.
+    The integrator keeps its state in its own memory, where a program would find the state after
+    the previous run.
     """
     function = g.__func__ if type(g) is types.MethodType else g
     if type(function) is not types.FunctionType or function.__module__ != "scipy.integrate._ode":
@@ -191,12 +187,13 @@ def _module(g: Callable) -> str:
 
 
 def may_write(f: Callable) -> bool:
-    """Whether a function may write into its arguments, for all that is known."""
-    return not _is_known(f) and f is not operator.getitem
+    """Whether a function may write into its arguments, as far as is known."""
+    is_known = facts_of(f).has_fixed_form or isinstance(f, np.ufunc) or f in _STEPS
+    return not is_known and f is not operator.getitem
 
 
 def arrays_in(x: Any) -> list[np.ndarray]:
-    """Return the arrays in a nest of arguments that can be written into."""
+    """Return the writable arrays among arguments and inside their lists, tuples and dicts."""
     if type(x) is np.ndarray:
         return [x] if x.flags.writeable and x.dtype.kind != "O" else []
     if type(x) in (tuple, list):
@@ -204,8 +201,12 @@ def arrays_in(x: Any) -> list[np.ndarray]:
     return [a for part_ in x.values() for a in arrays_in(part_)] if type(x) is dict else []
 
 
+OPEN: frozenset[Any] = frozenset({operator.getitem, np.where, operator.pow})
+"""Functions with a fixed abstract value whose calls `is_open` still has to look at."""
+
+
 def is_open(f: Callable, args: tuple, y: Any) -> bool:
-    """Whether the form of a result may depend on more than the forms of the arguments."""
+    """Whether the abstract value of a result may depend on the values of the arguments."""
     if f is operator.getitem:
         index = args[1] if type(args[1]) is tuple else (args[1],)
         return type(y) is np.ndarray and any(type(p) is Ref for p in index)

@@ -1,4 +1,4 @@
-"""The statements that look whether variables outside still hold what they held."""
+"""Source that checks whether outside variables have changed."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from autodiff.intercept.source.library_code import is_of_library
 
 
 def checks_of(outside: list[Dependency], names: Any) -> list[str]:
-    """Return the statements that look whether variables outside still hold what they held.
+    """Return the statements that check whether outside variables have changed.
 
     `names` gives names to the objects in them.
     """
@@ -29,7 +29,7 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
             shown = f"{kept}.cell_contents" if d.name is None else f"{kept}.get({d.name!r})"
             checks.append(f"if {shown} is not {value}: return MISMATCH")
         if isinstance(d.value, types.FunctionType) and not is_foreign(d.value):
-            # autoreload puts other code into it
+            # autoreload replaces its code
             parts = ("__code__", "__defaults__", "__kwdefaults__")
             pairs = [(f"{value}.{part}", names.of(getattr(d.value, part), "had")) for part in parts]
             changed = " or ".join(f"{now} is not {then}" for now, then in pairs)
@@ -57,7 +57,7 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
 
 
 def _absence(d: Dependency, names: Any) -> str:
-    """Return the statement that looks whether there are names that were not there."""
+    """Return the statement that checks that no names have been added."""
     if d.absent is None:
         kept = names.of(d.container, "attributes")
         return f"if len({kept}) != {len(d.container)}: return MISMATCH"

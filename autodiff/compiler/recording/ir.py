@@ -1,7 +1,7 @@
-"""A program: the calls that a recording wrote down, in order, and what is known of each value.
+"""The intermediate representation: the recorded calls in order, and the abstract values.
 
-Every value has a number; a step computes one value from earlier ones. Types, dtypes and shapes of
-all values are known, since they follow from those of the inputs and from the guards.
+Every value has a number. A step computes one value from earlier ones. The types, dtypes and shapes
+of all values are known, since they follow from those of the inputs and from the guards.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from autodiff.trace.tape import FLOAT64 as FLOAT64
 
 
 class Ref:
-    """The value with a number, as argument of a step."""
+    """A reference to a value by its number, as an argument of a step."""
 
     __slots__ = ("i",)
 
@@ -29,16 +29,16 @@ class Ref:
 
 
 class Meta:
-    """What is known of a value.
+    """An abstract value.
 
     Attributes
     ----------
     type : type
         Its class.
     dtype : numpy.dtype or None
-        That of arrays and NumPy's numbers.
+        The dtype of an array or a NumPy number.
     shape : tuple or None
-        That of arrays.
+        The shape of an array.
     """
 
     __slots__ = ("dtype", "shape", "type")
@@ -71,7 +71,7 @@ _arrays: dict[tuple, Meta] = caches.register("abstract arrays", {})
 
 
 def meta_of(x: Any) -> Meta:
-    """Describe a value."""
+    """Return the abstract value of `x`."""
     kind = type(x)
     if kind is np.ndarray:
         key = (x.dtype, x.shape)
@@ -87,9 +87,9 @@ def meta_of(x: Any) -> Meta:
 
 
 NUMBER = meta_of(np.float64(0.0))
-"""A number of NumPy's."""
+"""A NumPy float64."""
 TUPLE = Meta(tuple, None, None)
-"""What a step returns that has several results."""
+"""The tuple that a step with several results returns."""
 
 
 def shape_of(x: Any, metas: list[Meta]) -> tuple | None:
@@ -105,7 +105,7 @@ class Step:
     Attributes
     ----------
     f : callable
-        The function; one of the markers below for what is no call.
+        The function, or one of the markers below.
     args : tuple
         Constants, `Ref`\\ s, and tuples, lists, dicts and slices of them.
     kwargs : dict or None
@@ -127,7 +127,7 @@ class Step:
         return f"v{self.out} = {name}{self.args}{self.kwargs or ''}"
 
 
-# -- what is no call of the user's ----------------------------------------------------------------
+# -- markers and functional updates ----------------------------------------------------------------
 
 
 def guard(value: Any, how: Callable, expected: Any) -> None:
@@ -135,7 +135,7 @@ def guard(value: Any, how: Callable, expected: Any) -> None:
 
 
 def effect(f: str | Callable, *args: Any) -> None:
-    """A step that does something: calls a method of a generator, or a function at the end."""
+    """A step with a side effect: a draw from a generator, or a call when the program has ended."""
 
 
 class Given:
@@ -153,9 +153,9 @@ def part(whole: Any, key: Any) -> Any:
 
 
 def set_item(before: Any, index: Any, value: Any) -> Any:
-    """Return `before` with ``[index]`` replaced: an array, even where `before` is a number."""
+    """Return an array: `before` with ``[index]`` replaced. `before` may be a number."""
     after = copy_of(before) if type(before) is np.ndarray else np.array(before)
-    if not after.flags.writeable:  # its elements share memory, as those of a cotangent of a mean do
+    if not after.flags.writeable:  # broadcast, as the cotangent of a mean
         after = before.copy()
     after[index] = value
     return after
@@ -197,7 +197,7 @@ def sub_item(before: Any, index: Any, value: Any) -> Any:
 
 
 def is_transpose(step: Step) -> bool:
-    """Whether a step transposes an array, with all axes turned round."""
+    """Whether a step transposes an array by reversing all of its axes."""
     return step.f is np.transpose and len(step.args) == 1 and not step.kwargs
 
 
@@ -207,7 +207,7 @@ def is_outer(step: Step) -> bool:
 
 
 def described(value: Any) -> tuple:
-    """What a guard on the form of a value compares."""
+    """Return what a guard of an abstract value compares."""
     if type(value) is list or isinstance(value, tuple):
         return (type(value), *[described(v) for v in value])
     return type(value), getattr(value, "dtype", None), getattr(value, "shape", None)
@@ -223,7 +223,7 @@ class Program:
     metas : list of Meta
         By the numbers of values.
     inputs : list of int
-        The values given.
+        The numbers of the inputs.
     outputs : list
         `Ref`\\ s and constants: the leaves of the result.
     exact : set of int

@@ -1,4 +1,4 @@
-"""The operators of bits: comparisons and whole numbers are values to a recording, too."""
+"""Bitwise operators: masks and integers are values of a recording, too."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _invert(self: Tracer) -> Any:
 def _computed(op: Callable, *args: Any) -> Any:
     if any(map(is_tracer, args)):
         return by_rule(op, args, {})
-    y = op(*args)  # of what a recording has made and knows, or a TypeError
+    y = op(*args)  # constants of a recording, or a TypeError
     return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
 
 

@@ -1,8 +1,9 @@
-"""Recording: the outermost level, which writes down every call that sees one of its values.
+"""The recording: the outermost trace level, which records every call that sees one of its values.
 
-Values are concrete while recording, so control flow is Python's; what Python reads of a value (a
-branch, an index) becomes a guard. Derivatives taken inside are recorded through their rules and
-pullbacks, which are plain calls on this level: forward and backward become one straight line.
+Values are concrete while recording, so control flow is Python's. What Python reads of a value (a
+branch, an index) becomes a guard. Derivatives inside are recorded through their rules and
+pullbacks, which are plain calls on this level, so the forward and backward passes become
+straight-line code.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 from autodiff.compiler.compile_errors import LoopsUnrolledError, NotRecordedError
 from autodiff.compiler.recording import masks as masks
 from autodiff.compiler.recording.function_effects import (
+    OPEN,
     STRUCTURAL,
     arrays_in,
     fit_steps,
@@ -47,7 +49,7 @@ from autodiff.compiler.tiering.budget import Budget
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
-from autodiff.functions import facts_of
+from autodiff.functions import Facts, facts_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
 from autodiff.structured.calls import Programs, Run
@@ -67,9 +69,9 @@ _DTYPES = {float: np.dtype(float), complex: np.dtype(complex)}
 _READS = frozenset({bool, int, operator.index, round})
 _EQUALITY = (operator.eq, operator.ne)
 _REPETITION = (operator.mul, operator.imul)
-_OFTEN = 32  # steps: then the budget is looked at, which takes a microsecond
-_LONG = 3000  # steps: then loops that could run from their source are looked for
-_FIRST_LOOK = 600  # … and before those that could be machine code
+_OFTEN = 32  # steps between two checks of the budget, each of which takes a microsecond
+_LONG = 3000  # steps after which loops are looked for that could run from their source
+_FIRST_LOOK = 600  # … and loops that could be machine code
 _LONG_FOR_FLOATS = 1200  # straight-line code of floats is faster, but takes long to compile
 
 
@@ -79,26 +81,26 @@ class Recording(Tape):
     Attributes
     ----------
     steps : list of Step
-        What was called so far.
+        The calls so far.
     metas : list of Meta
-        What is known of each value.
+        The abstract value of each value.
     strict : bool
-        Whether each product of forward mode is looked at for NaN, and not the results alone.
+        Whether each product of forward mode is checked for NaN, and not only the results.
     assumes_no_nan : bool
-        Whether a product was not looked at.
+        Whether the check of a product was left out.
     spoilt : str
-        Why the program cannot be used, if so.
+        Why the program cannot be used; "" if it can.
     is_refused : bool
-        Whether an error has been raised because an impure function was called.
+        Whether an error was raised because an impure function was called.
     budget : Budget
-        What it may cost.
+        The time and memory that making the program may take.
     by_programs : bool
-        Whether functions with loops are called as one step each, if machine code can run them.
+        Whether a call of a function with loops is one step, if machine code can run it.
     may_copy, writes : bool
-        Whether a view was made that is a copy of arrays that lie otherwise in memory, and whether
-        an array was written into: what else changes then hangs on how the arguments lie.
+        Whether a view was made that would be a copy with another memory layout, and whether an
+        array was written into. Then the result depends on the memory layout of the arguments.
     written : list
-        The containers and arrays that derivatives inside were given and that these write into.
+        The arguments of inner derivatives, containers and arrays, into which these write.
     """
 
     __slots__ = (
@@ -131,7 +133,7 @@ class Recording(Tape):
         self, strict: bool = False, budget: Budget | None = None, keep_loops: bool = False
     ) -> None:
         super().__init__()
-        self.watching = True  # no write into what the program reads goes unnoticed
+        self.watching = True  # all writes into what the program reads are noticed
         self.budget = budget or Budget()
         self.inputs = 0
         self.loops: dict[Programs, Unrolled] = {}  # functions with loops
@@ -150,29 +152,38 @@ class Recording(Tape):
         self.own_generators: list[Any] = []  # those made while recording, from a seed
         self.written: list[Any] = []
         self.stdout = sys.stdout
-        self.late: list[Callable] = []  # what is to be done when the recording has worked out
+        self.late: list[Callable] = []  # side effects to do when the recording has succeeded
 
     def check_open(self) -> None:
         """Raise if the recording has ended, or has become too long to be of use."""
-        super().check_open()
         if not is_mild():
             self.spoil("a floating-point error raises in it, or calls a function")
         n = len(self.steps)
-        if n >= self.next_check:
-            self.next_check = n + _OFTEN
-            self.budget.check_recording()
+        if n < self.next_check:
+            return
+        super().check_open()
+        self.next_check = n + _OFTEN
+        self.budget.check_recording()
         if n > self.next_look:
             self.next_look = 2 * n
             if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
                 self.next_look = min(self.next_look, _LONG_FOR_FLOATS)
-                return
-            loops = list(self.loops.values())
-            as_steps = not self.keep_loops and any(
-                c.should_use_program(self, n, True) for c in loops
-            )
-            is_long = n >= _LONG and not self.budget.may_unroll
-            if as_steps or (is_long and any(c.should_use_program(self, n, False) for c in loops)):
-                raise LoopsUnrolledError("its loops run from their source, which is shorter")
+            else:
+                self._look_for_loops(n)
+        self.next_check = min(self.next_check, self.next_look + 1)
+
+    def _look_for_loops(self, n: int) -> None:
+        """Raise if loops could run from their source, which is shorter than all of their turns."""
+        loops = list(self.loops.values())
+        as_steps = not self.by_programs and any(c.should_be_program(self, n, True) for c in loops)
+        is_long = n >= _LONG and not self.budget.may_unroll
+        if as_steps or (is_long and any(c.should_be_program(self, n, False) for c in loops)):
+            raise UnrolledError("its loops run from their source, which is shorter")
+
+    def close(self) -> list:
+        """End the recording."""
+        self.next_check = 0
+        return super().close()
 
     def with_loops(
         self, programs: Programs, g: types.FunctionType, body: Callable, args: tuple,
@@ -205,7 +216,7 @@ class Recording(Tape):
         raise NotRecordedError(why)
 
     def input(self, x: Any) -> Tracer:
-        """Return a value given from outside, traced."""
+        """Return an input of the program, traced."""
         self.metas.append(meta_of(x))
         self.inputs = len(self.metas)
         return Tracer(x, self, self.inputs - 1)
@@ -213,7 +224,7 @@ class Recording(Tape):
     # -- calls -----------------------------------------------------------------------------------
 
     def binary(self, f: Callable, a: Any, b: Any) -> Any:
-        """Write down an operator, by the shortest way."""
+        """Record a binary operation of numbers and arrays, by the shortest path."""
         if type(a) is Tracer:
             x: Any = a._value
             left: Any = Ref(a._index) if a._tape is self else x
@@ -227,9 +238,10 @@ class Recording(Tape):
         if type(x) not in _PLAIN_NUMBERS or type(z) not in _PLAIN_NUMBERS:
             return self.call(f, (a, b), {})
         self.check_open()
-        for given in (a, b):
-            if type(given) is np.ndarray:
-                self.hold(given)
+        if type(a) is np.ndarray:
+            self.hold(a)
+        if type(b) is np.ndarray:
+            self.hold(b)
         start = time.perf_counter()
         try:
             y = f(x, z)
@@ -246,7 +258,7 @@ class Recording(Tape):
         return result
 
     def call(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Call a function on the plain values and write the call down."""
+        """Call a function on the plain values and record the call."""
         self.check_open()
         if f in _REPETITION:
             args = _without_repetition(args)
@@ -271,20 +283,32 @@ class Recording(Tape):
             y = calls.body_of(steps)(*args, **kwargs)
             if y is not NotImplemented:
                 return y
-        if order_of(f, args, kwargs) in ("A", "K") and np.ndim(args[0]) > 1:
+        if facts.order and order_of(f, args, kwargs) in ("A", "K") and np.ndim(args[0]) > 1:
             self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
+        return self._run(f, facts, args, kwargs)
+
+    def _run(self, f: Callable, facts: Facts, args: tuple, kwargs: dict[str, Any]) -> Any:
+        """Run a function on the plain values, and record the call and its result."""
         self.may_copy = self.may_copy or facts.may_copy
         if facts.has_fixed_form or facts.makes_form:
             n = facts.data
             args = (*args[:n], *map(self.settled, args[n:]))
-            kwargs = {k: self.settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
-        lowered = [self.lowered(a) for a in args]
-        named = {name: self.lowered(a) for name, a in kwargs.items()}
-        given = [plain for plain, _ in lowered]
-        options = {name: plain for name, (plain, _) in named.items()}
-        f = _for_kind(f, given[0]) if given else f
-        arrays = arrays_in((given, options)) if may_write(f) else []
-        before = [a.copy() for a in arrays]
+            if kwargs:
+                kwargs = {k: self.settled(a) if k in STRUCTURAL else a for k, a in kwargs.items()}
+        given: list[Any] = []
+        refs: list[Any] = []
+        for a in args:
+            plain, ref = self.lowered(a)
+            given.append(plain)
+            refs.append(ref)
+        options, named_refs = {}, {}
+        for name, a in kwargs.items():
+            options[name], named_refs[name] = self.lowered(a)
+        is_known = facts.has_fixed_form or isinstance(f, np.ufunc)
+        if given and type(f) is types.MethodDescriptorType:
+            f, is_known = _for_kind(f, given[0]), False
+        arrays = arrays_in((given, options)) if not is_known and may_write(f) else []
+        before = list(map(np.ndarray.tobytes, arrays))
         start = time.perf_counter()
         try:
             y = f(*given, **options)
@@ -292,29 +316,33 @@ class Recording(Tape):
             self.spoil("an error is caught in it")
             raise
         self.budget.inside += time.perf_counter() - start
-        if any(a.tobytes() != b.tobytes() for a, b in zip(arrays, before, strict=True)):
+        if list(map(np.ndarray.tobytes, arrays)) != before:
             self.spoil(f"{name_of(f)} writes into an array that it is given")
         if facts.makes_form:
             return Tracer(y, CONSTANT, -1) if type(y) is np.ndarray else y
-        refs = {name: ref for name, (_, ref) in named.items()}
-        result = self.noted(f, tuple([ref for _, ref in lowered]), refs, y)
+        result = self.noted(f, tuple(refs), named_refs, y, is_known)
+        if type(result) is Tracer and type(y) is not np.ndarray:
+            return result
         seen = note_shared(result, args, f, lambda again: call_again(f, again, kwargs))
         # Whether it is an argument itself depends on the memory layout.
         self.writes = self.writes or (seen is not result and facts.may_copy)
         return seen
 
-    def noted(self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any) -> Any:
-        """Write a call down and return its result, traced."""
+    def noted(
+        self, f: Callable, args: tuple, kwargs: dict[str, Any], y: Any, is_known: bool = False
+    ) -> Any:
+        """Append the step of a call; return the result, traced."""
         i = len(self.metas)
         self.metas.append(meta_of(y))
-        self.budget.take(getattr(y, "nbytes", 0))
+        if type(y) is np.ndarray:
+            self.budget.take(y.nbytes)
         self.steps.append(Step(f, args, kwargs or None, i))
-        if is_open(f, args, y):
+        if (not is_known or f in OPEN) and is_open(f, args, y):
             self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))
         return self.traced(y, i)
 
     def traced(self, y: Any, i: int) -> Any:
-        """Return the value with a number, traced: its parts, if it has some."""
+        """Return the value with number `i`, traced; if it is a pytree, with its parts traced."""
         kind = type(y)
         if kind is np.ndarray:
             if y.dtype.kind in "OV":
@@ -343,7 +371,7 @@ class Recording(Tape):
         return rebuilt(y, new)
 
     def lowered(self, a: Any) -> tuple[Any, Any]:
-        """Return an argument as a plain value, and as it stands in the program."""
+        """Return an argument as a plain value, and as an argument of a step."""
         kind = type(a)
         if kind is Tracer or kind is FloatTracer:
             if a._tape is self:
@@ -376,7 +404,7 @@ class Recording(Tape):
         return a, a
 
     def _asks_for_nan(self, args: tuple) -> bool:
-        """Whether ``x == x`` is asked by forward mode, for its strong zeros."""
+        """Whether ``x == x`` is the check for NaN that forward mode makes for its strong zeros."""
         a, b = args
         if not (is_tracer(a) and is_tracer(b) and a._tape is b._tape and a._index == b._index):
             return False
@@ -387,7 +415,7 @@ class Recording(Tape):
             frame = frame.f_back
         return False
 
-    # -- what Python reads -----------------------------------------------------------------------
+    # -- reads by Python -----------------------------------------------------------------------
 
     def read(self, x: Tracer, how: Callable) -> Any:
         """Return ``how(value)`` as a constant, and guard it."""
@@ -406,7 +434,7 @@ class Recording(Tape):
         return found
 
     def settled(self, a: Any) -> Any:
-        """Return an argument that says what form a result has: its integers become constants."""
+        """Return an argument that determines a shape, with its integers as guarded constants."""
         if type(a) is tuple or type(a) is list:
             return type(a)([self.settled(p) for p in a])
         if type(a) is not Tracer or a._tape is not self:
@@ -456,7 +484,7 @@ class Recording(Tape):
     # -- writes ----------------------------------------------------------------------------------
 
     def set_item(self, before: Any, index: Any, value: Any) -> Any:
-        """Write down ``before[index] = value`` as a new array."""
+        """Record ``before[index] = value`` as a functional update; return the new array."""
         self.check_open()
         self.writes = True
         lowered = [self.lowered(a) for a in (before, index, value)]
@@ -521,10 +549,10 @@ class Recording(Tape):
         self.steps.append(Step(np.broadcast_to, (ref, shape), None, i))
         return Ref(i)
 
-    # -- what a program does besides -------------------------------------------------------------
+    # -- side effects -------------------------------------------------------------
 
     def draw(self, generator: Any, name: str, args: tuple, kwargs: dict[str, Any]) -> Any:
-        """Draw from a generator among the arguments: the program does so at the same place."""
+        """Draw from a generator among the arguments, as the program will do at this place."""
         lowered = [self.lowered(a) for a in args]
         named = {key: self.lowered(a) for key, a in kwargs.items()}
         y = getattr(generator, name)(
@@ -539,16 +567,16 @@ class Recording(Tape):
         return self.traced(y, i)
 
     def print(self, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Print when the recording, or a run of the program, has worked out.
+        """Print when the recording, or a run of the program, has succeeded.
 
-        Only what the program itself does not read can wait until then.
+        This is possible only if the program does not read what it prints.
         """
         if kwargs.get("file") is not None or sys.stdout is not self.stdout:
             raise NotRecordedError("it prints into something else than the usual output")
         self.do_late(print, tuple([map_leaves(a, untraced) for a in args]), kwargs)
 
     def do_late(self, f: Callable, args: tuple, kwargs: dict[str, Any]) -> None:
-        """Call a function when the recording, or a run of the program, has worked out."""
+        """Call a function when the recording, or a run of the program, has succeeded."""
         lowered = [self.lowered(a) for a in args]
         plain = [p for p, _ in lowered]
         self.late.append(lambda: f(*plain, **kwargs))
@@ -556,18 +584,15 @@ class Recording(Tape):
 
 
 def _without_repetition(args: tuple) -> tuple:
-    """Return the factors of a product: how often a sequence is repeated is read, as a length is."""
+    """Return the factors of a product; the factor that repeats a sequence is read as an integer."""
     if all(is_tracer(a) or isinstance(a, (*_NUMBERS, int, np.ndarray)) for a in args):
         return args
     return tuple([operator.index(a) if isinstance(a, (int, np.integer)) else a for a in args])
 
 
-def _for_kind(f: Callable, x: Any) -> Callable:
-    """Return what does to a number what `f` does to an array, where that is another function."""
-    kind = type(x)
-    if type(f) is types.MethodDescriptorType and not isinstance(x, f.__objclass__):
-        return getattr(kind, f.__name__)
-    return f
+def _for_kind(f: types.MethodDescriptorType, x: Any) -> Callable:
+    """Return the method of a number for that of an array, if it is called on a number."""
+    return f if isinstance(x, f.__objclass__) else getattr(type(x), f.__name__)
 
 
 def _bare(x: Any) -> Any:
@@ -587,7 +612,7 @@ def _untangled(x: Any) -> Any:
 
 
 def _part_written(after: np.ndarray, path: tuple) -> Callable:
-    """Return what writes into the part of complex numbers that a path leads to."""
+    """Return the function that updates the part, real or imaginary, that a path leads to."""
     probe = np.zeros(after.shape, after.dtype)
     region: Any = probe
     for step in path:

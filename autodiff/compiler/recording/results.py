@@ -1,4 +1,4 @@
-"""The nests that a compiled function returns, as source code."""
+"""The pytrees that a compiled function returns, as source code."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from autodiff.trace.tracer import is_tracer
 
 
 def _is_one_for_each_call(y: Any) -> bool:
-    """Whether a result that is no nest changes when it is used, or holds what was recorded."""
+    """Whether a leaf of a result has state of its own, or holds recorded values."""
     if isinstance(y, (*MAY_CHANGE, np.random.Generator)):
         return not isinstance(y, (frozenset, range))
     if isinstance(y, types.FunctionType):
@@ -35,7 +35,7 @@ def _is_one_for_each_call(y: Any) -> bool:
 
 
 class _Nest(NamedTuple):
-    """A list, dict, tuple or object in a result: its class, what it is made like, and its parts."""
+    """A list, dict, tuple or object in a result: its class, a template, and its parts."""
 
     kind: type
     template: Any
@@ -43,17 +43,17 @@ class _Nest(NamedTuple):
 
 
 class Outputs:
-    r"""The nest that a program returns.
+    r"""The pytree that a program returns.
 
-    What is one object in several places of it is one in the result of a program, too. A list, dict,
-    tuple or object that was an argument, and is as it was, is that argument.
+    An object that appears in several places of the result is one object in the result of the
+    program, too. A list, dict, tuple or object that was an unchanged argument is that argument.
 
     Attributes
     ----------
     leaves : list
         `Ref`\ s and constants, in order.
     value : Any
-        The nest as it was computed while recording.
+        The pytree as it was computed while recording.
     """
 
     def __init__(self, recording: Recording, y: Any, inputs: Inputs) -> None:
@@ -116,7 +116,7 @@ class Outputs:
         return rebuilt(y, new) if parts or type(y) in (list, dict) else y
 
     def expression(self, names: Names, leaf: Callable[[int], str]) -> str:
-        """Return the source of the nest, given that of its leaves by their numbers."""
+        """Return the source of the pytree, given the source of its leaves by number."""
         places = collections.Counter(map(_identity, _parts_in(self._tree)))
         bound: dict[Any, str] = {}
 
@@ -155,7 +155,7 @@ def _identity(tree: Any) -> Any:
 
 
 def _parts_in(tree: Any) -> Iterator[Any]:
-    """Yield all parts of a result: those of one that is in several places once."""
+    """Yield all parts of a result; the parts of a shared container only once."""
     seen = set()
     waiting = [tree]
     while waiting:

@@ -1,4 +1,4 @@
-"""The nests that a compiled function takes, as source code.
+"""The pytrees that a compiled function takes, as source code.
 
 What was traced decides: numbers and arrays are inputs, of which type, dtype and shape are guarded;
 ints, strings and the like are guarded by their value; anything that cannot be looked into is
@@ -108,7 +108,7 @@ class Inputs:
         self.checks.append(f"if {condition}: return MISMATCH")
 
     def traced(self, x: Any, source: str, depth: int = 0) -> Any:
-        """Return a nest with its numbers and arrays traced; note how to check and unpack it."""
+        """Return a pytree with its numbers and arrays traced; note how to check and unpack it."""
         kind = type(x)
         if depth > DEEPEST:
             raise NotRecordedError("an argument contains itself, or is nested too deeply")
@@ -186,7 +186,7 @@ class Inputs:
         return made
 
     def _copied(self, x: Any, name: str, parts: Any, depth: int) -> Any:
-        """Return a copy of a nest with traced parts; a tuple itself if it has none.
+        """Return a copy of a pytree with traced parts; a tuple itself if it has none.
 
         Of an object there is a copy at any rate: by it, comparisons with what is no argument are
         seen (`identity`).

@@ -4,8 +4,8 @@ The code is for an expression (:mod:`autodiff.intercept.source.fusion_sites`) wi
 types. It computes the operations in order, with the same results as the single operations, and
 appends one node. For floats, the node holds the partial derivatives with respect to the leaves. For
 small arrays of float64 of one shape, it holds the values that the partial derivatives of the
-operations read (:class:`autodiff.fastpath.fusion.fused_node.FusedNode`). In all other cases, the code
-evaluates the generic form of the expression, which records each operation separately.
+operations read (:class:`autodiff.fastpath.fusion.fused_node.FusedNode`). In all other cases, the
+code evaluates the generic form of the expression, which records each operation separately.
 """
 
 from __future__ import annotations

@@ -222,8 +222,10 @@ class Expressions(AdjointCalls):
         return self.python_int(self._slice(n, bounds)[1])
 
     def _slice(self, n: Any, bounds: tuple) -> tuple[Any, Any, Any]:
-        given = [None if isinstance(x, StaticValue) and x.x is None else self.scalars.number(x).value
-                 for x in bounds]  # fmt: skip
+        given = [
+            None if isinstance(x, StaticValue) and x.x is None else self.scalars.number(x).value
+            for x in bounds
+        ]
         return self.indexing.bounds(slice(*given), self.scalars.number(n).value)
 
     def on_diagonal(self, x: Any) -> Array:

@@ -105,8 +105,8 @@ def object_init(self: Any) -> None:
 
 
 FUNCTIONS = frozenset({
-    sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from, transposed,
-    object_init, list_contains, bisect_left, bisect_right,
+    sort_by_keys, reverse_sort_by_keys, sort_keys, assign_items, accumulate_items, accumulate_from,
+    transposed, object_init, list_contains, bisect_left, bisect_right,
 })  # fmt: skip
 """All decompositions of this module."""
 
