@@ -175,10 +175,10 @@ class Recording(Tape):
     def _look_for_loops(self, n: int) -> None:
         """Raise if loops could run from their source, which is shorter than all of their turns."""
         loops = list(self.loops.values())
-        as_steps = not self.by_programs and any(c.should_be_program(self, n, True) for c in loops)
+        as_steps = not self.keep_loops and any(c.should_use_program(self, n, True) for c in loops)
         is_long = n >= _LONG and not self.budget.may_unroll
-        if as_steps or (is_long and any(c.should_be_program(self, n, False) for c in loops)):
-            raise UnrolledError("its loops run from their source, which is shorter")
+        if as_steps or (is_long and any(c.should_use_program(self, n, False) for c in loops)):
+            raise LoopsUnrolledError("its loops run from their source, which is shorter")
 
     def close(self) -> list:
         """End the recording."""
