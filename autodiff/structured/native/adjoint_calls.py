@@ -1,4 +1,4 @@
-"""Adjoints of linear functions, and the functions of `runtime_calls` that the sweep calls."""
+"""Adjoints of linear functions, and the functions of `runtime_library` that the sweep calls."""
 
 from __future__ import annotations
 

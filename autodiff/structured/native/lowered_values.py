@@ -33,7 +33,7 @@ LARGE = 2**62
 
 
 def letter_of(kind: Kind) -> str:
-    """Return the representation of a number, a key of `code.TYPES`.
+    """Return the representation of a number, a key of `function_builder.TYPES`.
 
     A number that may be complex is represented as complex.
     """

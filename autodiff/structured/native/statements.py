@@ -232,7 +232,7 @@ class Statements(Variables):
         """Return the words that describe a loop or branch: a range, a trip count or a test."""
         if isinstance(arg, ast.Subscript) and isinstance(arg.slice, ast.Slice):
             over = self.expression(arg.value)
-            count = self.integer(arg.slice.upper)  # type: ignore[arg-type] # emission gives one
+            count = self.integer(arg.slice.upper)  # type: ignore[arg-type] # the writer gives one
             stop = self.b.add(over.start, self.b.mul(count, over.step))
             return [over.start, stop, over.step]
         found = self.expression(arg)

@@ -247,7 +247,7 @@ def test_gradients_of_a_step_are_new_memory_and_are_not_copied() -> None:
 
 
 @pytest.mark.skipif(not runtime.has_llvm(), reason="llvmlite is not there")
-def test_a_step_whose_slopes_are_infinite_is_written_anew() -> None:
+def test_a_step_whose_slopes_are_infinite_is_respecialized() -> None:
     def roots(x: Any, turns: int) -> Any:
         total = 0.0
         for t in range(turns):

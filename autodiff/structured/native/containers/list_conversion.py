@@ -2,7 +2,7 @@
 
 A list is passed by address: NumPy writes the words that machine code reads, in the layout of
 `ListOperations`. The source around machine code works on that memory, too, by functions with the
-names in `whole_lists.SCOPE`. After a run, the lists are converted back.
+names in `list_arguments.SCOPE`. After a run, the lists are converted back.
 """
 
 from __future__ import annotations
@@ -314,7 +314,7 @@ SCOPE = {
     "copied_lists": _copied_lists, "states_in": ListSnapshot, "lists_in": _lists_in,
     "zeros_in": _zeros_in, "add_in": _add_in,
 }  # fmt: skip
-"""The globals of the source around machine code: see `whole_lists.SCOPE`."""
+"""The globals of the source around machine code: see `list_arguments.SCOPE`."""
 
 
 def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]) -> tuple:

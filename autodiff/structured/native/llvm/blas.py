@@ -205,7 +205,7 @@ class BlasCaller:
     code : Code
         The function that calls.
     letter : str
-        The dtype: see `code.TYPES`.
+        The dtype: see `function_builder.TYPES`.
     """
 
     def __init__(self, code: FunctionBuilder, letter: str) -> None:

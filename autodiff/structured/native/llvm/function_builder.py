@@ -159,7 +159,7 @@ class LLVMModule(ir.Module):
     Attributes
     ----------
     loops : dict
-        Functions that loop over elements, by what they compute: see `loop_functions`.
+        Functions that loop over elements, by what they compute: see `outlining`.
     """
 
     def __init__(self, name: str) -> None:

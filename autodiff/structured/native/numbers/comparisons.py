@@ -61,7 +61,7 @@ class Comparisons(ComplexNumbers):
 
 
 def tag_of(code: FunctionBuilder, x: Number) -> Any:
-    """Return the tag of the class of a number: see `values.TAGS`."""
+    """Return the tag of the class of a number: see `lowered_values.TAGS`."""
     if x.tag is not None:
         return x.tag
     (cls,) = x.kind.classes

@@ -1,6 +1,6 @@
 """Decompositions that assemble arrays from arrays or numbers, and their selectors.
 
-Those of `numpy.array`, `numpy.diag`, `numpy.block` and `numpy.ix_`: see `numpy_functions`.
+Those of `numpy.array`, `numpy.diag`, `numpy.block` and `numpy.ix_`: see `numpy_decompositions`.
 """
 
 from __future__ import annotations
@@ -100,4 +100,4 @@ SELECTORS: dict[Any, Callable] = {
     np.array: _select_array, np.asarray: _select_asarray, np.diag: _select_diag,
     np.block: _select_block, np.ix_: _select_ix,
 }  # fmt: skip
-"""See `by_others`."""
+"""See `decompositions`."""

@@ -1,7 +1,7 @@
 """Decompositions of NumPy functions into simpler calls, with the same bits.
 
 The reader inlines one in place of a call, so the adjoint comes from differences, products and
-sums, and loops become machine code. `by_others` chooses them.
+sums, and loops become machine code. `decompositions` chooses them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Decompositions of functions of `scipy.special`, and their selectors: see `numpy_functions`."""
+"""Decompositions of functions of `scipy.special`, and their selectors: see `numpy_decompositions`."""
 
 from __future__ import annotations
 
@@ -88,4 +88,4 @@ SELECTORS: dict[str, Callable] = {
     "softmax": _by_axis(softmax), "log_softmax": _by_axis(log_softmax),
     "logsumexp": _select_logsumexp,
 }  # fmt: skip
-"""See `by_others`; by name, because `scipy.special` may not be imported."""
+"""See `decompositions`; by name, because `scipy.special` may not be imported."""

@@ -1,4 +1,4 @@
-"""Decompositions of sorts, medians and quantiles, and their selectors: see `numpy_functions`.
+"""Decompositions of sorts, medians and quantiles, and their selectors: see `numpy_decompositions`.
 
 NumPy sorts NaNs to the end. Medians and quantiles of arrays with NaNs are left to NumPy.
 """
@@ -187,4 +187,4 @@ SELECTORS: dict[Any, Callable] = {
     np.median: _by_axis(None, median, median_flat, column_medians, row_medians),
     np.quantile: _fractions(1), np.percentile: _fractions(100),
 }  # fmt: skip
-"""See `by_others`."""
+"""See `decompositions`."""
