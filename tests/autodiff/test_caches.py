@@ -261,7 +261,7 @@ NO_CACHES = {
     "autodiff.intercept.source.rewritten_code.helpers": "a table that other modules complete",
     "autodiff.mutation.written_arguments.watching": "those that run now, one for each derivative",
     "autodiff.structured.native.llvm.jit._ready": "the machine, one entry",
-    "autodiff.structured.reading.scopes.OWN_CELLS": "a marker in guards, always empty",
+    "autodiff.structured.reading.scopes.CELLS_OF_CALLEE": "a marker in guards, always empty",
     "autodiff.trace.checks.number_classes.INSTANCES": "a table that other modules complete",
     "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",
     "autodiff.trace.tables.TABLES": "a table that other modules complete",

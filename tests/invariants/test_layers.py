@@ -89,7 +89,7 @@ def allowed(package: str, path: Path, source: str, found: Import) -> bool:
         return path.name == "blas_sums.py"
     if package == "autodiff" and found.module.startswith("scipy.linalg.lapack"):
         # Factors of matrices are kept, which NumPy does not offer.
-        return found.late and path.name == "shared_factors.py"
+        return found.late and path.name == "shared_factorisations.py"
     if package == "autodiff" and found.module in _ADDRESSES:
         # The addresses of these functions, for machine code.
         return "native" in path.parts

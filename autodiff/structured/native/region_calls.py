@@ -272,7 +272,7 @@ def _caller(function: NativeFunction, compiled: CompiledModule, is_forward: bool
     if compiled.calls_special:
         scope["ignores_errors"] = special.ignores_errors
         lines.append("if not ignores_errors(): raise Aside('errors of scipy.special count')")
-    lines += ["tape = Tape()"] if is_forward else []
+    lines += ["tape = RunTape()"] if is_forward else []
     lines += ["out = Words()"] if results.fields else []
     lines += [f"status = f({', '.join(words)})", f"if status: failed(status, names, ({args}))"]
     lines += [f"held = ({held})"] if is_forward or results.are_arrays else []

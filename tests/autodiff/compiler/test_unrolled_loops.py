@@ -99,7 +99,7 @@ def test_what_is_long_runs_as_it_is_written(
     assert compiled.variants == (not is_long)
     assert (compiled.eager_because is not None) == is_long
     if is_long:
-        assert "UnrolledError: its loops run from their source" in compiled.eager_because
+        assert "LoopsUnrolledError: its loops run from their source" in compiled.eager_because
 
 
 @pytest.mark.skipif(not runtime.has_llvm(), reason="loops are no machine code without llvmlite")
@@ -195,7 +195,7 @@ def test_a_long_loop_that_hides_decisions_runs_as_it_is_written() -> None:
     for x in (X, X * 2.0):
         assert compiled(x.copy()) == pytest.approx(gradient(until_small, x), rel=1e-10)
     assert compiled.variants == 0
-    assert "UnrolledError: its loops run from their source" in compiled.eager_because
+    assert "LoopsUnrolledError: its loops run from their source" in compiled.eager_because
 
 
 def test_without_structured_programs_loops_are_recorded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Decompositions of functions of `scipy.special`, and their selectors: see `numpy_decompositions`."""
+"""Decompositions of functions of `scipy.special`: see `numpy_decompositions`."""
 
 from __future__ import annotations
 

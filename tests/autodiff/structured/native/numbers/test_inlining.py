@@ -13,7 +13,7 @@ pytest.importorskip("llvmlite")
 from autodiff.structured.form.kinds import kind_of
 from autodiff.structured.native.llvm.function_builder import F64, PTR, FunctionBuilder, LLVMModule
 from autodiff.structured.native.llvm.jit import CompiledModule
-from autodiff.structured.native.lowered_values import Known, Number
+from autodiff.structured.native.lowered_values import StaticValue, Number
 from autodiff.structured.native.numbers.scalars import Scalars
 
 
@@ -65,7 +65,7 @@ def test_branches(f, flag):
     (memory,) = code.function.args
     x = Number(kind_of(1.0), "d", code.b.load(memory, typ=F64))
     scalars = Scalars(code, True)
-    found = scalars.number(scalars.expanded(f, [x, Known(flag)], {}, "d", 0))
+    found = scalars.number(scalars.expanded(f, [x, StaticValue(flag)], {}, "d", 0))
     code.b.store(scalars.converted(found, "d"), memory)
     code.finish()
     compiled = CompiledModule(module)
