@@ -39,7 +39,7 @@ class NameOrigins:
         The name of the ``self`` parameter of a method.
     node : ast.FunctionDef or ast.Lambda
         The syntax tree of the function.
-    scopes : list of Names
+    scopes : list of ScopeOrigins
         The enclosing functions and comprehensions, outer ones first.
     """
 

@@ -50,7 +50,7 @@ class Proof:
         the name, and its value. The program itself guards other variables.
     numbers : dict
         (File, line) of ``t += h`` → `t`, for statements that are pure only if `t` is a number.
-    takes_nests : bool
+    takes_containers : bool
         Whether arguments may be lists, tuples or dicts.
 
     Raises

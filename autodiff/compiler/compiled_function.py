@@ -377,7 +377,7 @@ def recorded(
         What recording and compiling may cost.
     numbers : mapping
         Which variables must be numbers at which lines.
-    by_programs : bool
+    keep_loops : bool
         Whether loops run as structured programs; otherwise they are unrolled.
 
     Returns

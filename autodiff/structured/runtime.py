@@ -83,7 +83,7 @@ class Structured(Respecializing):
         The functions that it calls, whose rules it is built on.
     source : str
         The generated code.
-    native : Native or None
+    native : NativeProgram or None
         The loops as machine code, once compiled.
     why : str, optional
         Why the loops are not machine code and will not be.

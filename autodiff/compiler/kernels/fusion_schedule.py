@@ -40,7 +40,7 @@ class FusionGroup:
         The operations.
     shape : tuple of int
         The shape that a nest iterates over.
-    again : set of int
+    recomputed : set of int
         Operations of other nests that this one recomputes instead of reading their results.
     """
 

@@ -94,7 +94,7 @@ class LoopOp:
         "map" for elementwise functions, "guard", or a key of the table in `op_codegen`.
     f : Any
         The function, if the kind does not say it.
-    args : list of View
+    args : list of StridedView
         The operands.
     shape : tuple of int
         The shape of the result.

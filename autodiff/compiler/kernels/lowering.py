@@ -30,7 +30,7 @@ class Lowerer:
 
     Attributes
     ----------
-    ops : list of Op
+    ops : list of LoopOp
         The operations.
     given : list
         The arguments of the kernel: `Ref`s to values from outside of the section, and constant

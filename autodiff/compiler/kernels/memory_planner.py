@@ -19,11 +19,11 @@ class MemoryPlan:
 
     Attributes
     ----------
-    items : list of Item
+    items : list of FusionGroup
         The fusion groups, in order.
     size : int
         The number of elements of the memory.
-    home : list of int
+    buffer : list of int
         Operation → the operation whose buffer it writes: another one if it updates in place.
     kept : set of int
         Operations whose results are stored in the memory.

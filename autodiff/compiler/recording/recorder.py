@@ -94,7 +94,7 @@ class Recording(Tape):
         Whether an error was raised because an impure function was called.
     budget : Budget
         The time and memory that making the program may take.
-    by_programs : bool
+    keep_loops : bool
         Whether a call of a function with loops is one step, if machine code can run it.
     may_copy, writes : bool
         Whether a view was made that would be a copy with another memory layout, and whether an

@@ -313,7 +313,7 @@ class Program:
         in the function.
     has_errstates : bool
         Whether the function uses ``with np.errstate(...)``.
-    itself : Itself, optional
+    itself : RecursiveCallee, optional
         The callee of recursive calls.
     may_be_views : set of Memory
         The alias classes of returned arrays that may be views of others.

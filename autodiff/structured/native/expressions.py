@@ -64,7 +64,7 @@ class Expressions(AdjointCalls):
 
     Parameters
     ----------
-    code : Code
+    code : FunctionBuilder
         The function to emit into.
     state : llvmlite value
         The address of the memory of the run: see `memory`.

@@ -85,7 +85,7 @@ def call_outlined(
 
     Parameters
     ----------
-    code : Code
+    code : FunctionBuilder
         The calling function.
     write : callable
         Emits the loop, given `target`, `x` and `f`. It reads no other values.

@@ -48,7 +48,7 @@ class NativeProgram:
 
     Parameters
     ----------
-    emitter : Emitter
+    emitter : ProgramWriter
         The source of the program, emitted for machine code.
     ones : dict
         Name of an array → the axes that have length 1 in all runs, and are broadcast.

@@ -18,11 +18,11 @@ class Assumptions:
         The places of loops that run at least once, and of those whose first iteration is peeled.
     displayed_in_memory : set of tuple
         The places where lists and dicts are displayed that are in memory.
-    of_values, in_memory : set of type
+    value_classes, in_memory : set of type
         Classes whose objects nobody changes, and classes whose objects are in memory.
-    may_be_missing : dict
+    optional_attributes : dict
         Class and name of an attribute that may be missing → the placeholder for its value.
-    none_at_first : set of tuple
+    initially_none : set of tuple
         Those of these attributes that are None at first.
     may_be_none : dict
         Function and name of a variable that may be None → the placeholder for its value.

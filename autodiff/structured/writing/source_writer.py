@@ -96,7 +96,7 @@ class SourceWriter:
         The numbers of operations that broadcast their arrays.
     steep : frozenset of int
         The numbers of operations with infinite partial derivatives.
-    for_machine : bool
+    for_native : bool
         Whether the source will become machine code. There each array that is read in several blocks
         has a shadow, never a cotangent variable.
     has_checkpoints : bool

@@ -34,7 +34,7 @@ class LinalgCall(NamedTuple):
         "solve", "inv", "det", "slogdet", "cholesky" or "triangular".
     a, b : Any
         The matrix and the right-hand side.
-    is_lower, is_turned, is_unit : bool
+    is_lower, is_transposed, is_unit : bool
         Whether the lower triangle is read, whether it is transposed, and whether its diagonal
         consists of ones.
     is_checked : bool

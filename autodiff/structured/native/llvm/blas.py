@@ -202,7 +202,7 @@ class BlasCaller:
 
     Parameters
     ----------
-    code : Code
+    code : FunctionBuilder
         The function that calls.
     letter : str
         The dtype: see `function_builder.TYPES`.

@@ -181,7 +181,7 @@ class FunctionBuilder:
 
     Parameters
     ----------
-    module : Unit
+    module : LLVMModule
         The module of the function.
     name : str
         The name of the function.

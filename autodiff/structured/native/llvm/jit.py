@@ -21,7 +21,7 @@ class CompiledModule:
 
     Parameters
     ----------
-    module : Unit
+    module : LLVMModule
         The functions.
     unrolls : bool, optional
         Whether LLVM unrolls and interleaves loops; this pays for sums of long arrays.

@@ -41,7 +41,7 @@ class ProductBatch:
 
     Parameters
     ----------
-    code : Code
+    code : FunctionBuilder
         The function that collects.
     state : pointer
         The memory of the run.

@@ -54,7 +54,7 @@ def define(
 
     Parameters
     ----------
-    module : Unit
+    module : LLVMModule
         The module of the function.
     name : str
         The name of the function.

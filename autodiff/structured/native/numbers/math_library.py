@@ -40,7 +40,7 @@ class MathLibrary(Inlining):
 
     Attributes
     ----------
-    in_vectors : bool
+    is_vectorized : bool
         Whether the code is in a loop over the elements of arrays, which LLVM vectorizes.
     outside : llvmlite value, optional
         The variable that records whether an argument in this loop was outside the domain of a

@@ -35,7 +35,7 @@ class BoundRule:
         The arguments: values of the program, or constants.
     options : dict
         The options by name.
-    source : Bound, optional
+    source : BoundRule, optional
         If `rule` is an expression of another rule, that rule.
     """
 

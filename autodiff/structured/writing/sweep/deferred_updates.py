@@ -20,7 +20,7 @@ class DeferredUpdates:
 
     Parameters
     ----------
-    out : Source
+    out : CodeLines
         Where they are written. Until then nothing that they read may change.
     """
 

@@ -19,7 +19,7 @@ def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:
 
     Parameters
     ----------
-    e : Emitter
+    e : ProgramWriter
         Writes the sweep.
     v : Value
         The vector.
