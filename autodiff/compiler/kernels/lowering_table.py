@@ -57,6 +57,7 @@ LARGEST = 1 << 20
 """Arrays with up to this number of elements are read and written by kernels."""
 NUMBERS = (int, float, bool, np.float64, np.bool_)
 """Classes of numbers that can be constants in a kernel."""
+_BOOL = np.dtype(bool)
 _MOST_OPERANDS = 4096
 
 VIEWS = of_kind(VIEW)
@@ -203,13 +204,16 @@ def lowering_of(f: Any, step: Step, metas: list[Meta]) -> Lowering | None:
 
 def _takes_elementwise(step: Step, metas: list[Meta]) -> bool:
     meta = metas[step.out]
-    is_known = meta.shape is not None or is_number(meta) or is_bool(meta)
+    is_known = is_number(meta) or is_bool(meta) or meta.dtype in (FLOAT64, _BOOL)
     return is_known and not step.kwargs and all(_is_operand(a, metas) for a in step.args)
 
 
 def _elementwise(reader: Lowerer, step: Step, shape: tuple) -> LoopOp:
     args = [reader.operand(a).broadcast(shape) for a in step.args]
-    return LoopOp("map", *_exact_power(UFUNC_OF.get(step.f, step.f), args), shape)
+    f = UFUNC_OF.get(step.f, step.f)
+    if f is np.add and all(a.is_bool or type(a.base) is bool for a in args):
+        f = np.logical_or  # the sum of two booleans is a boolean
+    return LoopOp("map", *_exact_power(f, args), shape)
 
 
 def _takes_reduction(step: Step, metas: list[Meta]) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -21,6 +22,7 @@ from autodiff.functions import MATRIX_PRODUCTS, is_elementwise, takes_floats
 
 _AS_ARRAY: tuple[Any, ...] = (np.asarray, np.asanyarray)
 _TWICE_AN_EXPONENT = range(1, 33)
+_LEAST_NORMAL = sys.float_info.min
 """Powers of arrays with these exponents become products of the array and its root."""
 
 
@@ -92,7 +94,7 @@ class AlgebraicRules:
         if mask is not None and mask.dtype == bool and mask.shape == meta.shape:
             is_constant = type(before) is np.ndarray and meta.dtype == FLOAT64
             if is_constant and self.meta(value).is_scalar:
-                other = before if before.any() else 0.0
+                other = before if before.any() or np.signbit(before).any() else 0.0
                 return self.call(np.where, (index, value, other), {}, meta)
             return None
         origin = self._origin_of(value)
@@ -125,7 +127,7 @@ class AlgebraicRules:
 
     def _negation(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         origin = self._origin_of(args[0]) if len(args) == 1 and not kwargs else None
-        if origin is None:
+        if origin is None or origin.kwargs:
             return None
         if origin.f is np.negative:
             return origin.args[0]
@@ -215,7 +217,7 @@ class AlgebraicRules:
     def _quotient(self, x: Any, g: Any, meta: Meta) -> Any:
         """Replace ``(1 / b) * g`` by ``g / b``."""
         origin = self._origin_of(x)
-        if origin is None or not self._is_real(x) or not self._is_real(g):
+        if origin is None or origin.kwargs or not self._is_real(x) or not self._is_real(g):
             return None
         if origin.f is np.reciprocal:
             return self.call(np.true_divide, (g, origin.args[0]), {}, meta)
@@ -343,7 +345,8 @@ class AlgebraicRules:
 
     def _is_negated(self, x: Any) -> bool:
         origin = self._origin_of(x)
-        return origin is not None and origin.f is np.negative and self._is_real(x)
+        is_negative = origin is not None and origin.f is np.negative and not origin.kwargs
+        return is_negative and self._is_real(x)
 
     def _constant(self, x: Any) -> Any:
         """Return the constant that all elements of an argument equal; None if there is none."""
@@ -388,10 +391,14 @@ class AlgebraicRules:
         inner = self.origin.get(b.i)
         if inner is None or inner.f is not np.multiply or inner.kwargs:
             return a, b
+        if any(m.dtype != FLOAT64 and not m.is_scalar for m in (meta, self.meta(b))):
+            return a, b
         for c, x in (inner.args, inner.args[::-1]):
             is_exact = type(c) in (int, float) and (_is_power_of_two(a) or _is_power_of_two(c))
             if is_exact and type(x) is Ref and self._fits(x, meta):
-                return float(a) * c, x
+                product = float(a) * c
+                if _LEAST_NORMAL <= abs(product) < math.inf or c == 0:
+                    return product, x
         return a, b
 
 

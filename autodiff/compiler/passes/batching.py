@@ -141,6 +141,10 @@ class _Batching:
     def _has_shape(self, x: Any, meta: Meta) -> bool:
         return type(x) is Ref and self.metas[x.i].shape == meta.shape
 
+    def _is_floats(self, x: Any, shape: tuple) -> bool:
+        meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
+        return meta.dtype == FLOAT64 and meta.shape == shape
+
     def _ndim(self, x: Any) -> int:
         meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
         return len(meta.shape or ())
@@ -164,7 +168,9 @@ class _Batching:
         sums: dict[int, list[Ref]] = {}
         inner: set[int] = set()
         for step in reversed(self.program.steps):
-            if step.f is not np.add or step.out in inner or not self.metas[step.out].shape:
+            if step.f is not np.add or step.kwargs or step.out in inner:
+                continue
+            if not self.metas[step.out].shape:
                 continue
             leaves: list[Any] = []
             waiting: list[Any] = list(reversed(step.args))
@@ -173,7 +179,8 @@ class _Batching:
                 x = waiting.pop()
                 origin = self.origin.get(x.i) if type(x) is Ref else None
                 is_sum = origin is not None and origin.f is np.add and self.uses[x.i] == 1
-                if origin is not None and is_sum and self._has_shape(x, self.metas[step.out]):
+                is_sum = is_sum and not origin.kwargs and self.metas[x.i] == self.metas[step.out]
+                if origin is not None and is_sum:
                     middle.append(x.i)
                     waiting.extend(reversed(origin.args))
                 else:
@@ -281,12 +288,13 @@ class _Batching:
         if type(items) not in (list, tuple) or len(items) < _FEWEST:
             self.steps.append(step)
             return
-        mark = len(self.steps)
+        mark, known = len(self.steps), dict(self.batches)
         made = self._batch(list(items), 0)
         if type(made) is Diagonal and type(made.vector) is Ref:
             made = self.write(np.diag, (made.vector,), self.metas[step.out])
         if type(made) is not Ref or self.metas[made.i].shape != self.metas[step.out].shape:
             del self.steps[mark:]
+            self.batches = known  # the others refer to steps that are gone
             self.steps.append(step)
             return
         self.changed = True
@@ -359,11 +367,11 @@ class _Batching:
                 return None
             if mine.vector is not None:
                 return Diagonal(self.write(f, (other[0], mine.vector), vector))
-            return Diagonal(other[0]) if self._ndim(other[0]) == 1 else None
+            return Diagonal(other[0]) if self._is_floats(other[0], shape[1:]) else None
         is_product = f in MATRIX_PRODUCTS and type(a) is Diagonal and type(b) is tuple
         if is_product and self._ndim(b[0]) == 2:
             if a.vector is None:
-                return b[0]
+                return b[0] if self._is_floats(b[0], shape) else None
             column = self.write(np.reshape, (a.vector, (shape[0], 1)), self.array((shape[0], 1)))
             return self.write(np.multiply, (column, b[0]), self.array(shape))
         if f in (np.add, np.subtract) and type(b) is Diagonal and type(a) is Ref:
@@ -371,6 +379,8 @@ class _Batching:
         elif f is np.add and type(a) is Diagonal and type(b) is Ref:
             mine, other, change = a, b, add_item
         else:
+            return None
+        if self.metas[other.i].shape != shape:
             return None
         places = np.arange(shape[0])
         value = 1.0 if mine.vector is None else mine.vector

@@ -8,6 +8,7 @@ can update an array in place.
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -81,7 +82,8 @@ class ElementTables:
         if type(x) is Ref:
             return self.tables.get(x.i)
         if type(x) is np.ndarray and x.dtype == FLOAT64 and x.size <= _LARGEST_BASE:
-            return ElementTable(x.shape, {i: v for i, v in enumerate(x.ravel().tolist()) if v != 0})
+            items = enumerate(x.ravel().tolist())
+            return ElementTable(x.shape, {i: v for i, v in items if v or math.copysign(1.0, v) < 0})
         return None
 
     def _new(self, table: ElementTable, meta: Meta, out: int | None) -> Ref:

@@ -133,6 +133,8 @@ class Simplifier(AlgebraicRules):
                 is_of_python = not any(map(is_number, metas)) or any(
                     m.dtype not in (None, FLOAT64) for m in metas
                 )
+            if f is operator.pow and metas[0].dtype == np.bool_:
+                is_of_python = True  # NumPy squares without promotion
             if not is_of_python and (not is_exact or facts_of(UFUNC_OF[f]).is_rounded):
                 if f in POWERS:  # the ufunc gives Inf where Python raises
                     domain = domain_of(Step(f, args, step.kwargs, step.out), self.metas)
@@ -324,10 +326,16 @@ class Simplifier(AlgebraicRules):
         known = self._constant_splats.get(id(x), self)
         if known is self:
             first = x[(0,) * x.ndim]
-            known = first.item() if bool((x == first).all()) else None
+            is_splat = bool((x == first).all()) and (bool(first) or _has_one_sign(x))
+            known = first.item() if is_splat else None
             self._constant_splats[id(x)] = known
             self.kept_alive.append(x)
         return known
+
+
+def _has_one_sign(zeros: np.ndarray) -> bool:
+    signs = np.signbit(zeros)
+    return bool(signs.all() or not signs.any())
 
 
 def has_nan(x: Any) -> bool:

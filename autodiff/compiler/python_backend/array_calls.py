@@ -328,7 +328,9 @@ def _update(e: Any, step: Step) -> bool:
 def _flat_target(e: Any, name: str, places: Any, shape: tuple) -> str:
     """Return elements at flat indices as the target of an assignment, for any memory layout."""
     if len(shape) > 1 and type(places) is np.ndarray and places.size:
-        return f"{name}[{', '.join(map(e.argument, np.unravel_index(places, shape)))}]"
+        # NumPy 2.4 is wrong for more than 8192 indices whose last axis has length 1: one axis here.
+        found = [x.reshape(places.shape) for x in np.unravel_index(places.ravel(), shape)]
+        return f"{name}[{', '.join(map(e.argument, found))}]"
     return f"{name}.reshape(-1)[{e.index(places)}]"
 
 
