@@ -55,7 +55,7 @@ class Proof:
 
     Raises
     ------
-    Doubt
+    Impurity
         If there is no proof.
     """
 

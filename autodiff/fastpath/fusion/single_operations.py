@@ -148,7 +148,7 @@ _OTHER_SPACE = """\
 if nodes[j].space.shape:
             bars.put(j, x_bar, {fresh})
         else:
-            hand_product(by_{position}, self, y_bar, bars, j, False, False)"""
+            propagate_product(by_{position}, self, y_bar, bars, j, False, False)"""
 # The left argument may have taken over the cotangent, or a view of its real part.
 _OWNED_BY_RIGHT = """\
     taken = values[left]

@@ -154,7 +154,7 @@ def _as_words(numbers: list, kind: Kind) -> np.ndarray:
 
     Raises
     ------
-    SteppedAsideError
+    BailoutError
         If an integer is too large.
     """
     letter, n = letter_of(kind), len(numbers)
