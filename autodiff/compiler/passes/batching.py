@@ -170,7 +170,8 @@ class _Batching:
         for step in reversed(self.program.steps):
             if step.f is not np.add or step.kwargs or step.out in inner:
                 continue
-            if not self.metas[step.out].shape:
+            total = self.metas[step.out]
+            if not total.shape:
                 continue
             leaves: list[Any] = []
             waiting: list[Any] = list(reversed(step.args))
@@ -179,14 +180,13 @@ class _Batching:
                 x = waiting.pop()
                 origin = self.origin.get(x.i) if type(x) is Ref else None
                 is_sum = origin is not None and origin.f is np.add and self.uses[x.i] == 1
-                is_sum = is_sum and not origin.kwargs and self.metas[x.i] == self.metas[step.out]
-                if origin is not None and is_sum:
+                if origin is not None and is_sum and not origin.kwargs and self.metas[x.i] == total:
                     middle.append(x.i)
                     waiting.extend(reversed(origin.args))
                 else:
                     leaves.append(x)
             inner.update(middle)  # a partial sum gains nothing where the whole sum does not
-            if len(leaves) >= 2 and self._gains(leaves, self.metas[step.out]):
+            if len(leaves) >= 2 and self._gains(leaves, total):
                 sums[step.out] = leaves
         return sums
 

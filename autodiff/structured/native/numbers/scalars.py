@@ -76,14 +76,10 @@ _MAY_BE_REAL = {np.real, np.imag, np.conj, complex}
 # They return integers for integers.
 _OF_INTEGERS = {operator.add, operator.sub, operator.mul, operator.neg, operator.pos, *_OF_PARTS}
 _EXPRESSIONS: dict[Any, str] = {
-    np.logaddexp2: (
-        "({0} if {0} > {1} else {1}) + "
-        "(1.0 if {0} == {1} else 1.4426950408889634 * log1p(2.0 ** -abs({0} - {1})))"
-    ),
-    np.logaddexp: (
-        "({0} if {0} > {1} else {1}) + "
-        "(0.6931471805599453 if {0} == {1} else log1p(exp(-abs({0} - {1}))))"
-    ),
+    np.logaddexp2: "({0} if {0} > {1} else {1}) + "
+                   "(1.0 if {0} == {1} else 1.4426950408889634 * log1p(2.0 ** -abs({0} - {1})))",
+    np.logaddexp: "({0} if {0} > {1} else {1}) + "
+                  "(0.6931471805599453 if {0} == {1} else log1p(exp(-abs({0} - {1}))))",
     **dict.fromkeys([math.isnan, np.isnan], "{0} != {0}"),
     **dict.fromkeys([math.isfinite, np.isfinite], "abs({0}) < inf"),
     **dict.fromkeys([math.isinf, np.isinf], "abs({0}) == inf"),
