@@ -57,7 +57,6 @@ LARGEST = 1 << 20
 """Arrays with up to this number of elements are read and written by kernels."""
 NUMBERS = (int, float, bool, np.float64, np.bool_)
 """Classes of numbers that can be constants in a kernel."""
-_BOOL = np.dtype(bool)
 _MOST_OPERANDS = 4096
 
 VIEWS = of_kind(VIEW)
@@ -204,7 +203,7 @@ def lowering_of(f: Any, step: Step, metas: list[Meta]) -> Lowering | None:
 
 def _takes_elementwise(step: Step, metas: list[Meta]) -> bool:
     meta = metas[step.out]
-    is_known = is_number(meta) or is_bool(meta) or meta.dtype in (FLOAT64, _BOOL)
+    is_known = _is_single(meta) or _has_dtype(meta)
     return is_known and not step.kwargs and all(_is_operand(a, metas) for a in step.args)
 
 

@@ -138,12 +138,13 @@ class _Batching:
                     found[out] = (*key, row)
         return found
 
-    def _has_shape(self, x: Any, meta: Meta) -> bool:
-        return type(x) is Ref and self.metas[x.i].shape == meta.shape
+    def _is_like(self, x: Any, meta: Meta) -> bool:
+        """Whether an argument has this dtype and shape."""
+        own = self.metas[x.i] if type(x) is Ref else meta_of(x)
+        return own.dtype == meta.dtype and own.shape == meta.shape
 
-    def _is_floats(self, x: Any, shape: tuple) -> bool:
-        meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
-        return meta.dtype == FLOAT64 and meta.shape == shape
+    def _is_term(self, x: Any, total: Meta) -> bool:
+        return type(x) is Ref and self._is_like(x, total)
 
     def _ndim(self, x: Any) -> int:
         meta = self.metas[x.i] if type(x) is Ref else meta_of(x)
@@ -180,7 +181,7 @@ class _Batching:
                 x = waiting.pop()
                 origin = self.origin.get(x.i) if type(x) is Ref else None
                 is_sum = origin is not None and origin.f is np.add and self.uses[x.i] == 1
-                if origin is not None and is_sum and not origin.kwargs and self.metas[x.i] == total:
+                if origin is not None and is_sum and not origin.kwargs and self._is_like(x, total):
                     middle.append(x.i)
                     waiting.extend(reversed(origin.args))
                 else:
@@ -197,12 +198,12 @@ class _Batching:
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
         if meta.size >= _LARGE and len(by_rules) >= 2:
             return True
-        vectors = len(meta.shape or ()) == 1 and all(self._has_shape(x, meta) for x in leaves)
+        vectors = len(meta.shape or ()) == 1 and all(self._is_term(x, meta) for x in leaves)
         return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
 
     def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:
         """Return the two vectors whose outer product a term of a sum is; None for other terms."""
-        origin = self.origin.get(x.i) if self._has_shape(x, total) else None
+        origin = self.origin.get(x.i) if self._is_term(x, total) else None
         if origin is None or self.uses.get(x.i) != 1 or origin.kwargs or len(origin.args) < 2:
             return None
         a, b = origin.args[-2:]
@@ -244,7 +245,7 @@ class _Batching:
             pair = self._outer(x, meta)
             if pair is not None:
                 pairs.append(pair)
-            elif len(meta.shape or ()) == 1 and self._has_shape(x, meta):
+            elif len(meta.shape or ()) == 1 and self._is_term(x, meta):
                 vectors.append(x)
             else:
                 others.append(x)
@@ -367,11 +368,11 @@ class _Batching:
                 return None
             if mine.vector is not None:
                 return Diagonal(self.write(f, (other[0], mine.vector), vector))
-            return Diagonal(other[0]) if self._is_floats(other[0], shape[1:]) else None
+            return Diagonal(other[0]) if self._is_like(other[0], self.array(shape[1:])) else None
         is_product = f in MATRIX_PRODUCTS and type(a) is Diagonal and type(b) is tuple
         if is_product and self._ndim(b[0]) == 2:
             if a.vector is None:
-                return b[0] if self._is_floats(b[0], shape) else None
+                return b[0] if self._is_like(b[0], self.array(shape)) else None
             column = self.write(np.reshape, (a.vector, (shape[0], 1)), self.array((shape[0], 1)))
             return self.write(np.multiply, (column, b[0]), self.array(shape))
         if f in (np.add, np.subtract) and type(b) is Diagonal and type(a) is Ref:

@@ -63,7 +63,7 @@ class Buffers:
         return self._held.get(i)
 
     def release(self, i: int) -> None:
-        """Note that the buffer of a value is handed over to another one."""
+        """Note that another value takes over the buffer of a value."""
         self._held.pop(i, None)
 
     def free(self, at: int) -> None:

@@ -134,7 +134,7 @@ def dependencies(
 ) -> tuple[list[Dependency], str, list[types.FunctionType]]:
     """Return the variables that a function and those it calls read, what else they do, if so.
 
-    The third part are the functions that were looked into.
+    The third part has the functions that were analysed.
 
     Found in the code: in functions by their names, also those of the user's modules, in methods of
     the user's classes that some function names, and in the functions among the arguments `given`.

@@ -32,7 +32,7 @@ BY_TEXT = frozenset(
     }
 )  # fmt: skip
 _OF_FUNCTIONS = frozenset({"__annotations__", "__doc__", "__name__", "__qualname__"})
-"""What every function has, and can be bound anew."""
+"""Attributes that every function has and that can be rebound."""
 
 
 def exactly(x: Any) -> Any:

@@ -104,26 +104,9 @@ class Recording(Tape):
     """
 
     __slots__ = (
-        "assumes_no_nan",
-        "budget",
-        "generators",
-        "inputs",
-        "is_refused",
-        "keep_loops",
-        "late",
-        "loops",
-        "may_copy",
-        "metas",
-        "next_check",
-        "next_look",
-        "own_generators",
-        "reads",
-        "spoilt",
-        "stdout",
-        "steps",
-        "strict",
-        "writes",
-        "written",
+        "assumes_no_nan", "budget", "generators", "inputs", "is_refused", "keep_loops", "late",
+        "loops", "may_copy", "metas", "next_check", "next_look", "own_generators", "reads",
+        "spoilt", "stdout", "steps", "strict", "writes", "written",
     )  # fmt: skip
 
     records = False
@@ -173,7 +156,7 @@ class Recording(Tape):
         self.next_check = min(self.next_check, self.next_look + 1)
 
     def _look_for_loops(self, n: int) -> None:
-        """Raise if loops could run from their source, which is shorter than all of their turns."""
+        """Raise if loops could run from their source, which is shorter than all iterations."""
         loops = list(self.loops.values())
         as_steps = not self.keep_loops and any(c.should_use_program(self, n, True) for c in loops)
         is_long = n >= _LONG and not self.budget.may_unroll
@@ -189,7 +172,7 @@ class Recording(Tape):
         self, programs: Programs, g: types.FunctionType, body: Callable, args: tuple,
         leaves: tuple, form: tuple,
     ) -> Any:  # fmt: skip
-        """Call a function with loops, as one step or turn by turn."""
+        """Call a function with loops, as one step, or record its iterations."""
         counted = self.loops.setdefault(programs, Unrolled())
         y = self.as_step(programs, g, body, leaves, form)
         if y is not NotImplemented:
