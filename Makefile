@@ -16,9 +16,14 @@ PY := $(VENV)/bin/python
 PYTHONS := $(or $(PYTHON),python3.11 python3 python3.12 python3.13 python3.14 python)
 PACKAGES := chainrules_core chainrules autodiff
 PYTEST := $(PY) -m pytest
+# Of the many modules that are installed, the checks import a part: only these are compiled.
+INSTALL := -m pip install --quiet --disable-pip-version-check --no-compile
 GALLERY := tests/examples/test_gallery.py::test_script_with_packages
 PAGES := tests/docs/test_examples.py::test_page_with_packages
 PARALLEL := -n auto --dist worksteal
+
+# The checks start hundreds of processes: each one would compile all modules anew.
+export PYTHONDONTWRITEBYTECODE :=
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
@@ -177,41 +182,41 @@ $(VENV)/.created:
 # One stamp for each extra of pyproject.toml.
 $(VENV)/.installed-%: pyproject.toml $(VENV)/.created
 	@echo 'Installing chainrules-python[$*] into $(VENV); the first time takes a minute ...'
-	@$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[$*]'
+	@$(PY) $(INSTALL) --editable '.[$*]'
 	@touch $@
 
 $(SYSTEMS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing the other systems into $(SYSTEMS); the first time takes some minutes ...'
 	@$(PY) -m venv --clear $(SYSTEMS)
-	@$(SYSTEMS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[systems]'
+	@$(SYSTEMS)/bin/python $(INSTALL) --editable '.[systems]'
 	@touch $@
 
 $(CLUSTER)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing Dask and what reads files into $(CLUSTER); the first time takes a minute ...'
 	@$(PY) -m venv --clear $(CLUSTER)
-	@$(CLUSTER)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[cluster,fit]' 'pytest>=8.2'
+	@$(CLUSTER)/bin/python $(INSTALL) --editable '.[cluster,fit]' 'pytest>=8.2'
 	@touch $@
 
 $(OTHERS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing the packages of tests/packages into $(OTHERS); the first time takes some minutes ...'
 	@$(PY) -m venv --clear $(OTHERS)
-	@$(OTHERS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[packages]'
+	@$(OTHERS)/bin/python $(INSTALL) --editable '.[packages]'
 	@touch $@
 
 $(DOCS)/.installed: pyproject.toml $(VENV)/.created
 	@echo 'Installing what builds the pages into $(DOCS); the first time takes a minute ...'
 	@$(PY) -m venv --clear $(DOCS)
-	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@$(DOCS)/bin/python $(INSTALL) --editable '.[docs]'
 	@touch $@
 
 $(DOCS)/.installed-browser: $(DOCS)/.installed
-	@$(DOCS)/bin/python -m pip install --quiet --disable-pip-version-check --editable '.[browser]'
+	@$(DOCS)/bin/python $(INSTALL) --editable '.[browser]'
 	@touch $@
 
 # The lower bounds of pyproject.toml, as they are; tools of the tests in any version.
 $(OLDEST)/.installed: pyproject.toml tools/lower_bounds.py $(VENV)/.created
 	@echo 'Installing the oldest supported versions into $(OLDEST); the first time takes a minute ...'
 	@$(PY) -m venv --clear $(OLDEST)
-	@$(OLDEST)/bin/python -m pip install --quiet --disable-pip-version-check \
+	@$(OLDEST)/bin/python $(INSTALL) \
 	    $$($(PY) tools/lower_bounds.py) hypothesis mpmath pytest pytest-xdist
 	@touch $@

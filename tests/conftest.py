@@ -37,30 +37,51 @@ def pytest_configure(config: pytest.Config) -> None:
         settings.load_profile("any speed")
 
 
-# Of files and folders that take long, `make test` runs one test in so many: it is to end within ten
-# minutes. `make nightly` runs all. The longest name that fits counts.
+# Of files and folders that take long, `make test` runs one row in so many of each table: it is to
+# end within ten minutes. `make nightly` runs all. The longest name that fits counts.
 THINNED = {
-    "tests/autodiff/autocompile": 2,
-    "tests/autodiff/compiler": 4,
+    "tests/autodiff/autocompile": 3,
+    "tests/autodiff/compiler": 6,
     "tests/autodiff/distributed": 4,  # `make cluster` runs all of them
-    "tests/autodiff/end_to_end": 2,
-    "tests/autodiff/end_to_end/test_tiers.py": 8,
+    "tests/autodiff/end_to_end": 3,
+    "tests/autodiff/end_to_end/test_tiers.py": 16,
+    "tests/autodiff/fastpath/codegen": 2,
+    "tests/autodiff/fastpath/fusion": 2,
+    "tests/autodiff/intercept/runtime/test_library_functions.py": 4,
     "tests/autodiff/interop/test_functions.py": 4,  # `make systems` runs all of these two
     "tests/autodiff/interop/test_hips_autograd.py": 4,
-    "tests/autodiff/optimize": 3,
-    "tests/autodiff/mutation/test_identity_of_arguments.py": 3,
-    "tests/autodiff/structured": 3,
+    "tests/autodiff/mutation/test_identity_of_arguments.py": 6,
+    "tests/autodiff/mutation/test_layout_after_writes.py": 2,
+    "tests/autodiff/mutation/test_memory_layout.py": 4,
+    "tests/autodiff/mutation/test_shared_arguments.py": 2,
+    "tests/autodiff/mutation/test_written_arguments.py": 3,
+    "tests/autodiff/numpy_api/test_iterators.py": 2,
+    "tests/autodiff/numpy_api/test_methods.py": 2,
+    "tests/autodiff/numpy_api/test_numpy_source.py": 2,
+    "tests/autodiff/numpy_api/test_protocols.py": 2,
+    "tests/autodiff/numpy_api/test_pyfunc_loops.py": 2,
+    "tests/autodiff/optimize": 4,
+    "tests/autodiff/structured": 6,
     "tests/autodiff/test_caches.py": 3,
-    "tests/autodiff/trace": 2,
-    "tests/benchmarks/gradbench": 2,
-    "tests/chainrules/coverage": 2,
+    "tests/autodiff/test_functions.py": 3,
+    "tests/autodiff/trace": 3,
+    "tests/benchmarks/gradbench": 3,
+    "tests/chainrules/calculus/test_polynomial_families.py": 2,
+    "tests/chainrules/coverage": 4,
     # Only files whose rules others check: all rules of the registry must be checked.
     "tests/chainrules/scipy/integrate/test_adaptive.py": 3,
-    "tests/chainrules/scipy/integrate/test_elementwise.py": 3,
+    "tests/chainrules/scipy/integrate/test_elementwise.py": 4,
     "tests/chainrules/scipy/integrate/test_initial_value.py": 3,
     "tests/chainrules/scipy/integrate/test_series.py": 3,
     "tests/chainrules/scipy/integrate/test_stepping.py": 3,
-    "tests/chainrules/scipy/sparse/test_shared_memory.py": 4,
+    "tests/chainrules/scipy/linalg/test_calls.py": 2,
+    "tests/chainrules/scipy/ndimage/test_calls.py": 2,
+    "tests/chainrules/scipy/optimize/test_minima.py": 2,
+    "tests/chainrules/scipy/optimize/test_programs.py": 2,
+    "tests/chainrules/scipy/signal/test_calls.py": 2,
+    "tests/chainrules/scipy/sparse/test_calls.py": 2,
+    "tests/chainrules/scipy/sparse/test_shared_memory.py": 8,
+    "tests/chainrules/scipy/sparse/test_storage.py": 4,
     "tests/chainrules/scipy/stats/distributions/test_continuous.py": 3,
     "tests/chainrules/scipy/stats/distributions/test_expectations.py": 3,
     "tests/chainrules/scipy/stats/distributions/test_infrastructure.py": 3,
@@ -70,6 +91,7 @@ THINNED = {
     "tests/tools/errors": 2,
     "tests/tools/fuzz/test_fuzz.py": 3,
 }
+SINGLE = 2  # of tests that are no row of a table, at least one in so many
 ONE_IN = int(os.environ.get("CHAINRULES_ONE_IN", "1"))  # of all tests; 0: leave nothing out
 
 
@@ -81,7 +103,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     is_named = is_named or bool(config.option.keyword)
     left_out = []
     for item in items:
-        n = ONE_IN if is_named or not ONE_IN else _one_in(item.nodeid.partition("::")[0]) * ONE_IN
+        n = ONE_IN if is_named or not ONE_IN else _one_in(item) * ONE_IN
         if n > 1 and zlib.crc32(item.nodeid.encode()) % n:
             left_out.append(item)
     if left_out:
@@ -90,9 +112,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = [item for item in items if id(item) not in gone]
 
 
+def _one_in(item: pytest.Item) -> int:
+    """Return of how many tests like this one, in its file, one is run."""
+    n = _of_table(item.nodeid.partition("::")[0])
+    return n if hasattr(item, "callspec") else min(n, SINGLE)
+
+
 @functools.cache
-def _one_in(file: str) -> int:
-    """Return of how many tests in a file one is run."""
+def _of_table(file: str) -> int:
     names = [file, *map(str, PurePosixPath(file).parents)]
     return next((THINNED[name] for name in names if name in THINNED), 1)
 
@@ -158,49 +185,55 @@ def slope(f: Callable, x: Any, v: Any) -> Any:
     return sum(c * (f(x + k * STEP * v) - f(x - k * STEP * v)) for k, c in STENCIL.items()) / STEP
 
 
-def directions(x: np.ndarray) -> list:
-    """One direction for each element; for complex ones the imaginary one too."""
-    units = list(np.eye(x.size).reshape(x.size, *x.shape))
-    return units + [1j * e for e in units] if np.iscomplexobj(x) else units
+def directions(x: np.ndarray, each: bool) -> list[np.ndarray]:
+    """One direction without symmetry, for complex arrays a complex one; or one for each element."""
+    if each:
+        units = list(np.eye(x.size, dtype=x.dtype).reshape(x.size, *x.shape))
+        return units + [1j * e for e in units] if np.iscomplexobj(x) else units
+    places = 1.0 + 2.0 * np.arange(x.size).reshape(x.shape)
+    v = np.cos(places) + 1j * np.sin(1.3 * places) if np.iscomplexobj(x) else np.cos(places)
+    return [v.astype(x.dtype)]
 
 
-def slopes(f: Callable, x: np.ndarray) -> np.ndarray:
-    """The gradient of a real function, by differences."""
-    found = np.array([slope(f, x, v) for v in directions(x)])
-    if np.iscomplexobj(x):
-        found = found[: x.size] + 1j * found[x.size :]
-    return found.reshape(x.shape)
+def inner(a: Any, b: Any) -> Any:
+    """The real inner product of two arrays."""
+    return np.sum(np.real(np.conj(a) * b))
 
 
 @pytest.fixture
 def check_modes() -> Callable:
     """Check what the engine makes of ``f(*xs)``, for each argument and in every mode.
 
-    The modes are reverse, forward, and reverse over reverse, each against differences.
+    The modes are reverse, forward, and reverse over reverse, each against differences along one
+    direction: an error in any element changes what is compared, except by coincidence. At kinks
+    differences are right along each element only: ``each=True``.
     """
 
     import autodiff  # the core's tests run without it
 
-    def check(f: Callable, *xs: Any, twice: bool = True) -> None:
+    def check(f: Callable, *xs: Any, twice: bool = True, each: bool = False) -> None:
         for i, x in enumerate(xs):
 
             def loss(z: Any, i: int = i) -> Any:
                 return number_of(f(*[z if j == i else c for j, c in enumerate(xs)]))
 
             x = np.array(x)
-            v = np.cos(1.0 + 2.0 * np.arange(x.size)).reshape(x.shape).astype(x.dtype)
-            expected = slopes(loss, x)
             found = autodiff.gradient(loss, x.copy())
             assert np.shape(found) == x.shape
-            close(found, expected)
-            pushed = autodiff.pushforward(loss, x.copy())[1](v)
-            close(pushed, np.real(np.sum(np.conj(expected) * v)))
+            push = autodiff.pushforward(loss, x.copy())[1]
+            for v in directions(x, each):
+                expected = slope(loss, x, v)
+                close(inner(found, v), expected)
+                close(push(v), expected)
             if twice:
+                w = np.flip(directions(x, each=False)[0])
 
-                def along(z: Any, loss: Callable = loss, v: Any = v) -> Any:
-                    return np.sum(np.real(np.conj(v) * autodiff.gradient(loss, z)))
+                def along(z: Any, loss: Callable = loss, w: Any = w) -> Any:
+                    return inner(w, autodiff.gradient(loss, z))
 
-                close(autodiff.gradient(along, x.copy()), slopes(along, x))
+                second = autodiff.gradient(along, x.copy())
+                for v in directions(x, each):
+                    close(inner(second, v), slope(along, x, v))
 
     return check
 

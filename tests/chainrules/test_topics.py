@@ -73,7 +73,7 @@ assert not pending._waiting and not pending._owners
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a copy of the process for each lookup")
 def test_the_first_lookup_of_any_function_finds_all_of_its_rules():
-    step = one_in(4)
+    step = one_in(10)
     out = run(
         f"STEP = {step}"
         + """

@@ -20,18 +20,26 @@ def name_of(path: Path) -> str:
 MODULES = {name_of(path): path for package in PACKAGES for path in (ROOT / package).rglob("*.py")}
 
 
-class WithoutTypes(ast.NodeTransformer):
-    """Takes out what only a type checker imports."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | None:
-        return None if ast.unparse(node.test) == "TYPE_CHECKING" else node
+def at_run_time(path: Path) -> ast.Module:
+    """Return the source of a module without what only a type checker imports."""
+    tree = ast.parse(path.read_text())
+    tree.body = [
+        node
+        for node in tree.body
+        if not (
+            isinstance(node, ast.If)
+            and isinstance(node.test, ast.Name)
+            and node.test.id == "TYPE_CHECKING"
+        )
+    ]
+    return tree
 
 
 @functools.cache
 def trees() -> dict[str, ast.Module]:
     """Return the source of all modules by their names."""
     with uncollected:  # millions of objects, which all stay
-        return {name: WithoutTypes().visit(ast.parse(p.read_text())) for name, p in MODULES.items()}
+        return {name: at_run_time(path) for name, path in MODULES.items()}
 
 
 def imported(name: str) -> set[str]:

@@ -16,7 +16,7 @@ import pytest
 from autodiff import gradient, hvp, pushforward, value_and_gradient
 from autodiff.trace.checks import threads
 from chainrules_core import frule, rrule, scalar_rule
-from tests.helpers import module_from, run_python
+from tests.helpers import module_from, one_in, run_python
 
 THREADS = 8
 
@@ -111,9 +111,9 @@ def check(found: list[Any], expected: list[Any]) -> None:
 
 def test_first_calls_of_the_same_functions(tmp_path: Path, switching: None) -> None:
     alone = module(tmp_path, "switching_alone").FUNCTIONS
-    few = points()[:5]
+    few = points()[: 6 // one_in(3)]
     expected = [[all_ways(f, x) for x in few] for f in alone]
-    for attempt in range(2):
+    for attempt in range(2 // one_in(2)):
         functions = module(tmp_path, f"switching_{attempt}").FUNCTIONS
 
         def run(i: int, functions: list = functions) -> list[Any]:
@@ -134,7 +134,7 @@ def test_functions_that_are_compiled_by_the_way(tmp_path: Path, switching: None)
     slopes = [[gradient(made.FUNCTIONS[k], x) for x in points()] for k in names]
 
     def run(i: int) -> None:
-        for turn in range(80):
+        for turn in range(80 // one_in(2)):
             k, p = (i + turn) % 8, turn % 12
             value, slope = value_and_gradient(made.FUNCTIONS[k], points()[p])
             np.testing.assert_allclose(value, expected[k][p], rtol=1e-12)
@@ -149,7 +149,7 @@ def test_while_rules_are_registered(tmp_path: Path, switching: None) -> None:
 
     def run(i: int) -> None:
         if i % 2:
-            for turn in range(30):
+            for turn in range(30 // one_in(2)):
 
                 def own(x: Any, turn: int = turn) -> Any:
                     return x * float(turn)
@@ -159,7 +159,7 @@ def test_while_rules_are_registered(tmp_path: Path, switching: None) -> None:
                 rrule.unregister(own)
                 frule.unregister(own)
             return
-        for turn in range(15):
+        for turn in range(15 // one_in(3)):
             k = (i + turn) % len(functions)
             check(all_ways(functions[k], points()[0]), expected[k])
 

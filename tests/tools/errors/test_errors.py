@@ -1,5 +1,6 @@
 """The catalogue of errors holds: each program raises, each way out works, no site is left out."""
 
+import functools
 import inspect
 import re
 import subprocess
@@ -9,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from chainrules_core import frule, rrule
-from tools.errors.entries import entries, run, without_new_rules
-from tools.errors.sites import ROOT, sites
+from tools.errors.entries import Entry, entries, run, without_new_rules
+from tools.errors.sites import ROOT, Site, sites
 
 # Statements that no program of a user's reaches, and why.
 UNREACHED: dict[str, str] = {
@@ -33,6 +34,13 @@ UNREACHED: dict[str, str] = {
 }
 
 
+@functools.cache
+def raised_by(entry: Entry) -> tuple[type, str, Site | None] | None:
+    """Run an entry, once for all tests: return class and text of the error, and its site."""
+    raised = run(entry)
+    return raised and (type(raised.error), raised.text, raised.site)
+
+
 def named(entry):
     return entry.program.__name__
 
@@ -40,14 +48,15 @@ def named(entry):
 @pytest.mark.filterwarnings("default")
 @pytest.mark.parametrize("entry", entries(), ids=named)
 def test_a_program_raises_what_the_catalogue_says(entry):
-    raised = run(entry)
+    raised = raised_by(entry)
     assert raised is not None
-    assert type(raised.error) is entry.kind
-    assert raised.site is not None
+    kind, text, site = raised
+    assert kind is entry.kind
+    assert site is not None
     if entry.has_line:
         lines, first = inspect.getsourcelines(entry.program)
-        found = re.findall(re.escape(inspect.getfile(entry.program)) + r", line (\d+)", raised.text)
-        assert any(first <= int(line) < first + len(lines) for line in found), raised.text
+        found = re.findall(re.escape(inspect.getfile(entry.program)) + r", line (\d+)", text)
+        assert any(first <= int(line) < first + len(lines) for line in found), text
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -65,7 +74,7 @@ def test_every_entry_names_a_way_out():
 
 @pytest.mark.filterwarnings("default")
 def test_every_statement_that_raises_is_reached():
-    reached = {raised.site.name for e in entries() if (raised := run(e)) and raised.site}
+    reached = {r[2].name for e in entries() if (r := raised_by(e)) and r[2]}
     missing = [site.name for site in sites() if site.name not in reached]
     assert sorted(missing) == sorted(UNREACHED)
 

@@ -42,10 +42,10 @@ def test_a_short_run_finds_nothing():
 
 @pytest.mark.parametrize("name", generators.names())
 def test_a_short_run_of_every_generator_in_every_mode_finds_nothing(name):
-    report = run(range(27 // one_in(3)), name, MODES)
+    report = run(range(27 // one_in(6)), name, MODES)
     assert [(seed, o.mode, o.detail) for seed, o, _ in report.failures] == []
     judged = [report.counts[mode, "right"] + report.counts[mode, "error"] for mode in MODES]
-    assert min(judged) > 1
+    assert min(judged) > 0
 
 
 @pytest.mark.parametrize("name", generators.names())
@@ -215,7 +215,7 @@ def found_by(plant: str, seeds: str) -> str:
 
 
 def test_finds_a_wrong_rule_and_makes_the_program_short():
-    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 40")
+    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 10")
     assert "status True" in printed
     assert "wrong in" in printed
     programs = [text.partition("ARGUMENTS")[0] for text in printed.split("def program")[1:]]

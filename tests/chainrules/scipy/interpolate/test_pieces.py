@@ -147,7 +147,7 @@ def test_places_off_a_grid(check_modes):
         f = interpolate.RegularGridInterpolator(grid, values, bounds_error=False)
         return np.nan_to_num(f(places)) ** 2
 
-    check_modes(read, nodes, values, at[:2])
+    check_modes(read, nodes, values, at[:2], each=True)
 
 
 def test_second_derivatives_on_a_grid(check_modes):

@@ -13,6 +13,7 @@ from chainrules_core import NotImplementedTangentError
 pytestmark = pytest.mark.filterwarnings("ignore::scipy.sparse.SparseEfficiencyWarning")
 
 X = np.array([0.3, 0.7, -0.2, 2.5, 1.3])
+DIRECTION = np.array([0.8, -0.6, 1.0, 0.5, -0.9])
 
 
 def _dia(x, offsets):
@@ -177,12 +178,10 @@ def test_results_are_stored_as_scipy_stores_them(name, dtype):
         assert traced == plain, kind
         tolerance, step = (1e-5, 1e-6) if dtype is np.float64 else (5e-3, 2.0**-7)
         np.testing.assert_allclose(value, expected, rtol=tolerance / 100, err_msg=kind)
-        differences = [
-            _f(operation, make, x + h, []) - _f(operation, make, x - h, [])
-            for h in step * np.eye(5, dtype=dtype)
-        ]
-        slopes = np.array(differences) / (2 * step)
-        np.testing.assert_allclose(found, slopes, tolerance, tolerance, err_msg=kind)
+        h = step * DIRECTION.astype(dtype)
+        ends = [_f(operation, make, x + h, []), _f(operation, make, x - h, [])]
+        slope = (ends[0] - ends[1]) / (2 * step)
+        np.testing.assert_allclose(found @ DIRECTION, slope, tolerance, tolerance, err_msg=kind)
         assert found.dtype == dtype
         compared += 1
     assert compared >= 6

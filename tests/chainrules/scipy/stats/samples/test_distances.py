@@ -24,4 +24,4 @@ W = np.array([0.4, 1.1, 0.3, 2.0, 0.7])
     ],
 )
 def test_values_in_common(f, x, check_modes):
-    check_modes(f, x, twice=False)
+    check_modes(f, x, twice=False, each=True)
