@@ -19,7 +19,8 @@ from pathlib import Path
 VERSIONS = ("3.11", "3.12", "3.13", "3.14")
 TESTS = (
     "tests/programs tests/seeds tests/chainrules_core "
-    "tests/autodiff/closures/test_outer_assignments.py"
+    "tests/autodiff/closures/test_outer_assignments.py "
+    "tests/autodiff/compiler/recording/test_executed_code.py"
 )
 _SHOWS_VERSION = (
     "import ensurepip, sys, venv; "

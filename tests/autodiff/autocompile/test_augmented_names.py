@@ -237,7 +237,8 @@ def test_numbers_of_classes_that_write(soon):
     assert not [r for r in call_records.records.values() if r.variants]
 
 
-def test_nothing_is_recorded_under_a_debugger(soon):
+def test_numbers_under_a_debugger(soon):
+    """A recording sees them if Python has `sys.monitoring`; otherwise there is no recording."""
     module = module_of("import numpy as np\ndef f(x, t):\n    t += 1.0\n    return np.sum(x * t)\n")
     sys.settrace(lambda *_: None)
     try:
@@ -245,5 +246,6 @@ def test_nothing_is_recorded_under_a_debugger(soon):
             gradient(module.f, np.ones(2), 0.5, argnums=0)
     finally:
         sys.settrace(None)
-    assert not [r for r in call_records.records.values() if r.variants]
+    has_programs = any(r.variants for r in call_records.records.values())
+    assert has_programs == hasattr(sys, "monitoring")
     sys.modules.pop(module.__name__)

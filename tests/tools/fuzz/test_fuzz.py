@@ -84,7 +84,7 @@ def test_a_program_that_keeps_its_branch_is_wrong(mode, monkeypatch):
 
     monkeypatch.setattr(Tracer, "__bool__", is_true)
     # A recording looks at all code that runs in it, so at this function, too.
-    monkeypatch.setattr(executed_code.Watch, "_first_call", lambda self, frame: None)
+    monkeypatch.setattr(executed_code.Watch, "_note", lambda self, frame: False)
     [outcome] = judge(STUCK, 0, (mode,))
     assert outcome.kind == "wrong"
 
