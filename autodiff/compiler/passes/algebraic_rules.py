@@ -24,7 +24,7 @@ from chainrules_core.operations.scattering import scatter
 _AS_ARRAY: tuple[Any, ...] = (np.asarray, np.asanyarray)
 _TWICE_AN_EXPONENT = range(1, 33)
 _LEAST_NORMAL = sys.float_info.min
-_DENSE = 0.75  # a mask with more true elements than that is faster than their places
+_DENSE = 0.75  # a mask with more true elements is faster than their places
 """Powers of arrays with these exponents become products of the array and its root."""
 
 
@@ -94,38 +94,24 @@ class AlgebraicRules:
             return self.call(np.reshape, (y, meta.shape), {}, meta)
         return None
 
-    def _places(self, mask: Any, shape: tuple | None, chosen: tuple | None) -> Any:
-        """Return the places of the true elements of a mask; None if the mask is as fast.
+    def _by_places(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """Read, write or scatter through a mask by the places of its true elements.
 
-        All reads and writes through the mask share them.
-
-        Parameters
-        ----------
-        mask : Any
-            The index, which may be a mask.
-        shape : tuple, optional
-            The shape of the array.
-        chosen : tuple, optional
-            The shape of what is read or written.
+        All steps share these places. If they are most elements, the mask is as fast.
         """
-        meta = self.meta(mask)
-        if type(mask) is not Ref or meta.type is not np.ndarray or meta.dtype != np.bool_:
+        mask = self.meta(args[1])
+        whole, chosen = meta.shape, self.meta(args[-1 if f is set_item else 0]).shape
+        if f is operator.getitem:
+            whole, chosen = chosen, whole
+        if type(args[1]) is not Ref or mask.type is not np.ndarray or mask.dtype != np.bool_:
             return None
-        if not shape or not chosen or meta.shape != shape or not len(shape) == len(chosen) == 1:
+        if not whole or not chosen or mask.shape != whole or not len(whole) == len(chosen) == 1:
             return None
-        if chosen[0] > _DENSE * shape[0]:
+        if chosen[0] > _DENSE * whole[0]:
             return None
-        return self.call(np.flatnonzero, (mask,), {}, Meta(np.ndarray, np.dtype(np.intp), chosen))
-
-    def _read(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        x, index = args
-        places = self._places(index, self.meta(x).shape, meta.shape)
-        return None if places is None else self.call(f, (x, places), {}, meta)
-
-    def _scatter(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
-        y_bar, index, *rest = args
-        places = self._places(index, meta.shape, self.meta(y_bar).shape)
-        return None if places is None else self.call(f, (y_bar, places, *rest), {}, meta)
+        found = Meta(np.ndarray, np.dtype(np.intp), chosen)
+        places = self.call(np.flatnonzero, (args[1],), {}, found)
+        return self.call(f, (args[0], places, *args[2:]), {}, meta)
 
     def has_no_repeats(self, places: Any) -> bool:
         """Whether an index is the places of the true elements of a mask."""
@@ -147,8 +133,7 @@ class AlgebraicRules:
             if is_constant and self.meta(value).is_scalar:
                 other = before if before.any() or np.signbit(before).any() else 0.0
                 return self.call(np.where, (index, value, other), {}, meta)
-            places = self._places(index, meta.shape, self.meta(value).shape)
-            return None if places is None else self.call(f, (before, places, value), {}, meta)
+            return self._by_places(f, args, kwargs, meta)
         origin = self._origin_of(value)
         if origin is None or origin.f is not operator.getitem:
             return None
@@ -467,8 +452,7 @@ _RULES: dict[Any, Callable] = {
     np.sum: AlgebraicRules._sum,
     np.exp: AlgebraicRules._sigmoid,
     np.linalg.solve: AlgebraicRules._solution,
-    operator.getitem: AlgebraicRules._read,
-    scatter: AlgebraicRules._scatter,
+    **dict.fromkeys((operator.getitem, scatter), AlgebraicRules._by_places),
     set_item: AlgebraicRules._write,
     np.tensordot: AlgebraicRules._tensordot,
     np.swapaxes: AlgebraicRules._swapaxes,
