@@ -33,7 +33,6 @@ from autodiff.mutation.memory_layout import (
     places_of,
     reads_what_it_writes,
 )
-from autodiff.mutation.whole_array import can_be_taken, is_whole
 from autodiff.trace.tape import CONSTANT, FLOAT64, Cotangents
 from autodiff.trace.trace_stack import is_recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -228,16 +227,13 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
     if bare(root).dtype.kind not in "fc":  # only a recording may write its values into it
         raise untraced_array(bare(root), "")
     parents = [t._index if is_tracer(t) and t._tape is tape else None for t in (root, value)]
-    whole = is_whole(root, path, index)
-    if whole:
+    if _is_whole(root, path, index):
         path, index, parents[0] = (), Ellipsis, None  # nothing of the old value is left
     after: Any
     recorder = recorder_of(index)
     is_here = (root._tape is tape or root._tape is CONSTANT) and recorder is None
     if is_tracer(new) or not is_here or is_tracer(root._value):
         after = _written_outside(of_level(root, tape), path, index, new)
-    elif whole and parents[1] is not None and can_be_taken(root, value):
-        after = new
     elif _is_exclusive(root, family(root)):
         _put(root._value, path, index, new)
         after = root._value
@@ -251,6 +247,26 @@ def _write(root: Tracer, path: Path, index: Any, value: Any, tape: Any) -> None:
         node = Write(parents[0], parents[1], path, index, np.shape(new), space, axes, recorder)
         place = tape.add(node)
     _replace(root, after, tape, place)
+
+
+def _is_whole(root: Tracer, path: tuple, index: Any) -> bool:
+    """Whether a write replaces every element of the root, in order."""
+    if index is not Ellipsis and not (type(index) is slice and index == slice(None)):
+        return False
+    if not path:
+        return np.ndim(root._value) > 0 or index is Ellipsis
+    array = region = root._value
+    if type(array) is not np.ndarray:
+        return False
+    for step in path:
+        region = step(region)
+    return (
+        type(region) is np.ndarray
+        and region.dtype == array.dtype
+        and region.shape == array.shape
+        and region.strides == array.strides
+        and region.ctypes.data == array.ctypes.data
+    )
 
 
 def _replace(root: Tracer, value: Any, tape: Any, place: Any) -> None:

@@ -270,10 +270,6 @@ class Linearised:
                 before = seeds.get(y._index)
                 seeds[y._index] = bar if before is None else before + bar
             return
-        if type(y) is type(bar) is tuple and len(y) == len(bar):
-            for part, part_bar in zip(y, bar, strict=True):
-                self._add_seeds(part, part_bar, seeds)
-            return
         parts = pytree.parts_of(y)
         if parts is None:
             return

@@ -69,11 +69,6 @@ def is_flat(x: Any) -> bool:
     return (kind is list or kind is tuple) and _FLAT.issuperset(map(type, x))
 
 
-def _is_flat_dict(x: Any) -> bool:
-    """Whether `x` is a dict in which all parts are of common leaf types."""
-    return type(x) is dict and _FLAT.issuperset(map(type, x.values()))
-
-
 def is_row(x: Any) -> bool:
     """Whether `x` is flat or a namedtuple of such parts."""
     kind = type(x)
@@ -325,13 +320,6 @@ def map_leaves(
         if copies is not None and type(x) is list:
             copies.append((x, list(x), new, list(new)))
         return new if type(x) is list else tuple(new)
-    if _is_flat_dict(x):
-        changed_items = {key: change(part) for key, part in x.items()}
-        if not every and all(map(operator.is_, changed_items.values(), x.values())):
-            return x
-        if copies is not None:
-            copies.append((x, list(x.values()), changed_items, list(changed_items.values())))
-        return changed_items
     parts = parts_of(x)
     if parts is None:
         return change(x)
@@ -432,8 +420,6 @@ def leaves_of(x: Any) -> list[Any]:
     """Return the leaves of a pytree in order; those of an object in several places only once."""
     if is_flat(x):
         return list(x)
-    if _is_flat_dict(x):
-        return list(x.values())
     parts = parts_of(x)
     if parts is None:
         return [x]

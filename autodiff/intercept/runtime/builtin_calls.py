@@ -11,7 +11,6 @@ import functools
 import itertools
 import math
 import operator
-import sys
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -27,7 +26,6 @@ from autodiff.trace.trace_stack import begun_here, watch_held
 from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
 
 _NUMBERS = frozenset({float, int, bool})
-_OF_ONE_VALUE = frozenset({len, abs})
 _WITH_LENGTH = frozenset({list, tuple, dict, set, str, np.ndarray})
 
 
@@ -52,9 +50,6 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
     method = f"__{builtin.__name__}__"
     is_float = builtin is float
 
-    def ask_one(x: Any, /) -> Any:
-        return builtin(x) if type(x) in plain else ask(x)
-
     def ask(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
             if type(args[0]) in plain:
@@ -72,7 +67,7 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
 
     # The numbers of a container may be traced; its length is not.
     plain = _WITH_LENGTH if builtin is len else frozenset({float, int, bool, str})
-    return functools.wraps(as_before)(ask_one if builtin in _OF_ONE_VALUE else ask)
+    return functools.wraps(as_before)(ask)
 
 
 def truth_of(as_before: Callable) -> Callable:
@@ -81,15 +76,24 @@ def truth_of(as_before: Callable) -> Callable:
     return lambda *args: ask(*map(syntax_ops.truth, args))
 
 
-def through(as_before: Callable, function_at: int = -1, most: int = 1000) -> Callable:
-    """Return a builtin that iterates over its first arguments, except for a function."""
+def through(
+    as_before: Callable, function_at: int = -1, name: str = "", most: int = 1000
+) -> Callable:
+    """Return a builtin that iterates over its first arguments, `most` of them.
+
+    It calls the argument at `function_at`, which may be given by its `name` as well.
+    """
 
     def consume(*args: Any, **kwargs: Any) -> Any:
-        gone_through = [
-            a if i == function_at or i >= most else syntax_ops.iterate(a)
+        given = [
+            syntax_ops.iterate(a) if i < most and i != function_at else a
             for i, a in enumerate(args)
         ]
-        return as_before(*gone_through, **kwargs)
+        if len(args) > function_at >= 0 and args[function_at] is not None:
+            given[function_at] = syntax_ops.intercept(args[function_at])
+        if kwargs.get(name) is not None:
+            kwargs[name] = syntax_ops.intercept(kwargs[name])
+        return as_before(*given, **kwargs)
 
     return functools.wraps(as_before, updated=())(consume)
 
@@ -195,18 +199,8 @@ def _with_errors(items: Iterable, start: Any) -> Any:
     return total - (0.0 - error) if abs(error) < math.inf else total
 
 
-def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = None) -> Callable:
-    """Return ``sorted``, ``min`` or ``max``: objects are compared by their own methods.
-
-    Parameters
-    ----------
-    as_before : callable
-        The builtin, its ``key=`` seen already.
-    builtin : callable
-        The builtin itself.
-    choose : str or None
-        For ``min`` and ``max`` the comparison by which a later element beats an earlier one.
-    """
+def ordering(builtin: Any, as_before: Callable) -> Callable:
+    """Return ``sorted``, ``min`` or ``max``: objects are compared by their own methods."""
 
     def ordered(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 2 and not kwargs:
@@ -215,10 +209,12 @@ def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = No
                 return builtin(a, b)
         args = tuple([syntax_ops.iterate(a) for a in args]) if len(args) == 1 else args
         key = kwargs.get("key")
+        if key is not None:
+            key = kwargs["key"] = syntax_ops.intercept(key)
         keys: Any = None
         if len(args) == 1 and hasattr(type(args[0]), "__next__"):
-            if choose is not None and key is not None:  # each key is computed when it is due
-                keyed = [(v, as_it_is(syntax_ops.intercept(key)(v))) for v in args[0]]
+            if builtin is not sorted and key is not None:  # each key is computed when it is due
+                keyed = [(v, as_it_is(key(v))) for v in args[0]]
                 keys = [k for _, k in keyed]
                 args = ([v for v, _ in keyed],)
             else:
@@ -229,24 +225,15 @@ def ordering(as_before: Callable, builtin: Any = sorted, choose: str | None = No
         if keys is None:
             if _are_plain(items):
                 return as_before(*args, **kwargs)
-            keys = items if key is None else [syntax_ops.intercept(key)(v) for v in items]
+            keys = items if key is None else [key(v) for v in items]
             if _are_plain(keys):
                 return as_before(*args, **kwargs)
-        elif _are_plain(keys):
-            return items[as_before(range(len(items)), key=lambda i: keys[i])]
-        if choose is None:
-            less = syntax_ops.COMPARISON["lt"]
-            rank = functools.cmp_to_key(
-                lambda i, j: -bool(syntax_ops.truth(less(keys[i], keys[j])))
-            )
-            order = sorted(range(len(keys)), key=rank, reverse=kwargs.get("reverse", False))
-            return [items[i] for i in order]
-        beats = syntax_ops.COMPARISON[choose]
-        best = 0
-        for i in range(1, len(keys)):
-            if syntax_ops.truth(beats(keys[i], keys[best])):
-                best = i
-        return items[best]
+        by_key = range(len(keys))
+        if builtin is not sorted:
+            return items[builtin(by_key, key=lambda i: sorted_containers.Compared(keys[i]))]
+        options = {"reverse": kwargs.get("reverse", False)}
+        order = sorted(by_key, key=lambda i: sorted_containers.Compared(keys[i]), **options)
+        return [items[i] for i in order]
 
     return functools.wraps(as_before)(ordered)
 
@@ -334,19 +321,6 @@ def first_argument(g: Callable) -> Callable:
     return with_first
 
 
-def calling(g: Callable, name: str = "key", place: int = sys.maxsize) -> Callable:
-    """A C function that calls the argument of a name, which may be given by its place as well."""
-
-    def with_function(*args: Any, **kwargs: Any) -> Any:
-        if kwargs.get(name) is not None:
-            kwargs[name] = syntax_ops.intercept(kwargs[name])
-        elif len(args) > place:
-            args = (*args[:place], syntax_ops.intercept(args[place]), *args[place + 1 :])
-        return g(*args, **kwargs)
-
-    return with_function
-
-
 # How each builtin is wrapped, in the order of the wrapping.
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **{
@@ -362,9 +336,8 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
         functools.partial(through, function_at=0),
     ),
     functools.reduce: functools.partial(through, function_at=0, most=2),  # the third begins
-    **dict.fromkeys(
-        (itertools.accumulate, itertools.groupby), functools.partial(through, function_at=1)
-    ),
+    itertools.accumulate: functools.partial(through, function_at=1, name="func"),
+    itertools.groupby: functools.partial(through, function_at=1, name="key"),
     **dict.fromkeys(
         (
             itertools.chain, itertools.islice, itertools.product, itertools.zip_longest,
@@ -377,9 +350,7 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **text_calls.WRAPPERS,
     dict: spreading,
     sum: summing,
-    sorted: ordering,
-    min: functools.partial(ordering, builtin=min, choose="lt"),
-    max: functools.partial(ordering, builtin=max, choose="gt"),
+    **{g: functools.partial(ordering, g) for g in (sorted, min, max)},
     pow: functools.partial(combining, syntax_ops.BINARY["pow"]),
     divmod: functools.partial(combining, syntax_ops.division),
     bool: truth_of,

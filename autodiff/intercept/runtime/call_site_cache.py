@@ -13,6 +13,7 @@ instructions in between calls Python or jumps back.
 from __future__ import annotations
 
 import collections
+import operator
 import threading
 import types
 from collections.abc import Callable
@@ -25,7 +26,6 @@ from autodiff.intercept.source.library_code import is_library
 from autodiff.mutation.identity import as_key
 from autodiff.mutation.written_arguments import watching
 from autodiff.trace.tracer import FloatTracer, Tracer
-from chainrules_core.interpreter.places import MADE_HERE
 
 _EMPTY = object()
 _changing = threading.RLock()  # of the lists here, of which each is as long as the others
@@ -180,24 +180,7 @@ METHODS = frozenset(
 """Names of methods of containers and arrays, where the type of the owner decides first."""
 _quiet_methods: dict[str, set[type]] = {name: set() for name in METHODS}
 
-# Attributes by name are read fastest by code that has the name in it.
-_METHOD = """
-def {name}(owner):
-    return owner.{name} if type(owner) in quiet else decide(owner)
-"""
-_OF_KEYS = """
-def {name}(owner):
-    if type(owner) in quiet:
-        return looking(owner, owner.{name}) if watching else owner.{name}
-    return decide(owner)
-"""
 _LOOKING = frozenset({"count", "discard", "get", "index", "pop", "remove", "setdefault"})
-_OF_ARRAYS_TOO = """
-def {name}(owner):
-    if type(owner) is ndarray:
-        return bind(of_array, owner)
-    return owner.{name} if type(owner) in quiet else decide(owner)
-"""
 
 
 def _looking(owner: Any, method: Callable) -> Callable:
@@ -216,30 +199,24 @@ def method_called(
 
     `read` reads an attribute: a method may be what a property returns.
     """
-    kinds = _quiet_methods[name]
+    kinds, of_owner = _quiet_methods[name], operator.attrgetter(name)
     of_array = array_method(name) if hasattr(np.ndarray, name) else None
+    is_looking = name in _LOOKING
 
-    def decide(owner: Any) -> Any:
+    def of_name(owner: Any) -> Any:
+        kind = type(owner)
+        if kind in kinds:
+            method = of_owner(owner)
+            return _looking(owner, method) if is_looking and watching else method
+        if kind is np.ndarray and of_array is not None:
+            return types.MethodType(of_array, owner)
         method = read(owner, name)
         seen = intercept(method)
-        if seen == method and type(owner) in _OWNERS:
-            kinds.add(type(owner))
+        if seen == method and kind in _OWNERS:
+            kinds.add(kind)
             return of_name(owner)
         return seen
 
-    scope: dict[str, Any] = {
-        "quiet": kinds,
-        "decide": decide,
-        "ndarray": np.ndarray,
-        "of_array": of_array,
-        "looking": _looking,
-        "watching": watching,
-        "bind": types.MethodType,
-    }
-    form = _OF_KEYS if name in _LOOKING else _METHOD if of_array is None else _OF_ARRAYS_TOO
-    source = form.format(name=name)
-    exec(compile(source, f"{MADE_HERE}{name} in traced code>", "exec"), scope)
-    of_name = scope[name]
     return of_name
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import importlib.machinery
-import inspect
 import sys
 import types
 from collections.abc import Callable
@@ -98,7 +97,7 @@ def asking_for(g: Callable) -> Callable:
             return calling_back(g, args, kwargs)
         return calls.body_of(g)(*args, **kwargs)
 
-    return _of_one(g, asking) if _takes_one(g) else asking
+    return asking
 
 
 def _with_out(g: Callable, asking: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
@@ -113,32 +112,6 @@ def _with_out(g: Callable, asking: Callable, args: tuple, kwargs: dict[str, Any]
         is_ufunc = isinstance(g, np.ufunc)
         return into_each(out, result, is_ufunc) if type(out) is tuple else into(out, result)
     return NO_RULE
-
-
-def _of_one(g: Callable, asking: Callable) -> Callable:
-    @functools.wraps(g)
-    def asking_one(x: Any, /) -> Any:
-        kind = type(x)
-        if kind in _HOLD_NOTHING:
-            return g(x)
-        if kind is FloatTracer:
-            record = scalar_methods.unary[g]
-            if record is not None:
-                return record(x)
-        return asking(x)
-
-    return asking_one
-
-
-def _takes_one(g: Callable) -> bool:
-    """Whether a function made in C takes one value, without a name or a default."""
-    if type(g) is not types.BuiltinFunctionType or not inspect.ismodule(g.__self__):
-        return False  # a method is another object each time it is looked up: no time to ask
-    # The text is "($module, x, /)"; inspect.signature takes some milliseconds the first time.
-    parameters = (getattr(g, "__text_signature__", None) or "").strip("()").split(", ")
-    if parameters[0].startswith("$"):
-        del parameters[0]
-    return len(parameters) == 2 and parameters[0].isidentifier() and parameters[1] == "/"
 
 
 def refusing_for(g: Callable) -> Callable:

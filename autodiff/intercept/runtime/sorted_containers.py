@@ -11,20 +11,23 @@ from typing import Any
 from autodiff.intercept.syntax import syntax_ops
 
 
-class _Seen:
-    """An object whose ``__lt__`` is traced."""
+class Compared:
+    """An object whose ``__lt__`` and ``__gt__`` are traced."""
 
     __slots__ = ("value",)
 
     def __init__(self, value: Any) -> None:
         self.value = value
 
-    def __lt__(self, other: _Seen) -> bool:
+    def __lt__(self, other: Compared) -> bool:
         return bool(syntax_ops.truth(syntax_ops.COMPARISON["lt"](self.value, other.value)))
+
+    def __gt__(self, other: Compared) -> bool:
+        return bool(syntax_ops.truth(syntax_ops.COMPARISON["gt"](self.value, other.value)))
 
 
 def _value(x: Any) -> Any:
-    return x.value if type(x) is _Seen else x
+    return x.value if type(x) is Compared else x
 
 
 def _on_heaps(as_before: Callable) -> Callable:
@@ -34,9 +37,9 @@ def _on_heaps(as_before: Callable) -> Callable:
         # The elements of a heap are of one kind, or Python would not compare them.
         if all(syntax_ops.is_plain(type(v)) for v in (*heap[:1], *item)):
             return as_before(heap, *item)
-        seen = [_Seen(v) for v in heap]
+        seen = [Compared(v) for v in heap]
         try:
-            return _value(as_before(seen, *map(_Seen, item)))
+            return _value(as_before(seen, *map(Compared, item)))
         finally:
             heap[:] = map(_value, seen)
 
@@ -54,7 +57,7 @@ def _searching(as_before: Callable) -> Callable:
             return as_before(a, x, *ends, **options)
         of: Callable = _same if key is None else syntax_ops.intercept(key)
         wanted = of(x) if is_inserting else x
-        place = find(a, _Seen(wanted), *ends, key=lambda v: _Seen(of(v)), **options)
+        place = find(a, Compared(wanted), *ends, key=lambda v: Compared(of(v)), **options)
         return a.insert(place, x) if is_inserting else place
 
     return functools.wraps(as_before)(search)

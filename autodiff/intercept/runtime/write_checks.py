@@ -61,16 +61,6 @@ def _check(x: Any) -> None:
         check_free(x)
 
 
-def _parameters(g: Any) -> tuple[str, ...]:
-    owner = getattr(g, "__self__", None)
-    if type(g) is types.BuiltinFunctionType and not isinstance(owner, (types.ModuleType, type)):
-        # Each lookup of a method makes a new object; the attribute of the class stays the same.
-        unbound = getattr(type(owner), g.__name__, None)
-        if type(unbound) is types.MethodDescriptorType:
-            return _names_of(unbound)[1:]
-    return _names_of(g)
-
-
 _names_of = caches.of_functions(1024)(parameter_names)
 
 
@@ -185,7 +175,7 @@ class Looking:
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
         """The names of the parameters (read on demand, since that is slow)."""
-        return _parameters(self._g)[self._own :]
+        return _names_of(self._g)[self._own :]
 
     @functools.cached_property
     def place(self) -> int:
