@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import numpy as np
-
 from autodiff.errors import OutputError
-from autodiff.interop.flat_call import FlatCall
+from autodiff.interop.flat_call import FlatCall, are_equal
 from autodiff.interop.structures import Structure, taken_out
 from autodiff.trace.pytree import leaves_of, map_leaves
 from chainrules_core.registry.facts import abstract_value
@@ -100,10 +98,7 @@ def check_structure(call: FlatCall, found: Structure) -> None:
     if known is found:  # one array
         return
     before, now = known.constants(), found.constants()
-    if len(before) != len(now) or any(
-        a is not b and not (type(a) is type(b) and np.array_equal(a, b))
-        for a, b in zip(before, now, strict=True)
-    ):
+    if not are_equal(before, now):
         raise OutputError(
             f"{call.name} has returned a result of another structure, or with other values beside "
             f"arrays, than is known of this call: {now} where {before} is expected (arrays are "

@@ -18,6 +18,7 @@ Conventions, which the adapters translate where their system has others:
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
@@ -118,7 +119,7 @@ class FlatCall:
         not copied; to write into one is an error.
         """
         if not self.is_untraced:
-            return own(self.plain(*map(_scalar, arrays)), arrays)
+            return own(self.plain(*map(as_scalar, arrays)), arrays)
         given, large = _lent(arrays)
         outputs = self.plain(*given)
         self._check_writes(large)
@@ -189,7 +190,7 @@ class FlatCall:
             These tangents.
         """
         given, large = _lent(arrays, perturbed)
-        outputs, found = Pushed(self.run, given, {}, perturbed).push(tuple(map(_scalar, dots)))
+        outputs, found = Pushed(self.run, given, {}, perturbed).push(tuple(map(as_scalar, dots)))
         self._check_writes(large)
         y_dots = [y_dot for y_dot in found if y_dot is not None]
         theirs = [*arrays, *dots]
@@ -230,7 +231,7 @@ class FlatCall:
             constants = self.outputs.constants()
             if before is None:
                 before = constants
-            if not _is_equal(before, constants):
+            if not are_equal(before, constants):
                 raise OutputError(
                     f"{self.name} is called for each row of a batch, and what it returns beside "
                     f"arrays differs among the rows: {before} and {constants}. Return arrays."
@@ -358,9 +359,7 @@ class _PullbackCall(_DerivedCall):
             count = len(outputs)
         found = []
         for row in rows:
-            y_bars: list[Any] = [None] * count
-            for place, y_bar in zip(self.given, row[n:], strict=True):
-                y_bars[place] = y_bar
+            y_bars = placed(self.given, row[n:], count)
             found.append(tuple(back(tuple(y_bars))))
         return found
 
@@ -371,10 +370,7 @@ class _PullbackCall(_DerivedCall):
     def over_rows(self, arrays: Sequence[Any]) -> tuple:
         n = len(arrays) - len(self.given)
         outputs, back = pullback(self._of_rows, *arrays[:n], argnums=self.wanted)
-        y_bars: list[Any] = [None] * len(outputs)
-        for place, y_bar in zip(self.given, arrays[n:], strict=True):
-            y_bars[place] = y_bar
-        return tuple(back(tuple(y_bars)))
+        return tuple(back(tuple(placed(self.given, arrays[n:], len(outputs)))))
 
 
 class _PushforwardCall(_DerivedCall):
@@ -511,12 +507,32 @@ def _lent(arrays: Sequence[np.ndarray], traced: Container[int] = ()) -> tuple[tu
     return tuple(given), large
 
 
-def _scalar(x: np.ndarray) -> Any:
+def as_scalar(x: np.ndarray) -> Any:
     """Return an array without axes as a NumPy scalar."""
     return x[()] if not x.ndim else x
 
 
-def _is_equal(a: list[Any], b: list[Any]) -> bool:
+def placed(places: Sequence[int], bars: Iterable[Any], count: int) -> list[Any]:
+    """Return cotangents for `count` outputs, of which those at `places` are given."""
+    found: list[Any] = [None] * count
+    for place, bar in zip(places, bars, strict=True):
+        found[place] = bar
+    return found
+
+
+def for_some(back: Pull, recorded: tuple[int, ...], wanted: tuple[int, ...]) -> Pull:
+    """Return a pullback for some of the inputs that it was recorded for."""
+    if wanted == recorded:
+        return back
+    return functools.partial(_chosen, back, [recorded.index(i) for i in wanted])
+
+
+def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
+    bars = back(y_bars)
+    return [bars[i] for i in places]
+
+
+def are_equal(a: list[Any], b: list[Any]) -> bool:
     """Whether two lists of constants are equal; what cannot be compared is not."""
     if len(a) != len(b):
         return False

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.call import call as dispatched
-from autodiff.interop.flat_call import own
+from autodiff.interop.flat_call import as_scalar, own
 from autodiff.interop.structures import is_array, taken_out
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import bare, is_tracer
@@ -106,7 +106,7 @@ def _without_constant(x: Any) -> Any:
 
 def run_foreign(call: ForeignCall, *arrays: Any) -> tuple:
     """Return the outputs of a foreign call."""
-    return tuple([_number(y) for y in own(call.value(*arrays), arrays)])
+    return tuple([as_scalar(y) for y in own(call.value(*arrays), arrays)])
 
 
 @rrule.register(run_foreign, ForeignCall, [object])
@@ -117,7 +117,7 @@ def _run_foreign_rrule(call: ForeignCall, *arrays: Any) -> tuple[Any, Callable]:
         outputs = dispatched(run_foreign, (call, *arrays))
     else:
         found, back = call.recorded(arrays, wanted)
-        outputs = tuple([_number(y) for y in own(found, arrays)])
+        outputs = tuple([as_scalar(y) for y in own(found, arrays)])
     given = tuple([k for k, y in enumerate(outputs) if _is_inexact(y)])
 
     def foreign_pullback(y_bar: Any) -> tuple:
@@ -139,11 +139,6 @@ def _materialized(bar: Any, y: Any) -> Any:
 def _is_inexact(x: Any) -> bool:
     x = bare(x)
     return isinstance(x, (float, complex)) or x.dtype.kind in "fc"
-
-
-def _number(y: np.ndarray) -> Any:
-    """Return an array without axes as a NumPy scalar."""
-    return y[()] if not y.ndim else y
 
 
 class Foreign:

@@ -33,7 +33,14 @@ from autograd.tracer import getval, isbox, notrace_primitives
 from autodiff.closures.captured_values import Hole
 from autodiff.interop.adapted import Adapted
 from autodiff.interop.captures import check_captures
-from autodiff.interop.flat_call import FlatCall, Pull, check_function, flat_call
+from autodiff.interop.flat_call import (
+    FlatCall,
+    Pull,
+    as_scalar,
+    check_function,
+    flat_call,
+    for_some,
+)
 from chainrules_core import rrule
 from chainrules_core.registry.entries import key_of
 
@@ -149,10 +156,10 @@ class _Step:
         elif self.dots:
             dots = [np.asarray(dot) for dot in self.dots.values()]
             outputs, pushed = self.call.pushed(arrays, tuple(self.dots), dots)
-            self.pushed = list(map(_scalar, pushed))
+            self.pushed = list(map(as_scalar, pushed))
         else:
             outputs = self.call.value(*arrays)
-        self.found = list(map(_scalar, outputs))
+        self.found = list(map(as_scalar, outputs))
         self.given = tuple(k for k, y in enumerate(outputs) if y.dtype.kind in "fc")
         return self.contained([self.found[k] for k in self.given])
 
@@ -165,27 +172,14 @@ class _Step:
 
     def pullback(self, wanted: tuple[int, ...]) -> _Step:
         """Return the application of the pullback."""
-        kept = self.kept
-        if kept is not None:
-            kept = functools.partial(_chosen, kept, [self.wanted.index(i) for i in wanted])
+        kept = None if self.kept is None else for_some(self.kept, self.wanted, wanted)
         return _Step(self.call.pullback(wanted, self.given, kept))
-
-
-def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
-    """Return the cotangents at some places of those that `back` returns."""
-    bars = back(y_bars)
-    return [bars[i] for i in places]
 
 
 def _parts(y: Any, step: _Step) -> list[Any]:
     """Return what a step has returned, or what belongs to it, as a list."""
     n = len(step.given)
     return [y] if n == 1 and step.container is None else [y[k] for k in range(n)]
-
-
-def _scalar(y: np.ndarray) -> Any:
-    """Return an array without axes as a NumPy scalar."""
-    return y[()] if not y.ndim else y
 
 
 def _conj(x: Any) -> Any:

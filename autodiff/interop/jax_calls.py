@@ -8,7 +8,7 @@ from __future__ import annotations
 import collections
 import itertools
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 import jax
@@ -17,7 +17,7 @@ import numpy as np
 from autodiff.closures.captured_values import Hole
 from autodiff.errors import OutputError
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
-from autodiff.interop.flat_call import FlatCall, Pull
+from autodiff.interop.flat_call import FlatCall, Pull, as_scalar, for_some, placed
 from autodiff.trace.pytree import parts_of
 from chainrules_core.values.abstract_array import AbstractArray
 
@@ -175,15 +175,7 @@ class _Kept:
             return None
         if any(key != first for key in others):
             return None
-        if wanted == entry[0]:
-            return entry[1]
-        places = [entry[0].index(i) for i in wanted]
-
-        def back(y_bars: Sequence[Any]) -> list:
-            bars = entry[1](y_bars)
-            return [bars[i] for i in places]
-
-        return back
+        return for_some(entry[1], entry[0], wanted)
 
     def drop(self, keys: np.ndarray) -> None:
         """Forget the pullbacks for one or several keys."""
@@ -342,12 +334,9 @@ class Linear(NamedTuple):
             return self.call.pullback(self.inputs, self.outputs)
         return self.call.pushforward(self.inputs)
 
-    def y_bars(self, moving: Sequence[Any]) -> list[Any]:
+    def y_bars(self, moving: Iterable[Any]) -> list[Any]:
         """Return the moving arguments of a pullback in the places of the outputs of the call."""
-        bars: list[Any] = [None] * (1 + max(self.outputs))
-        for place, bar in zip(self.outputs, moving, strict=True):
-            bars[place] = bar
-        return bars
+        return placed(self.outputs, moving, 1 + max(self.outputs))
 
     @property
     def results(self) -> tuple[int, ...]:
@@ -379,7 +368,7 @@ def run_linear(
         kept = KEPT.find(xs[n], linear.inputs, ()) if linear.keyed else shared
         if kept is not None and not linear.forward:
             # A sweep does not write into cotangents, and what it returns is no view of them.
-            found = kept(linear.y_bars([x if x.ndim else x[()] for x in xs[fixed:]]))
+            found = kept(linear.y_bars(map(as_scalar, xs[fixed:])))
         else:
             outputs = linear.flat().plain(*map(_ours, (*xs[:n], *xs[fixed:])))
             found = [np.asarray(outputs[k]) for k in linear.results]

@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from autodiff.errors import ArgumentError, DifferentiationError
+from autodiff.interop.flat_call import check_function
 from autodiff.interop.foreign_call import Back, Foreign, ForeignCall
 from autodiff.interop.jax_calls import is_called_back
 from chainrules_core.rules import name_of
@@ -55,9 +56,7 @@ def from_jax(f: Callable[..., Any], /) -> Callable[..., Any]:
     >>> gradient(lambda x: np.sum(softplus(x) ** 2), np.zeros(2, np.float32)).round(4)
     array([0.6931, 0.6931], dtype=float32)
     """
-    if not callable(f):
-        raise ArgumentError(f"from_jax takes a function, not {type(f).__name__}: from_jax(f)(x).")
-
+    check_function(f, "from_jax")
     return Foreign(f, functools.partial(_JaxCall, name_of(f)), _is_array)
 
 

@@ -29,7 +29,7 @@ from jax.interpreters import ad, batching, mlir, partial_eval
 from autodiff.errors import ArgumentError
 from autodiff.interop.adapted import Adapted
 from autodiff.interop.captures import check_captures
-from autodiff.interop.flat_call import FlatCall, flat_call
+from autodiff.interop.flat_call import FlatCall, check_function, flat_call
 from autodiff.interop.jax_calls import (
     KEPT,
     KEY,
@@ -104,8 +104,7 @@ def to_jax(
     >>> slope(jax.numpy.array([0.5, 2.0]))
     Array([-0.389..., -0.276...], dtype=float32)
     """
-    if not callable(f):
-        raise ArgumentError(f"to_jax takes a function, not {type(f).__name__}: to_jax(f)(array).")
+    check_function(f, "to_jax")
     spec = Spec(out, example)
 
     def f_in_jax(*args: Any, **kwargs: Any) -> Any:

@@ -19,11 +19,11 @@ from pytensor.graph.basic import Apply, Variable
 from pytensor.graph.op import Op
 from pytensor.tensor import TensorType, TensorVariable
 
-from autodiff.errors import ArgumentError, OutputError
+from autodiff.errors import OutputError
 from autodiff.interop.adapted import Adapted
 from autodiff.interop.captures import check_captures
 from autodiff.interop.declared_outputs import check_structure, declared, known_by_rule
-from autodiff.interop.flat_call import FlatCall, Pull, flat_call
+from autodiff.interop.flat_call import FlatCall, Pull, check_function, flat_call
 from chainrules_core.values.abstract_array import AbstractArray
 
 
@@ -70,10 +70,7 @@ def to_pytensor(f: Callable[..., Any], /, *, out: Any = None) -> Callable[..., A
     >>> float(slope(0.5).round(4))
     -0.3898
     """
-    if not callable(f):
-        raise ArgumentError(
-            f"to_pytensor takes a function, not {type(f).__name__}: to_pytensor(f)(variable)."
-        )
+    check_function(f, "to_pytensor")
 
     def f_of_variables(*args: Any, **kwargs: Any) -> Any:
         check_captures(f, _is_variable, "PyTensor")

@@ -23,7 +23,14 @@ from torch.autograd import forward_ad
 from autodiff.errors import ArgumentError
 from autodiff.interop.adapted import Adapted
 from autodiff.interop.captures import check_captures
-from autodiff.interop.flat_call import FlatCall, Pull, array_of, check_function, flat_call
+from autodiff.interop.flat_call import (
+    FlatCall,
+    Pull,
+    array_of,
+    check_function,
+    flat_call,
+    for_some,
+)
 from chainrules_core.rules import name_of
 
 P = ParamSpec("P")
@@ -194,9 +201,7 @@ class _Step:
         bars: list[Any] = [None] * len(y_bars)
         for k in given:
             bars[k] = _array(y_bars[k], self.call)
-        found = self.kept(bars)
-        if wanted != self.wanted:
-            found = [found[self.wanted.index(i)] for i in wanted]
+        found = for_some(self.kept, self.wanted, wanted)(bars)
         return [as_tensor(bar, self.device) for bar in found]
 
     def pullback(self, wanted: tuple[int, ...], given: tuple[int, ...]) -> _Step:
@@ -204,7 +209,7 @@ class _Step:
         kept = None
         if self.has_kept(wanted):
             assert self.kept is not None
-            kept = functools.partial(_chosen, self.kept, [self.wanted.index(i) for i in wanted])
+            kept = for_some(self.kept, self.wanted, wanted)
         step = _Step(self.call.pullback(wanted, given, kept), self.device)
         step.source = self, wanted, given
         return step
@@ -219,12 +224,6 @@ class _Step:
             outputs, y_dots = ([as_tensor(y, self.device) for y in ys] for ys in found)
         rest = iter(y_dots)
         return tuple(forward_ad.make_dual(y, next(rest)) if is_inexact(y) else y for y in outputs)
-
-
-def _chosen(back: Pull, places: list[int], y_bars: Sequence[Any]) -> list:
-    """Return the cotangents at some places of those that `back` returns."""
-    bars = back(y_bars)
-    return [bars[i] for i in places]
 
 
 def _is_recorded() -> bool:
