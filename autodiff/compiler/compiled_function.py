@@ -40,7 +40,7 @@ from autodiff.compiler.recording.signature_guards import Inputs, Names
 from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
-from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, settle, take, watch
+from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, take, watch
 from autodiff.compiler.tiling.loop_fusion import Chain, fuse_chains
 from autodiff.compiler.tiling.tile_executor import Tiles
 from autodiff.compiler.tiling.tile_groups import tile_program
@@ -80,12 +80,15 @@ class Variant:
         if they do not.
     is_slower : bool
         Whether the program turned out to be slower than the original function.
+    is_watched : bool
+        Whether it may still become machine code.
     with_loops : callable, optional
         Makes a variant that keeps the loops which this one has unrolled.
     """
 
     __slots__ = (
-        "filename", "is_slower", "loops", "program", "run", "source", "with_loops", "written",
+        "filename", "is_slower", "is_watched", "loops", "program", "run", "source", "with_loops",
+        "written",
     )  # fmt: skip
 
     def __init__(
@@ -97,7 +100,7 @@ class Variant:
         self.program = program
         self.filename = filename
         self.written: Callable | None = None
-        self.is_slower = False
+        self.is_slower = self.is_watched = False
         self.with_loops: Callable | None = None
 
     def forget(self) -> None:
@@ -221,13 +224,11 @@ class Compiled:
             return value
         self._failures.pop(key, None)
         backoff.note_recording(variant)
-        if not (kwargs or states):
-            variant.written = _for_same_signature(self._as_written, args)
-            if _may_use_machine_code(self._backend):
+        if not states:
+            variant.written = _for_same_signature(self._as_written, args, kwargs)
+            if not kwargs and _may_use_machine_code(self._backend):
                 variant.with_loops = self._maker_with_loops(variant)
-                contest(variant, variant.run)
-            else:
-                settle(variant, variant.run)
+            contest(variant, variant.run)
         variants = [variant, *self._variants.get(key, ())]
         for old in variants[self._maxsize :]:
             old.forget()
@@ -316,30 +317,46 @@ def _forget(rule: Rule | None = None) -> None:
 caches.on_rule_change(_forget)
 
 
-_SIMPLE = (float, complex, np.float64)
-
-
 def _may_use_machine_code(backend: str) -> bool:
     return backend != "python" and array_kernels.is_installed()
 
 
-def _for_same_signature(as_written: Callable, given: tuple) -> Callable | None:
-    """Return `as_written` guarded by the signature of these arguments; None if it is not simple."""
-    signature = list(map(_signature_of, given))
-    if None in signature:
+def _for_same_signature(as_written: Callable, args: tuple, kwargs: dict) -> Callable | None:
+    """Return `as_written` guarded by the signature of the arguments; None if it is not simple."""
+    signature = _signature_of((*args, *kwargs.values()))
+    if signature is None:
         return None
+    n, names = len(args), list(kwargs)
 
-    def written(*args: Any) -> Any:
-        is_same = list(map(_signature_of, args)) == signature
-        return as_written(args, {}) if is_same else MISMATCH
+    def written(*values: Any) -> Any:
+        if _signature_of(values) != signature:
+            return MISMATCH
+        return as_written(values[:n], dict(zip(names, values[n:], strict=True)))
 
     return written
 
 
+_NUMBERS = (float, complex, np.float64)
+_CONSTANTS = (int, bool, str, type(None))
+
+
 def _signature_of(x: Any) -> tuple | None:
-    if type(x) is np.ndarray:
-        return x.shape, x.dtype
-    return (type(x),) if type(x) in _SIMPLE else None
+    """Return types, dtypes and shapes of arrays, numbers and containers of them; None for others.
+
+    What a program knows by its value is part of the signature.
+    """
+    kind = type(x)
+    if kind is np.ndarray:
+        return kind, x.dtype, x.shape
+    if kind in _CONSTANTS:
+        return kind, x
+    if kind is dict:
+        parts = _signature_of(tuple(x.values()))
+        return None if parts is None else (kind, *x, parts)
+    if kind is tuple or kind is list:
+        parts = tuple(map(_signature_of, x))
+        return None if None in parts else (kind, *parts)
+    return (kind,) if kind in _NUMBERS else None
 
 
 def _states(given: tuple) -> list[tuple[Any, Any]]:

@@ -19,10 +19,12 @@ from autodiff.compiler.passes.triangular_solves import triangular
 from autodiff.compiler.recording.domain_guards import is_not_zero
 from autodiff.compiler.recording.ir import FLOAT64, Meta, Ref, Step, part, set_item
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise, takes_floats
+from chainrules_core.operations.scattering import scatter
 
 _AS_ARRAY: tuple[Any, ...] = (np.asarray, np.asanyarray)
 _TWICE_AN_EXPONENT = range(1, 33)
 _LEAST_NORMAL = sys.float_info.min
+_DENSE = 0.75  # a mask with more true elements is faster than their places
 """Powers of arrays with these exponents become products of the array and its root."""
 
 
@@ -81,22 +83,57 @@ class AlgebraicRules:
             if self._is_negated(a) and self.metas[a.i].size > meta.size:
                 factors = (*args[:k], self._negated_operand(a), *args[k + 1 :])
                 return self._negative(f, factors, meta)
+        a, b = args
+        rows, matrix = (self.meta(x) for x in args)
+        if len(rows.shape or ()) > 2 and len(matrix.shape or ()) == 2:
+            # NumPy multiplies the matrices of a stack one by one: this is one product.
+            n, k = meta.size // meta.shape[-1], rows.shape[-1]
+            flat = self.call(np.reshape, (a, (n, k)), {}, Meta(rows.type, rows.dtype, (n, k)))
+            product = Meta(meta.type, meta.dtype, (n, meta.shape[-1]))
+            y = self.call(np.matmul, (flat, b), {}, product)
+            return self.call(np.reshape, (y, meta.shape), {}, meta)
         return None
+
+    def _by_places(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
+        """Read, write or scatter through a mask by the places of its true elements.
+
+        All steps share these places. If they are most elements, the mask is as fast.
+        """
+        mask = self.meta(args[1])
+        whole, chosen = meta.shape, self.meta(args[-1 if f is set_item else 0]).shape
+        if f is operator.getitem:
+            whole, chosen = chosen, whole
+        if type(args[1]) is not Ref or mask.type is not np.ndarray or mask.dtype != np.bool_:
+            return None
+        if not whole or not chosen or mask.shape != whole or not len(whole) == len(chosen) == 1:
+            return None
+        if chosen[0] > _DENSE * whole[0]:
+            return None
+        found = Meta(np.ndarray, np.dtype(np.intp), chosen)
+        places = self.call(np.flatnonzero, (args[1],), {}, found)
+        return self.call(f, (args[0], places, *args[2:]), {}, meta)
+
+    def has_no_repeats(self, places: Any) -> bool:
+        """Whether an index is the places of the true elements of a mask."""
+        origin = self._origin_of(places)
+        return origin is not None and origin.f is np.flatnonzero
 
     def _write(self, f: Any, args: tuple, kwargs: dict, meta: Meta) -> Any:
         """Drop ``x[i] = x[i]``, which remains of ``x[i] += y``.
 
-        A write of a number through a mask into a constant becomes `np.where`, which can be fused
-        with elementwise operations.
+        A write of all elements is the value. A write of a number through a mask into a constant
+        becomes `np.where`, which can be fused with elementwise operations.
         """
         before, index, value = args
+        if index is Ellipsis and self.meta(before).type is np.ndarray and self._fits(value, meta):
+            return value
         mask = self.meta(index) if type(index) is Ref else None
         if mask is not None and mask.dtype == bool and mask.shape == meta.shape:
             is_constant = type(before) is np.ndarray and meta.dtype == FLOAT64
             if is_constant and self.meta(value).is_scalar:
                 other = before if before.any() or np.signbit(before).any() else 0.0
                 return self.call(np.where, (index, value, other), {}, meta)
-            return None
+            return self._by_places(f, args, kwargs, meta)
         origin = self._origin_of(value)
         if origin is None or origin.f is not operator.getitem:
             return None
@@ -415,6 +452,7 @@ _RULES: dict[Any, Callable] = {
     np.sum: AlgebraicRules._sum,
     np.exp: AlgebraicRules._sigmoid,
     np.linalg.solve: AlgebraicRules._solution,
+    **dict.fromkeys((operator.getitem, scatter), AlgebraicRules._by_places),
     set_item: AlgebraicRules._write,
     np.tensordot: AlgebraicRules._tensordot,
     np.swapaxes: AlgebraicRules._swapaxes,

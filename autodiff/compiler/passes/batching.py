@@ -35,6 +35,7 @@ from chainrules_core.operations.scattering import may_repeat, scatter
 _FEWEST = 8
 # If a sum of outer products that rules have made has so many elements, two of them are batched.
 _LARGE = 4096
+_LONGEST = 1024  # longer vectors take longer to stack than to add one by one
 
 
 def batched(program: Program) -> Program:
@@ -198,7 +199,8 @@ class _Batching:
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
         if meta.size >= _LARGE and len(by_rules) >= 2:
             return True
-        vectors = len(meta.shape or ()) == 1 and all(self._is_term(x, meta) for x in leaves)
+        is_short = len(meta.shape or ()) == 1 and meta.size <= _LONGEST
+        vectors = is_short and all(self._is_term(x, meta) for x in leaves)
         return len(outer) >= _FEWEST or (vectors and len(leaves) >= 2 * _FEWEST)
 
     def _outer(self, x: Any, total: Meta) -> tuple[Ref, Ref] | None:

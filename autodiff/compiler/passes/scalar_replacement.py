@@ -156,7 +156,8 @@ class ElementTables:
             if not s.meta(x).shape == s.meta(other).shape == meta.shape:
                 continue
             y_bar, index = origin.args[:2]
-            if _is_plain_index(index) and not may_repeat(index) and s.meta(x).dtype == meta.dtype:
+            is_plain = _is_plain_index(index) and not may_repeat(index)
+            if (is_plain or s.has_no_repeats(index)) and s.meta(x).dtype == meta.dtype:
                 negated = s.origin.get(y_bar.i) if type(y_bar) is Ref else None
                 if negated is not None and negated.f is np.negative:
                     return s.plain_call(sub_item, (other, index, negated.args[0]), {}, meta)

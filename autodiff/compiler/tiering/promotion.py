@@ -4,8 +4,8 @@ Compiling takes tenths of a second, which calls of a microsecond hardly bring ba
 steps on small arrays gain so much that they are compiled after a few calls, or when they have run
 for a twentieth of the compile time; others must have run for half of it. Where it is uncertain
 which of two versions is faster, they alternate for some calls, and the faster one is kept. Such
-pairs are machine code and NumPy on large arrays; a program on large arrays and the function as
-written; an unrolled program and one that runs the loops as machine code.
+pairs are machine code and NumPy on large arrays; an unrolled program and one that runs the loops
+as machine code; and, whatever is chosen of these, that and the function as written.
 """
 
 from __future__ import annotations
@@ -23,12 +23,13 @@ SHORT = 0.3
 SURE, SHARE = 0.05, 0.5
 """Otherwise, a program must have run for such a share of the compile time: the smaller one if its
 machine code is sure to be faster."""
-LARGE = 2e-5
-"""Programs that take at least so many seconds per step work on large arrays."""
+OVERHEAD = 2e-6
+"""Tracing a step takes at least so many seconds."""
 _FIRST_LOOK = 0.03
 WITH_LOOPS = 0.3
 """Seconds that an unrolled program runs before a version with loops is made."""
-TRIALS = 5
+TRIALS, FEW_TRIALS, MUCH_SLOWER = 5, 2, 3.0
+"""How often each version runs, at most and at least; the factor at which the fewest are enough."""
 _MOST_CALLS = 4096
 
 clock = time.perf_counter
@@ -117,6 +118,7 @@ def watch(
     calls = 0
     candidate: Candidate | None = None
     is_final = False  # whether there is no other candidate
+    variant.is_watched = True
 
     def look(seconds: float, args: tuple) -> int:
         """Decide what to do after a call that took so long."""
@@ -131,17 +133,20 @@ def watch(
             if at_once is None and not is_final and spent >= _FIRST_LOOK:
                 candidate, is_final = when_paid(), True
             if candidate is None and is_final:
-                settle(variant, run)
+                variant.is_watched = False
+                contest(variant, run)
                 return period
             needed = _FIRST_LOOK
             if candidate is not None:
                 needed = (SURE if candidate.is_faster else SHARE) * candidate.seconds
                 if spent >= needed or (candidate.is_faster and candidate.seconds <= SHORT):
+                    variant.is_watched = False
                     take(variant, candidate, run, False)
                     return period
             period = min(_MOST_CALLS, max(1, int((needed - spent) / max(seconds, 1e-7)) + 1))
         except Exception:  # machine code does not support something: keep the program
-            variant.run = run
+            variant.is_watched = False
+            contest(variant, run)
         return period
 
     variant.run = _timed(run, period, look)
@@ -156,7 +161,7 @@ def take(variant: Any, candidate: Candidate, run: Callable, is_requested: bool =
         _use(variant, made, run)
     else:
         variant.run = _trial(
-            made[0], run, lambda: _use(variant, made, run), lambda: settle(variant, run)
+            made[0], run, lambda: _use(variant, made, run), lambda: contest(variant, run)
         )
 
 
@@ -175,50 +180,31 @@ def _with_fallback(variant: Any, quick: Callable, before: Callable) -> Callable:
     return called
 
 
-def settle(variant: Any, run: Callable) -> None:
-    """Keep a program, unless its arrays are large and the function as written is faster."""
-    variant.run, written = run, variant.written
-
-    def look(seconds: float, args: tuple) -> int:
-        if seconds >= LARGE * len(variant.program.steps):
-            variant.run = _trial(written, run, use, keep)
-        else:
-            keep()
-        return _MOST_CALLS
-
-    def use() -> None:
-        variant.run, variant.is_slower = _if_guards_hold(written, run), True
-
-    def keep() -> None:
-        contest(variant, run)
-
-    if written is not None:
-        variant.run = _timed(run, TRIALS, look)
-    else:
-        keep()
-
-
 def contest(variant: Any, run: Callable) -> None:
     """Run a variant; after a while, try a version that keeps the loops, if there can be one.
 
     Only the shortest of several calls counts, because others may have compiled machine code.
     """
-    variant.run, with_loops = run, variant.with_loops
+    with_loops = variant.with_loops
     period, calls, timed, shortest = FEW_CALLS, 0, 0, float("inf")
 
     def look(seconds: float, args: tuple) -> int:
         nonlocal period, calls, timed, shortest
+        if variant.run is not counted:
+            return period  # the call has made machine code
         shortest = min(shortest, seconds)
         calls, timed = calls + period, timed + 1
         calls_left = int((WITH_LOOPS - calls * shortest) / max(shortest, 1e-7))
         period = min(_MOST_CALLS, 1 + max(0, calls_left)) if timed >= FEW_CALLS else 1
         if calls_left <= 0 and timed >= FEW_CALLS:
-            variant.run, variant.with_loops = run, None
+            variant.with_loops = None
             other = with_loops(args)
-            if other is not None:
+            if other is None:
+                settle(variant, run)
+            else:
                 quick = _with_fallback(variant, lambda *args: other.run(*args), run)
                 variant.run = _trial(
-                    quick, run, lambda: use(quick, other), lambda: contest(variant, run)
+                    quick, run, lambda: use(quick, other), lambda: settle(variant, run)
                 )
         return period
 
@@ -226,8 +212,31 @@ def contest(variant: Any, run: Callable) -> None:
         _use(variant, (quick, other.filename, other.source), run)
         variant.loops = other.loops
 
-    if with_loops is not None:
-        variant.run = _timed(run, FEW_CALLS, look)
+    if with_loops is None:
+        settle(variant, run)
+    else:
+        counted = variant.run = _timed(run, FEW_CALLS, look)
+
+
+def settle(variant: Any, run: Callable) -> None:
+    """Keep what has been chosen of a variant, unless the function as written is faster."""
+    written = variant.written
+
+    def look(seconds: float, args: tuple) -> int:
+        is_long = seconds >= OVERHEAD * len(variant.program.steps)
+        variant.run = _trial(written, run, use, keep) if is_long else run
+        return _MOST_CALLS
+
+    def use() -> None:
+        variant.run, variant.is_slower = _if_guards_hold(written, run), True
+
+    def keep() -> None:
+        variant.run = run
+
+    if written is None or variant.is_watched:  # what watches it chooses later
+        keep()
+    else:
+        variant.run = _timed(run, TRIALS, look)
 
 
 def _trial(quick: Callable, run: Callable, use: Callable, keep: Callable) -> Callable:
@@ -251,7 +260,8 @@ def _trial(quick: Callable, run: Callable, use: Callable, keep: Callable) -> Cal
         else:
             return y
         turn += 1
-        if turn == 2 * TRIALS:
+        is_clear = turn >= 2 * FEW_TRIALS and max(best) > MUCH_SLOWER * min(best)
+        if turn == 2 * TRIALS or is_clear:
             (use if best[1] < best[0] else keep)()
         return y
 

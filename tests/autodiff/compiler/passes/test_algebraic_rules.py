@@ -90,3 +90,37 @@ def test_powers_beside_the_largest_and_smallest_numbers(c, x):
     compiled = compile(lambda x: np.power(x, c))
     compiled(np.array([x, 3.0]))
     np.testing.assert_allclose(compiled(np.array([x, 3.0])), np.power([x, 3.0], c), rtol=1e-12)
+
+
+def means(x):
+    return sum(np.mean(x[x > c] ** 2) for c in (0.3, 0.6, 0.9))
+
+
+def test_reads_through_a_mask_share_its_places():
+    """The adjoint adds to these places, in place; another number of them is another program."""
+    compiled = compile(lambda x: gradient(means, x), backend="python")
+    rng = np.random.default_rng(3)
+    for n, programs in ((20, 1), (20, 1), (21, 2), (20, 2)):
+        x = np.concatenate([np.linspace(0.91, 1.0, n), rng.random(100 - n) * 0.3])
+        expected = 6.0 * x * (x > 0.9) / n
+        np.testing.assert_allclose(compiled(x), expected, rtol=1e-13)
+        assert compiled.variants == programs
+    program = compiled.source.split("\n\n")[0]
+    assert program.count("flatnonzero(") == 3
+    assert program.count("] +=") == 2
+
+
+def test_a_mask_that_is_true_almost_everywhere_stays():
+    compiled = compile(lambda x: gradient(lambda x: np.sum(x[x > 0.0] ** 2), x), backend="python")
+    x = np.arange(40.0)
+    np.testing.assert_array_equal(compiled(x), 2.0 * x)
+    assert "flatnonzero(" not in compiled.source
+
+
+def test_a_stack_of_rows_times_a_matrix_is_one_product():
+    compiled = compile(lambda a, b: a @ b, backend="python")
+    a, b = np.random.default_rng(0).random((5, 4, 1, 7)), np.random.default_rng(1).random((7, 3))
+    for x in (a, np.swapaxes(np.swapaxes(a, 0, 1).copy(), 0, 1)):
+        np.testing.assert_allclose(compiled(x, b), x @ b, rtol=1e-14)
+    assert ".dot(" in compiled.source
+    assert "matmul(" not in compiled.source

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import autodiff
-from autodiff import jacobian
+from autodiff import gradient, jacobian
 
 N = 9
 X = np.linspace(-2.0, 2.5, N)
@@ -61,6 +61,32 @@ def half_batched(x: Any) -> Any:
     return first, np.stack([np.tanh(t[i]) for i in range(N)])
 
 
+def masked(x: Any) -> Any:
+    y = np.sin(x)
+    y[x > 0.0] = y[x > 0.0] ** 2
+    y[x < 1.0] *= x[x < 1.0]
+    return y, x[x > 0.0]
+
+
+def of_masks(x: Any) -> Any:
+    return gradient(lambda z: sum(np.mean(z[z > 0.2 * i] ** 3) for i in range(4)), x)
+
+
+def whole(x: Any) -> Any:
+    y = np.empty((N, N))
+    y[...] = (RAMP * x).T
+    y += y[0]
+    return y, y.ravel()
+
+
+def with_matrix(x: Any) -> Any:
+    def f(z: Any) -> Any:
+        y = np.matmul(RAMP.reshape(3, 3, N) * z, EYE + 0.5)
+        return np.sum(np.matmul(np.swapaxes(y, 0, 1), RAMP[:, :1]) ** 2)
+
+    return gradient(f, x)
+
+
 CASES: dict[str, tuple[Callable, Any]] = {
     "integers": (lambda x: 2 * (x * 4), np.arange(5)),
     "short integers": (lambda x: 2 * (x * 4), np.arange(5, dtype=np.uint8)),
@@ -94,6 +120,10 @@ CASES: dict[str, tuple[Callable, Any]] = {
         lambda x: twice(np.stack([EYE[i] * (x > 0) for i in range(N)])), X,
     ),
     "a stack of rows": (lambda x: np.stack([EYE[i] * x for i in range(N)]), X[:1]),
+    "reads and writes through masks": (masked, X),
+    "adjoints of masks": (of_masks, X),
+    "a write of the whole array": (whole, X),
+    "a stack times a matrix": (with_matrix, X),
     "a stack that is half made": (half_batched, X),
     "logarithms of sums": (
         lambda x: (np.logaddexp(x, x[:, :1]), np.logaddexp2(x, x), x * 2.0, x + 1.0), INFINITE,

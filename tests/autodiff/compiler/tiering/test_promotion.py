@@ -30,7 +30,7 @@ class Clock:
 class Stub:
     filename = source = "before"
     written = with_loops = None
-    is_slower = False
+    is_slower = is_watched = False
 
     def __init__(self, run):
         self.run = run
@@ -155,7 +155,7 @@ def test_other_arguments_than_those_of_the_trial_go_to_the_program(clock):
 
 @pytest.mark.parametrize("backend", ["python", "auto"])
 def test_a_compiled_function_that_may_step_aside_gives_the_same(monkeypatch, backend):
-    monkeypatch.setattr(promotion, "LARGE", 0.0)
+    monkeypatch.setattr(promotion, "OVERHEAD", 0.0)
     monkeypatch.setattr(promotion, "_FIRST_LOOK", 0.0)
     compiled = compile(lambda x: gradient(lambda x: np.sum(np.sin(x) * x), x), backend=backend)
     for n in (5, 5, 5, 5, 5, 5, 7, 5) * 8:
@@ -224,3 +224,41 @@ def test_turns_become_a_loop(monkeypatch):
         np.testing.assert_allclose(compiled(x), expected, rtol=1e-12, atol=1e-13)
     assert [loop.state for loop in compiled.report().loops] == ["machine code"]
     assert compiled.eager_because is None
+
+
+@pytest.mark.parametrize("written, stays", [(1e-4, "written"), (1e-2, "machine")])
+def test_machine_code_is_measured_against_the_function_as_written(clock, written, stays):
+    variant = Stub(clock.taking(5e-3, "python"))
+    variant.written = clock.taking(written, "written")
+    watch(variant, 300, None, machine(clock, 1e-3, False, 0.1))
+    promotion.contest(variant, variant.run)
+    for _ in range(1000):
+        variant.run()
+    assert variant.run() == stays
+    assert variant.is_slower == (stays == "written")
+
+
+def test_a_version_that_is_much_slower_runs_twice(clock):
+    variant, calls = Stub(clock.taking(1e-3, "python")), []
+    variant.written = lambda: calls.append(1) or clock.taking(1.0, "written")()
+    settle(variant, variant.run)
+    for _ in range(100):
+        variant.run()
+    assert len(calls) == promotion.FEW_TRIALS
+
+
+def f_of(p, x, power=2.0):
+    return {"y": p["a"] * x**power, "b": [p["b"], x]}
+
+
+def test_arguments_of_any_structure_are_tried_as_written(monkeypatch):
+    monkeypatch.setattr(promotion, "OVERHEAD", 0.0)
+    monkeypatch.setattr(promotion, "_trial", lambda quick, run, use, keep: use() or quick)
+    compiled = compile(f_of, backend="python")
+    x = np.arange(3.0)
+    for k in range(2 * TRIALS):
+        for p in ({"a": 2.0, "b": (1, x)}, {"a": 3.0, "b": (k, x)}, {"a": x, "b": (1, x)}):
+            found = compiled(p, x, power=3.0)
+            np.testing.assert_array_equal(found["y"], p["a"] * x**3)
+            assert found["b"][0] == p["b"]
+    assert "slower" in str(compiled.report())
