@@ -531,7 +531,9 @@ class _VariantBuilder:
             program.steps.clear()  # the steps of a long program take much memory
         program = self._untiled = remove_copies(shorter)
         if not program.exact:
-            self._untiled = remove_copies(share_factorisations(batched(program)))
+            self._untiled = remove_copies(
+                share_factorisations(batched(program, self.may_use_machine_code))
+            )
             self._check_budget()
             tiled = tile_program(self._untiled, self.may_use_machine_code)
             program = fuse_chains(tiled, self.may_use_machine_code)

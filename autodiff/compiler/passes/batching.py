@@ -29,6 +29,7 @@ from autodiff.compiler.recording.ir import (
     set_item,
     sub_item,
 )
+from autodiff.compiler.tiling.tile_groups import LARGE as TILED
 from autodiff.functions import MATRIX_PRODUCTS, is_elementwise
 from chainrules_core.operations.scattering import may_repeat, scatter
 
@@ -38,13 +39,17 @@ _LARGE = 4096
 _LONGEST = 1024  # longer vectors take longer to stack than to add one by one
 
 
-def batched(program: Program) -> Program:
-    """Return a program with small steps batched."""
+def batched(program: Program, by_machine: bool) -> Program:
+    """Return a program with small steps batched.
+
+    `by_machine` says whether tiles of large arrays may become machine code, which computes a sum of
+    a few outer products in one pass over memory. BLAS takes two.
+    """
     metas = [program.metas[s.out] for s in program.steps if s.out >= 0]
     arrays = [meta.size for meta in metas if meta.shape]
     if len(arrays) < _FEWEST and max(arrays, default=0) < _LARGE:
         return program
-    batching = _Batching(program)
+    batching = _Batching(program, by_machine)
     batching.run()
     if not batching.changed:
         return program
@@ -55,8 +60,9 @@ def batched(program: Program) -> Program:
 class _Batching:
     """A walk over the steps of a program."""
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, by_machine: bool) -> None:
         self.program = program
+        self.by_machine = by_machine
         self.metas = program.metas
         self.steps: list[Step] = []
         self.origin: dict[int, Step] = {s.out: s for s in program.steps if s.out >= 0}
@@ -197,7 +203,8 @@ class _Batching:
             return False
         outer = [x for x in leaves if self._outer(x, meta) is not None]
         by_rules = [x for x in outer if self.origin[x.i].f is np.einsum]  # not the user's
-        if meta.size >= _LARGE and len(by_rules) >= 2:
+        fewest = _FEWEST if self.by_machine and meta.size >= TILED else 2
+        if meta.size >= _LARGE and len(by_rules) >= fewest:
             return True
         is_short = len(meta.shape or ()) == 1 and meta.size <= _LONGEST
         vectors = is_short and all(self._is_term(x, meta) for x in leaves)
