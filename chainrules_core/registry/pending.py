@@ -96,6 +96,8 @@ def load_rules_of(key: Callable) -> None:
 
 def load_all() -> None:
     """Load everything that waits for a lookup, unless this thread is importing a part of it."""
+    if _this_thread.loads_imported:  # it is importing a module of rules
+        return
     if _nothing_half_imported() and all(map(_load, list(_waiting))):
         _waiting.clear()
         _owners.clear()

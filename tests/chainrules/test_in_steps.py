@@ -56,3 +56,19 @@ def test_factors_by_scipy(lower):
     same(cho_solution, c[0], b, lower)
     same(linalg.cho_solve, c, b)
     same(linalg.cho_solve, c, b[:, 0])
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+def test_solutions_with_lu_factors(kind):
+    linalg = pytest.importorskip("scipy.linalg")
+    load_imported()
+    from chainrules.scipy.linalg.factors.lu import lu_solution
+
+    a = A[0] + (1j * A[1] if kind is complex else 0.0)
+    lu, pivots = linalg.lu_factor(a)
+    b = rng.standard_normal((4, 2)).astype(kind)
+    assert list(pivots) != list(range(4))
+    for trans, matrix in enumerate((a, a.T, a.conj().T)):
+        np.testing.assert_allclose(matrix @ STEPS[lu_solution](lu, b, pivots, trans), b, atol=1e-12)
+        same(lu_solution, lu, b, pivots, trans)
+    assert STEPS[lu_solution](lu[None], b, pivots[None], 0) is NotImplemented

@@ -43,13 +43,18 @@ _LARGEST_IN_STEPS = 32
 
 
 def fit_steps(x: Any, largest: float = _LARGEST_IN_STEPS) -> bool:
-    """Whether all arrays among the arguments are small real matrices, or stacks of them."""
+    """Whether the arrays among the arguments are small: of float64, and of integers beside it."""
+    arrays = _arrays_among(x)
+    reals = [a for k, a in enumerate(arrays) if not (k and a.dtype.kind in "iu")]
+    is_small = all(max(a.shape[-2:], default=0) <= largest for a in arrays)
+    return is_small and all(a.dtype == np.float64 for a in reals)
+
+
+def _arrays_among(x: Any) -> list[np.ndarray]:
     if type(x) in (tuple, list):
-        return all(fit_steps(y, largest) for y in x)
+        return [a for y in x for a in _arrays_among(y)]
     value = bare(x) if is_tracer(x) else x
-    if not isinstance(value, np.ndarray):
-        return True
-    return value.dtype == np.float64 and max(value.shape[-2:], default=0) <= largest
+    return [value] if isinstance(value, np.ndarray) else []
 
 
 STRUCTURAL = frozenset(

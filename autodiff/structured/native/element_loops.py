@@ -99,32 +99,33 @@ class ElementLoops:
         """
         if len(a) < len(c):
             a, c = c, a
-        result = list(a)
+        result, pairs = list(a), []
         for k, n in enumerate(c, len(a) - len(c)):
             if is_one(result[k]):
                 result[k] = n
             elif not is_one(n):
-                self._check_equal(result[k], n)
+                pairs.append((result[k], n))
+        self._check_equal(pairs)
         return result
 
-    def _check_equal(self, m: Any, n: Any) -> None:
-        if m is not n:
-            self.code.exit_if(self.b.not_(self.code.equal(m, n)), SHAPES_DIFFER)
+    def _check_equal(self, pairs: Iterable[tuple[Any, Any]]) -> None:
+        """Bail out unless the lengths of each pair are equal: one branch for all."""
+        differ = [self.b.icmp_signed("!=", m, n) for m, n in pairs if m is not n]
+        if differ:
+            self.code.exit_if(functools.reduce(self.b.or_, differ), SHAPES_DIFFER)
 
     def check_shape(self, shape: list, expected: list) -> None:
         """Bail out unless two shapes are equal."""
         if len(shape) != len(expected):
             raise UnsupportedError("arrays of different ranks")
-        for m, n in zip(shape, expected, strict=True):
-            self._check_equal(m, n)
+        self._check_equal(zip(shape, expected, strict=True))
 
     def check_fits(self, shape: list, target: list) -> None:
         """Bail out unless a shape broadcasts to another one."""
         if len(shape) > len(target):
             raise UnsupportedError("an array of higher rank")
-        for m, n in zip(shape, target[len(target) - len(shape) :], strict=True):
-            if not is_one(m):
-                self._check_equal(m, n)
+        pairs = zip(shape, target[len(target) - len(shape) :], strict=True)
+        self._check_equal([(m, n) for m, n in pairs if not is_one(m)])
 
     def for_each(
         self, shape: list, arrays: list[Array], body: Callable[[list], None],

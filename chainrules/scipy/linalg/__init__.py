@@ -5,6 +5,8 @@ of what calls LAPACK, or runs in C. The mathematics is that of `chainrules.linal
 helpers are used.
 """
 
+from scipy.linalg import blas as _blas, lapack as _lapack
+
 from chainrules.scipy.linalg import (
     bands as bands,
     blocks as blocks,
@@ -19,6 +21,11 @@ from chainrules.scipy.linalg import (
     spectral as spectral,
     toeplitz as toeplitz,
 )
-from chainrules_core import when_imported as _when_imported
+from chainrules_core import when_imported as _when_imported, when_looked_up as _when_looked_up
 
+# There are hundreds of them, and almost no program calls one.
+_when_looked_up(
+    [f for module in (_blas, _lapack) for f in vars(module).values() if callable(f)],
+    "chainrules.scipy.linalg.bare_routines",
+)
 _when_imported("scipy.linalg.interpolative", "chainrules.scipy.linalg.interpolative")

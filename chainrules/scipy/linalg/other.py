@@ -1,4 +1,4 @@
-"""Sketches, and what is beneath scipy.linalg: the functions of BLAS and LAPACK."""
+"""Sketches, the structure of matrices, and products of columns."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from typing import Any
 
 import numpy as np
 from scipy import linalg
-from scipy.linalg import blas, lapack
 
 from chainrules.linalg.matrices import conj
-from chainrules.refused import refuse
 from chainrules.scipy.delegated import both
 from chainrules_core import AbstractZero, Array, decompose, non_differentiable, pair_rule
 
@@ -50,24 +48,3 @@ def khatri_rao_rule(a, b):
         return np.einsum("ijk,jk->ik", bar, conj(b)), np.einsum("ijk,ik->jk", bar, conj(a))
 
     return y, khatri_rao_pushforward, khatri_rao_pullback
-
-
-WRAPPED = (
-    "it is a bare routine of BLAS or LAPACK. Use the function of NumPy or scipy.linalg that is "
-    "made of it."
-)
-
-
-def routines(module: Any) -> dict[str, Any]:
-    """The wrapped routines of a module, each once, by the first of its names."""
-    found: dict[int, tuple[str, Any]] = {}
-    for name in dir(module):
-        f = getattr(module, name, None)
-        if type(f).__name__ == "fortran":
-            found.setdefault(id(f), (name, f))
-    return dict(found.values())
-
-
-for _module in (blas, lapack):
-    for _name, _routine in routines(_module).items():
-        refuse(_routine, WRAPPED, name=f"{_module.__name__}.{_name}")

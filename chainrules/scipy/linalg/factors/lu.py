@@ -28,7 +28,7 @@ from chainrules.linalg.triangular import (
 )
 from chainrules.scipy.linalg.solving import TRANSPOSED, moved_by
 from chainrules_core import Array, NoTangent, Tangent, decompose, pair_rule, primitive, thunk
-from chainrules_core.authoring import is_foreign, part
+from chainrules_core.authoring import in_steps, is_foreign, part
 
 SINGULAR = (
     "the LU factors of a singular matrix have no derivative: where the diagonal of U has a zero, "
@@ -270,6 +270,19 @@ def lu_factor_rule(a, *, overwrite_a=False, check_finite=True):
 def lu_solution(lu: Any, b: Any, pivots: Any, trans: int) -> Any:
     """Solve with packed factors; `b` is a matrix."""
     return linalg.lu_solve((lu, pivots), b, trans)
+
+
+@in_steps(lu_solution)
+def lu_solution_in_steps(lu: Any, b: Any, pivots: Any, trans: int) -> Any:
+    if np.ndim(lu) != 2:
+        return NotImplemented
+    order = permutation(pivots, np.shape(lu)[-1])
+    if trans == 0:
+        x = linalg.solve_triangular(lu, b[order], lower=True, unit_diagonal=True)
+        return linalg.solve_triangular(lu, x)
+    x = linalg.solve_triangular(lu, b, trans)
+    x = linalg.solve_triangular(lu, x, trans, lower=True, unit_diagonal=True)
+    return x[np.argsort(order)]
 
 
 @pair_rule(lu_solution, Array, Array, broadcasts=True)

@@ -3,9 +3,9 @@ import pytest
 from scipy import linalg
 
 import autodiff
-from chainrules.refused import RefusedError
+from chainrules.refused import RefusedError, RefusedRule
 from chainrules.scipy.linalg.singular import unitary
-from chainrules_core import NotImplementedTangentError
+from chainrules_core import NotImplementedTangentError, frule, rrule
 from tests.chainrules.scipy.linalg.cases import case, single, takes_lists
 from tests.helpers import normal_draws
 
@@ -133,6 +133,15 @@ def test_no_solution_is_an_error(f):
 def test_refused(f):
     with pytest.raises(RefusedError, match=r"Use|Call|call"):
         autodiff.gradient(lambda a: np.sum(f(a)), A)
+
+
+def test_all_bare_routines_are_refused():
+    for module in (linalg.blas, linalg.lapack):
+        routines = [f for f in vars(module).values() if type(f).__name__ == "fortran"]
+        assert len(routines) > 100
+        for table in (rrule, frule):
+            found = [type(rule) for f in routines for rule in table.entry(f).rules]
+            assert found.count(RefusedRule) >= len({id(f) for f in routines})
 
 
 def test_interpolative_is_refused():

@@ -82,6 +82,24 @@ def with_scipy(lower):
     return f
 
 
+def with_pivots(trans):
+    linalg = pytest.importorskip("scipy.linalg")
+
+    def f(p, b):
+        total = 0.0
+        for _ in range(TURNS):
+            factors = linalg.lu_factor(p[::-1])
+            b = (
+                linalg.lu_solve(factors, b, trans)
+                + 0.3 * linalg.lu_solve(factors, b[:, 0])[:, None]
+            )
+            total = total + np.sum(np.log(np.abs(np.diag(factors[0]))))
+            p = p + 0.1 * b @ b.T
+        return total + np.sum(b * b)
+
+    return f
+
+
 def of_a_triangle(trans, lower, unit):
     linalg = pytest.importorskip("scipy.linalg")
 
@@ -119,6 +137,26 @@ def test_triangles(interpreted, how):
     for g, args in all_orders(of_a_triangle(*how), A + 3 * np.eye(4), B):
         assert is_one_kernel(compare(g, *args))
     assert interpreted
+
+
+@pytest.mark.parametrize("trans", [0, 1])
+def test_systems_with_pivots(interpreted, trans):
+    for g, args in list(all_orders(with_pivots(trans), A, B))[:2]:
+        assert "lu_solution" not in after_guards(compare(g, *args))
+    assert interpreted
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_pivots_that_are_zero_are_no_error(interpreted):
+    """LAPACK divides by zero there."""
+    linalg = pytest.importorskip("scipy.linalg")
+    pivots = np.array([2, 1, 3, 3], np.int32)
+    f = compile(lambda lu, b: np.isfinite(linalg.lu_solve((lu, pivots), b)), backend="native")
+    bad = P - np.diag([0, 0, 0, P[3, 3]])
+    for lu in (P, bad, P, bad):
+        np.testing.assert_array_equal(f(lu, B), np.isfinite(linalg.lu_solve((lu, pivots), B)))
+    f = compile(lambda lu, b: np.isfinite(linalg.lu_solve((lu, pivots), b)), backend="native")
+    assert not np.any(f(bad, B))
 
 
 def stacked(a, b):
