@@ -115,7 +115,7 @@ def _function(f: types.FunctionType, change: Callable, made: dict[int, Any]) -> 
         return made[id(f)]
     leaves = []
     seen: dict[int, Any] = {}
-    for leaf in _captured(f, seen):
+    for leaf in captured(f, seen):
         if _is_taken(leaf):
             break
         leaves.append(leaf)
@@ -145,7 +145,7 @@ def _cell(cell: types.CellType, made: dict[int, Any]) -> tuple[types.CellType, b
     """
     if id(cell) in made:
         return made[id(cell)], False
-    if not is_empty(cell) and not any(map(_is_taken, _captured(cell.cell_contents, {}))):
+    if not is_empty(cell) and not any(map(_is_taken, captured(cell.cell_contents))):
         made[id(cell)] = cell
         return cell, False
     new = made[id(cell)] = types.CellType()
@@ -156,14 +156,18 @@ def _is_taken(leaf: Any) -> bool:
     return is_tracer(leaf) or type(leaf) is Hole
 
 
-def _captured(x: Any, seen: dict[int, Any]) -> Iterator[Any]:
-    """Yield the leaves of a pytree, functions replaced by what they have captured."""
+def captured(x: Any, seen: dict[int, Any] | None = None) -> Iterator[Any]:
+    """Yield the leaves of a pytree, functions replaced by what they have captured.
+
+    `seen` gets these functions.
+    """
+    seen = {} if seen is None else seen
     for leaf in leaves_of(x):
         if type(leaf) not in FUNCTIONS:
             yield leaf
         elif id(leaf) not in seen:
             seen[id(leaf)] = leaf
-            yield from _captured(parts_of_function(leaf), seen)
+            yield from captured(parts_of_function(leaf), seen)
 
 
 def parts_of_function(f: Any) -> list[Any]:
@@ -176,11 +180,6 @@ def parts_of_function(f: Any) -> list[Any]:
     return [*contents, f.__defaults__, f.__kwdefaults__]
 
 
-def captured(x: Any) -> Iterator[Any]:
-    """Yield the leaves of a pytree, functions replaced by what they have captured."""
-    return _captured(x, {})
-
-
 def captured_tracers(f: Callable) -> list[Tracer]:
     """Return the traced values that a function has captured."""
-    return [x for x in _captured(f, {}) if is_tracer(x) and x._tape is not CONSTANT]
+    return [x for x in captured(f) if is_tracer(x) and x._tape is not CONSTANT]

@@ -15,7 +15,6 @@ import numpy as np
 
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import (
-    PLAIN,
     Stripped,
     innermost,
     is_constant,
@@ -213,22 +212,13 @@ def _by_rrule(
     return y, tangent_of(y, tangent)
 
 
-_ZERO, _NONE = ZeroTangent(), NoTangent()
-
-
 def dot_of(x: Any, tape: Forward) -> Any:
     """Return the tangent of an argument on this level."""
     if is_tracer(x):
-        return x._index if x._tape is tape else _ZERO
-    if type(x) in PLAIN:
-        return _ZERO if is_differentiable(x) else _NONE
+        return x._index if x._tape is tape else ZeroTangent()
     if parts_of(x) is None:
         return ZeroTangent() if is_differentiable(x) else NoTangent()
-
-    def dot(leaf: Any) -> Any:
-        return dot_of(leaf, tape)
-
-    return tangent_of(x, dot)
+    return tangent_of(x, lambda leaf: dot_of(leaf, tape))
 
 
 def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
@@ -248,10 +238,6 @@ def with_tangent(y: Any, y_dot: Any, tape: Forward) -> Any:
         return rebuilt(y, [with_tangent(part, y_dot, tape) for _, part in parts])
     new = [with_tangent(part, unthunk(part_of_tangent(y_dot, key)), tape) for key, part in parts]
     return rebuilt(y, new)
-
-
-def _is_tangent_of(dot: np.ndarray, x: np.ndarray) -> bool:
-    return dot.dtype is x.dtype and dot.shape == x.shape and x.dtype.kind in "fc"
 
 
 NO_RUN = object()
@@ -349,8 +335,6 @@ class Pushed:
             tape.copied = []
         if tape.decisions and not indices_on(y, tape):
             check_forward(self.f, tape, y)
-        if type(y) is Tracer:
-            return of_level(y, tape), tangent_out(y, tape)
         return (
             map_leaves(y, lambda leaf: of_level(leaf, tape)),
             map_leaves(y, lambda leaf: tangent_out(leaf, tape)),
@@ -410,8 +394,6 @@ class Pushed:
 
     def _checked(self, x: Any, dot: Any) -> Any:
         """Return a tangent in the space of its argument and with the memory layout of that."""
-        if type(x) is np.ndarray and type(dot) is np.ndarray and _is_tangent_of(dot, x):
-            return laid_like(dot, x)
         made = PUSHFORWARD.checked(self.f, x, dot)
         return laid_like(made, x) if type(made) is type(x) is np.ndarray else made
 

@@ -23,7 +23,7 @@ from autodiff.trace.checks.number_classes import given_out, of_system
 from autodiff.trace.checks.seeds import PULLBACK
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import indices_on, new_tape
-from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves
+from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, map_variables
 from autodiff.trace.tables import TABLES
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
@@ -218,14 +218,10 @@ class Linearised:
         remaining = iter(found)
         gradients = []
         for a in self.arguments:
-            if type(a) is float or type(a) is np.ndarray:
+            if type(a) is float or is_perturbable(a):
                 gradient = _gradient_of_leaf(a, next(remaining))
             else:
-                gradient = map_leaves(
-                    a,
-                    lambda x: _gradient_of_leaf(x, next(remaining)) if is_perturbable(x) else None,
-                    every=True,
-                )
+                gradient = map_variables(a, lambda x: _gradient_of_leaf(x, next(remaining)))
             gradients.append(gradient)
         return self.chosen(gradients)
 

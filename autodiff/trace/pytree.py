@@ -40,7 +40,6 @@ from chainrules_core.tangents.fields import (
 from chainrules_core.values.sparse_arrays import entries_of, is_sparse_class, with_entries
 
 _LEAF_TYPES = (float, complex, np.ndarray, np.generic, int, str, bytes, bool, type(None), type)
-_LEAF_BASES = (float, complex, np.ndarray, np.generic, int, str, bytes, type)
 _FLAT = frozenset(
     {*_LEAF_TYPES, Tracer, FloatTracer, np.float64, np.float32, np.complex128, np.int64, np.bool_}
 )
@@ -110,7 +109,7 @@ def facts_of(kind: type) -> Facts:
         return known
     load_table(kind)
     fields = _has_fields(kind)
-    is_other = issubclass(kind, (*_LEAF_BASES, Tracer, type(None))) or system_of(kind) is not None
+    is_other = issubclass(kind, (*_LEAF_TYPES, Tracer)) or system_of(kind) is not None
     is_leaf = is_other or not (issubclass(kind, (tuple, list, dict)) or is_sparse(kind) or fields)
     names = {n for base in kind.__mro__ for n in vars(base) if is_remembered(kind, n)}
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None

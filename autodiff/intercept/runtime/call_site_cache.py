@@ -35,7 +35,8 @@ replaced: list[Any] = []
 """Slot → what is called in its place."""
 made_of: dict[str, list[Any]] = {"__code__": [], "__defaults__": [], "__kwdefaults__": []}
 """For each attribute, slot → its value in the function: tools that reload modules replace it."""
-_compared: list[tuple[str, ...]] = []
+compared: list[tuple[str, ...]] = []
+"""Slot → the attributes that are compared there, besides the function itself."""
 _owners: list[int] = []  # the id of the globals of the code that has the slot
 _free: list[int] = []  # slots of modules that are gone
 
@@ -60,12 +61,12 @@ def slot_for(name: str, namespace: dict[str, Any]) -> int | None:
     with _changing:
         if _free:
             slot = _free.pop()
-            _compared[slot], _owners[slot] = parts_of(value), id(namespace)
+            compared[slot], _owners[slot] = parts_of(value), id(namespace)
             return slot
         for table in (known, *made_of.values()):
             table.append(_EMPTY)
         replaced.append(None)
-        _compared.append(parts_of(value))
+        compared.append(parts_of(value))
         _owners.append(id(namespace))
         return len(known) - 1
 
@@ -114,11 +115,6 @@ def parts_of(g: Any) -> tuple[str, ...]:
     )
 
 
-def compared(slot: int) -> tuple[str, ...]:
-    """Return the attributes that are compared at a slot, besides the function itself."""
-    return _compared[slot]
-
-
 quiet: list[set[type]] = []
 """For each attribute that rewritten code reads of a variable: the classes for which a plain read
 will do, since it runs no Python code but the engine's."""
@@ -142,7 +138,7 @@ def read_as_ever(kind: type, name: str) -> None:
 
 def fill(slot: int, g: Any, replacement: Callable) -> None:
     """Remember what is called in place of what a name is bound to."""
-    parts = _compared[slot]
+    parts = compared[slot]
     if parts_of(g) != parts:  # not the kind of function for which the code at the slot was written
         return
     with _changing:

@@ -85,7 +85,8 @@ def _may_hold(x: Any, any_tracer: bool) -> bool:
             return True
         if inner:
             if len(seen) == _SEARCHED:
-                _remember_large(x)
+                with contextlib.suppress(TypeError):  # nothing tells that a list or dict has ended
+                    caches.keep_with(_large, x)
                 return True
             seen[id(part)] = part
             waiting.extend([p for p in inner if type(p) not in _NO_PARTS])
@@ -126,8 +127,3 @@ def _of_class(x: type) -> list[Any]:
 
 
 _is_users = caches.fact_of_classes("users' classes", lambda kind: not is_of_library(kind), set())
-
-
-def _remember_large(x: Any) -> None:
-    with contextlib.suppress(TypeError):  # a list, a dict: nothing would tell that it has ended
-        caches.keep_with(_large, x)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -11,10 +12,12 @@ from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
 from autodiff.trace.trace_stack import is_recording, passing
 
-replacements: dict[int, tuple[Callable, Callable, Any]] = caches.register("replacements", {})
-"""id(function) → what returns it while it is there, what is called in its place, and the code and
-defaults that it had. Functions at the top level of a module, and methods of classes there, are kept
-alive as long as the module. Those that a notebook defines anew are few, but not without end."""
+replacements: dict[int, tuple] = caches.register("replacements", {})
+"""id(function) → a weak reference to it, what is called in its place, its code and both defaults.
+
+Functions at the top level of a module, and methods of classes there, stand there themselves until
+the module ends. Those that a notebook defines anew are few, but not without end.
+"""
 _MOST, _MOST_PASSING = 20_000, 64
 
 
@@ -25,7 +28,7 @@ def remember(g: Any, replacement: Callable) -> Callable:
     replacement refers to its globals, and maybe to the function itself. Only the end of a module's
     function is noticed.
     """
-    parts = None
+    parts: tuple = (None, None, None)
     if type(g) is types.FunctionType:
         of_module = caches.is_of_module(g.__globals__)
         parts = g.__code__, g.__defaults__, g.__kwdefaults__
@@ -36,34 +39,22 @@ def remember(g: Any, replacement: Callable) -> Callable:
                 _keep(passing(), g, replacement, parts, _MOST_PASSING)
             return replacement
     try:
-        caches.keep_with(replacements, g, replacement, parts)
+        caches.keep_with(replacements, g, replacement, *parts)
     except TypeError:  # a function made in C, which stays
-        _keep(replacements, g, replacement, None, _MOST)
+        _keep(replacements, g, replacement, parts, _MOST)
     return replacement
 
 
-def _keep(table: dict, g: Any, replacement: Callable, parts: Any, most: int) -> Callable:
+def _keep(table: dict, g: Any, replacement: Callable, parts: tuple, most: int) -> Callable:
     """Remember a replacement, and keep the function alive."""
-    caches.put(table, id(g), ((lambda: g), replacement, parts), most)
+    caches.put(table, id(g), (g, replacement, *parts), most)
     return replacement
-
-
-def remembered(g: Any) -> Any:
-    """Return what is called in place of `g`, if that is known and `g` has not been changed."""
-    known = replacements.get(id(g)) or passing().get(id(g))
-    if known is None or known[0]() is not g:
-        return None
-    parts = known[2]
-    unchanged = parts is None or (
-        g.__code__ is parts[0] and g.__defaults__ is parts[1] and g.__kwdefaults__ is parts[2]
-    )
-    return known[1] if unchanged else None
 
 
 def may_be_held(g: Any) -> bool:
     """Whether a call site may hold `g`: it does not end with the recording."""
     known = replacements.get(id(g))
-    return known is not None and known[0]() is g
+    return known is not None and (known[0] is g or known[0]() is g)
 
 
 def _holds(replacement: Any, g: types.FunctionType) -> bool:
@@ -83,8 +74,8 @@ def _holds(replacement: Any, g: types.FunctionType) -> bool:
 
 def _forget_module(key: int, name: str) -> None:
     """When a module is gone, forget its functions and classes."""
-    for at, (reference, *_) in list(replacements.items()):
-        g: Any = reference()
+    for at, (held, *_) in list(replacements.items()):
+        g = held() if type(held) is weakref.ref else held
         own = g.__globals__ if type(g) is types.FunctionType else None
         if id(own) == key or (isinstance(g, type) and g.__module__ == name):
             replacements.pop(at, None)

@@ -58,12 +58,7 @@ from autodiff.intercept.runtime.numpy_calls import (
     vectorized,
 )
 from autodiff.intercept.runtime.operator_getters import GETTERS
-from autodiff.intercept.runtime.replacement_cache import (
-    may_be_held,
-    remember,
-    remembered,
-    replacements,
-)
+from autodiff.intercept.runtime.replacement_cache import may_be_held, remember, replacements
 from autodiff.intercept.runtime.rule_wrappers import (
     asking_for,
     has_rule,
@@ -80,7 +75,7 @@ from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
 from autodiff.trace.tables import TABLES_OF
-from autodiff.trace.trace_stack import check_free
+from autodiff.trace.trace_stack import check_free, passing
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (
     Closure,
@@ -125,18 +120,22 @@ def connect(calling: Callable[[Any, Callable], Callable]) -> None:
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
-    if kind is _METHOD:
-        if type(g.__self__) not in watched_types:
-            replacement = remembered(g.__func__)
-            if replacement is not None:
-                return _METHOD(replacement, g.__self__)
-    elif kind is _FUNCTION and id(g.__code__) in _made:
-        return by_program(g, g) if rewritten_code.has_loops(g) and not is_library(g) else g
-    elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
-        return _METHOD(array_method(g.__name__), g.__self__)
-    replacement = remembered(g)
-    if replacement is not None:
-        return replacement
+    function = g.__func__ if kind is _METHOD and type(g.__self__) not in watched_types else g
+    known = replacements.get(id(function))
+    if known is None or (known[0] is not function and known[0]() is not function):
+        if kind is _FUNCTION and id(g.__code__) in _made:
+            return by_program(g, g) if rewritten_code.has_loops(g) and not is_library(g) else g
+        if kind is _BUILTIN and type(g.__self__) is np.ndarray:
+            return _METHOD(array_method(g.__name__), g.__self__)
+        known = passing().get(id(function))
+    if known is not None:
+        _, replacement, code, defaults, named = known
+        if code is None or (
+            function.__code__ is code
+            and function.__defaults__ is defaults
+            and (named is None or function.__kwdefaults__ is named)
+        ):
+            return replacement if function is g else _METHOD(replacement, g.__self__)
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
 
@@ -471,7 +470,7 @@ def _wrapper(g: Any) -> Callable:
     if type(owner) in (np.ndarray, memoryview) and g.__name__ in WRITING:
         check_free(owner)
         if g.__name__ == "__setitem__":
-            return functools.partial(_set_item, owner)
+            return lambda index, value: stores.store(value, owner, index)
     if type(owner) is str:
         return text_calls.of_method(g) or g
     if type(owner) in _DESCRIPTORS and g.__name__ == "__get__":
@@ -479,10 +478,6 @@ def _wrapper(g: Any) -> Callable:
     if g.__name__ == "__call__" and isinstance(owner, type) and is_made_in_python(owner):
         return constructing_for(owner)
     return _other(g, type(g))
-
-
-def _set_item(target: Any, index: Any, value: Any) -> None:
-    stores.store(value, target, index)
 
 
 _DESCRIPTORS = (types.GetSetDescriptorType, types.MemberDescriptorType)

@@ -208,7 +208,7 @@ def _differentiation() -> int:
 
 
 def _filling(make: Callable) -> Callable:
-    """Return the class of files in memory: what it is made of is known where it is read."""
+    """Return what makes a file, also in memory: what it holds is known where it is read."""
 
     def made(*args: Any, **kwargs: Any) -> Any:
         stream = make(*args, **kwargs)
@@ -237,18 +237,6 @@ def _lines(stream: Any) -> Any:
 
 
 syntax_ops.ITERATED.update(dict.fromkeys(_STREAMS, _lines))
-
-
-def opening(as_before: Callable) -> Callable:
-    """Return ``open``: what was written into a file is known where it is read again."""
-
-    def opened(*args: Any, **kwargs: Any) -> Any:
-        stream = as_before(*args, **kwargs)
-        if isinstance(stream, _STREAMS) and _was_written(getattr(stream, "name", None)):
-            _written.add(stream)
-        return stream
-
-    return functools.wraps(as_before)(opened)
 
 
 def _of_path(g: Callable) -> Callable:
@@ -390,7 +378,6 @@ READERS: frozenset[Any] = frozenset(
 WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     **dict.fromkeys((str, repr, format, ascii), texting),
     print: printing,
-    open: opening,
     bytes: _keeping,
     bytearray: reading,
     memoryview: reading,
@@ -398,7 +385,7 @@ WRAPPERS: dict[Any, Callable[[Callable], Callable]] = {
     datetime.datetime.strptime: reading,
     **dict.fromkeys((codecs.encode, codecs.decode), _keeping),
     ord: reading,
-    **dict.fromkeys((io.StringIO, io.BytesIO, io.TextIOWrapper), _filling),
+    **dict.fromkeys((open, io.StringIO, io.BytesIO, io.TextIOWrapper), _filling),
     **dict.fromkeys(READERS, reading),
     **dict.fromkeys((np.complex64, np.complex128, np.longdouble, np.clongdouble), reading),
 }

@@ -407,7 +407,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
         assert number is not None
         slot = ast.Constant(number)
         is_held: ast.expr = ast.Compare(copied(function), [ast.Is()], [entry("known", slot)])
-        parts = call_site_cache.compared(number)
+        parts = call_site_cache.compared[number]
         if parts:
             unchanged = [
                 ast.Compare(

@@ -78,19 +78,14 @@ def context(manager: Any) -> Any:
     return manager if enter is None or leave is None else Context(manager, enter, leave)
 
 
-class _AsyncContext:
-    __slots__ = ("enter", "leave", "manager")
-
-    def __init__(self, manager: Any, enter: Callable, leave: Callable) -> None:
-        self.manager = manager
-        self.enter = enter
-        self.leave = leave
+class _AsyncContext(Context):
+    __slots__ = ()
 
     def __aenter__(self) -> Any:
         return coroutines.awaited(syntax_ops.intercept(self.enter)(self.manager))
 
     async def __aexit__(self, kind: Any, error: Any, traceback: Any) -> Any:
-        leaving = syntax_ops.intercept(self.leave)(self.manager, kind, error, traceback)
+        leaving = syntax_ops.intercept(self.exit)(self.manager, kind, error, traceback)
         swallows = await coroutines.awaited(leaving)
         return swallows and not _is_kept(error, self.manager)
 

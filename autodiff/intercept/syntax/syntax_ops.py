@@ -329,9 +329,6 @@ division = _binary(divmod, "divmod")
 _tracer: Any = Tracer
 
 
-_MATCH = re.Match
-
-
 def item(owner: Any, index: Any) -> Any:
     """Return ``owner[index]``."""
     kind = type(owner)
@@ -347,7 +344,7 @@ def item(owner: Any, index: Any) -> Any:
             tape = innermost(parts, {})
             if tape is not None and tape.program:
                 return tape.call(operator.getitem, (owner, index), {})
-    if kind is _MATCH and holds_traced_text(owner.string):
+    if kind is re.Match and holds_traced_text(owner.string):
         return marked(owner[index])
     if watching:
         index = as_key(index, owner)

@@ -52,11 +52,6 @@ def module_at(depth: int = 0) -> str | None:
         return None
 
 
-def current_frame() -> types.FrameType:
-    """Replace ``inspect.currentframe()``."""
-    return frame_at()
-
-
 def stack(context: int = 1) -> list[inspect.FrameInfo]:
     """Replace ``inspect.stack(context)``."""
     return [
@@ -68,7 +63,7 @@ def stack(context: int = 1) -> list[inspect.FrameInfo]:
 
 REPLACED: dict[Any, Callable] = {
     sys._getframe: frame_at,
-    inspect.currentframe: current_frame,
+    inspect.currentframe: lambda: frame_at(),
     inspect.stack: stack,
 }
 if hasattr(sys, "_getframemodulename"):  # since Python 3.12

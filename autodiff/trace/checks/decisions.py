@@ -275,15 +275,10 @@ def _search_on(leaves: range, traced: Any) -> Decision | None:
 
 def check_forward(f: Callable, tape: Tape, y: Any) -> None:
     """Warn about searches; `y` is the result of a run in forward mode, which has no tangent."""
-    searches = _searches(tape, y)
-    if searches:
-        _warn(f, "its arguments", searches[0])
-
-
-def _searches(tape: Tape, y: Any) -> list[Decision]:
     if all(map(_is_discrete, leaves_of(y))):
-        return []
-    return [search for decision in tape.decisions.values() for search in decision.searches()]
+        return
+    for search in [s for decision in tape.decisions.values() for s in decision.searches()][:1]:
+        _warn(f, "its arguments", search)
 
 
 def _is_discrete(x: Any) -> bool:

@@ -41,8 +41,6 @@ _ARITHMETIC = frozenset(
 _PROTOCOLS = frozenset({"__array__", "__array_function__", "__array_ufunc__", "__array_wrap__"})
 _OTHER_ARRAYS = {"matrix": "a np.matrix"}
 _known: weakref.WeakSet[type] = caches.register("plain classes of numbers", weakref.WeakSet())
-_computing: weakref.WeakSet[type]
-_computing = caches.register("classes with arithmetic", weakref.WeakSet())
 INSTANCES: set[type] = set()
 """What stands for instances of subclasses of arrays whose elements are traced."""
 
@@ -87,20 +85,16 @@ def given_out(x: Any) -> Any:
     return x
 
 
-def computes_itself(kind: type) -> bool:
-    """Whether a class of arrays gives arithmetic another meaning, and its own code can be run."""
-    if kind is np.ndarray or kind in _known:
-        return False
-    if kind in _computing:
-        return True
-    is_own = (
+def _computes_itself(kind: type) -> bool:
+    return (
         issubclass(kind, np.ndarray)
         and not any(base.__name__ in _OTHER_ARRAYS for base in kind.__mro__)
         and bool(overridden(kind))
     )
-    if is_own:
-        _computing.add(kind)
-    return is_own
+
+
+computes_itself = caches.fact_of_classes("classes with arithmetic", _computes_itself, set())
+"""Whether a class of arrays gives arithmetic another meaning, and its own code can be run."""
 
 
 def check_class(kind: type) -> None:

@@ -72,7 +72,10 @@ class Seeded(NamedTuple):
             return TABLES[type(x)].seed(x, seed, key)
         if type(seed) is type(x) and hasattr(seed, str(key)):
             return getattr(seed, key)
-        raise self._other_structure(f, x, seed)
+        raise SeedError(
+            f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} for an {self.value} "
+            f"that is a {type(x).__name__}; give the same structure."
+        )
 
     def check_alike(self, f: Callable, x: Any, a: Any, b: Any) -> None:
         """Raise if the seeds of an object that is in two places are not the same.
@@ -94,12 +97,6 @@ class Seeded(NamedTuple):
                 f"{self.value} that is one object in two places. Give the same one twice, or "
                 "copies of the object (copy.deepcopy)."
             )
-
-    def _other_structure(self, f: Callable, x: Any, seed: Any) -> SeedError:
-        return SeedError(
-            f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} for an {self.value} "
-            f"that is a {type(x).__name__}; give the same structure."
-        )
 
 
 PULLBACK = Seeded("pullback", "cotangent", "output")

@@ -136,3 +136,9 @@ def test_derivative(f: Callable, expected: Any) -> None:
         return
     np.testing.assert_allclose(found, expected)
     assert isinstance(found, (type(expected), np.generic))
+
+
+def test_an_array_of_objects_has_no_gradient_beside_an_argument_that_has_one() -> None:
+    words = np.array(["a", None, 3], object)
+    assert gradient(lambda x, words: x * x * len(words), 2.0, words) == (12.0, None)
+    assert gradient(lambda words, x: x * x * len(words), words, 2.0) == (None, 12.0)
