@@ -215,7 +215,7 @@ def found_by(plant: str, seeds: str) -> str:
 
 
 def test_finds_a_wrong_rule_and_makes_the_program_short():
-    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 10")
+    printed = found_by("scalar_rule(np.cos, lambda y, x: np.sin(x))", "--seed 0 --count 40")
     assert "status True" in printed
     assert "wrong in" in printed
     programs = [text.partition("ARGUMENTS")[0] for text in printed.split("def program")[1:]]
