@@ -197,22 +197,23 @@ def test_a_stack_of_arrays_into_which_vectors_are_written(n: int, index: Any) ->
 
 
 UNITS = np.eye(N)
-STACKS_OF_UNITS = [
-    lambda x: np.stack([UNITS[i] * x for i in range(N)]),
-    lambda x: np.stack([-(UNITS[i] * x) * np.sin(x) for i in range(N)]),
-    lambda x: np.stack([UNITS[i] * x + np.cos(x) for i in range(N)]),
-    lambda x: np.stack([np.cos(x * UNITS[i]) - UNITS[i] for i in range(N)]),
-    lambda x: np.stack([(UNITS[i] * x) @ A for i in range(N)]),
-    lambda x: np.stack([UNITS[i] @ np.outer(x, B[0]) for i in range(N)]),
+ROWS_OF_UNITS = [
+    lambda unit, x: unit * x,
+    lambda unit, x: -(unit * x) * np.sin(x),
+    lambda unit, x: unit * x + np.cos(x),
+    lambda unit, x: (unit * x) @ A,
+    lambda unit, x: unit @ np.outer(x, B[0]),
 ]
 
 
-@pytest.mark.parametrize("backend", ["python", "native"])
-def test_rows_of_a_unit_matrix_times_nan_are_nan(backend: str) -> None:
+def test_rows_of_a_unit_matrix_times_nan_are_nan() -> None:
+    def stacks(x: Any) -> Any:
+        return [np.stack([row(UNITS[i], x) for i in range(N)]) for row in ROWS_OF_UNITS]
+
+    compiled = autodiff.compile(stacks, backend="python")
     x = np.cos(np.arange(float(N)))
-    for number, f in enumerate(STACKS_OF_UNITS):
-        compiled = autodiff.compile(f, backend=backend)
+    for bad in (0.5, np.nan, np.inf, 0.7):
+        x[4] = bad
         with np.errstate(all="ignore"):
-            for bad in (0.5, np.nan, np.inf, 0.7):
-                x[4] = bad
-                np.testing.assert_allclose(compiled(x), f(x), atol=1e-14, err_msg=str(number))
+            for found, expected in zip(compiled(x), stacks(x), strict=True):
+                np.testing.assert_allclose(found, expected, atol=1e-14)
