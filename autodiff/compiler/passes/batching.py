@@ -69,6 +69,8 @@ class _Batching:
         self.uses = reads_of(program.steps, program.outputs)
         self.guards: dict[int, Ref] = {}  # array → its stack, which is checked for NaN
         self.batches: dict[tuple, Any] = {}  # similar values → the result of `_batch`
+        self.checked = {s.args[0].i for s in program.steps if s.f is guard and s.args[1] is has_nan}
+        self.is_swept = False  # the rows are those of sweeps, in which 0 · Inf is 0
         self.stacks: dict[tuple, Ref] = {}  # vectors → a matrix with these rows
         self.products: dict[tuple, Ref] = {}  # matrix and rows → the product with each row
         self.changed = False
@@ -298,6 +300,7 @@ class _Batching:
         if type(items) not in (list, tuple) or len(items) < _FEWEST:
             self.steps.append(step)
             return
+        self.is_swept = all(type(x) is Ref and x.i in self.checked for x in items)
         mark, known = len(self.steps), dict(self.batches)
         made = self._batch(list(items), 0)
         if type(made) is Diagonal and type(made.vector) is Ref:
@@ -325,14 +328,15 @@ class _Batching:
             return None
         if all(type(x) is np.ndarray and x.shape == first.shape for x in items):
             whole = np.stack(items)
-            is_unit = whole.ndim == 2 and np.array_equal(whole, np.eye(*whole.shape))
-            return Diagonal(None) if is_unit and len(whole) == whole.shape[1] else whole
+            is_square = whole.ndim == 2 and len(whole) == whole.shape[1]
+            is_unit = self.is_swept and is_square and np.array_equal(whole, np.eye(len(whole)))
+            return Diagonal(None) if is_unit else whole
         if not all(type(x) is Ref for x in items):
             return None
-        key = tuple([x.i for x in items])
+        key = (self.is_swept, *[x.i for x in items])
         if key in self.batches:
             return self.batches[key]
-        origins = [self.origin.get(i) for i in key]
+        origins = [self.origin.get(x.i) for x in items]
         made = None
         if all(o is not None and _is_alike(o, origins[0]) for o in origins):
             made = self._batched(origins, items, depth)
@@ -471,7 +475,10 @@ def _nan_guard(x: Ref) -> Step:
 
 
 class Diagonal(NamedTuple):
-    """A diagonal matrix, stored as its diagonal; None for the identity matrix."""
+    """A diagonal matrix, stored as its diagonal; None for the identity matrix.
+
+    Only in sweeps, where 0 · Inf is 0: the rows of a unit matrix times NaN are NaN.
+    """
 
     vector: Ref | None
 

@@ -228,3 +228,26 @@ def test_many_vectors_are_added_at_once_if_they_are_short(n: int, is_stacked: bo
     for _ in range(2):
         np.testing.assert_allclose(compiled(x), total(x), rtol=1e-10, atol=1e-10)
     assert ("array([" in compiled.source) == is_stacked
+
+
+UNITS = np.eye(N)
+ROWS_OF_UNITS = [
+    lambda unit, x: unit * x,
+    lambda unit, x: -(unit * x) * np.sin(x),
+    lambda unit, x: unit * x + np.cos(x),
+    lambda unit, x: (unit * x) @ A,
+    lambda unit, x: unit @ np.outer(x, B[0]),
+]
+
+
+def test_rows_of_a_unit_matrix_times_nan_are_nan() -> None:
+    def stacks(x: Any) -> Any:
+        return [np.stack([row(UNITS[i], x) for i in range(N)]) for row in ROWS_OF_UNITS]
+
+    compiled = autodiff.compile(stacks, backend="python")
+    x = np.cos(np.arange(float(N)))
+    for bad in (0.5, np.nan, np.inf, 0.7):
+        x[4] = bad
+        with np.errstate(all="ignore"):
+            for found, expected in zip(compiled(x), stacks(x), strict=True):
+                np.testing.assert_allclose(found, expected, atol=1e-14)
