@@ -235,6 +235,10 @@ class RuleTable:
             return [] if entry is None else list(entry.rules)
         load_all()
         load_imported()
+        return self.loaded()
+
+    def loaded(self) -> list[Rule]:
+        """Return the rules of all modules that have been loaded."""
         return [rule for entry in self._entries.values() for rule in entry.rules]
 
     def lookup_ambiguities(self) -> list[tuple[Callable, tuple, tuple]]:

@@ -49,7 +49,7 @@ def make(record: Record, expected: Any, call: Call) -> None:
     start, before = clock(), mark()
     try:
         with quiet(), uncollected:  # tracing has warned already; a recording has no garbage
-            variant = _recorded(record, call, proof.numbers)
+            variant = _recorded(record, call, proof)
             is_right = _matches(variant, given, expected)
         if not is_right:
             record.why = "its values depend on the order of operations"
@@ -84,7 +84,7 @@ def _make_room(f: Any) -> None:
             record.forget(0)
 
 
-def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -> Any:
+def _recorded(record: Record, call: Call, proof: Proof) -> Any:
     """Record a program of a call."""
     transform, f, _, _, chosen = call
 
@@ -94,7 +94,10 @@ def _recorded(record: Record, call: Call, numbers: dict[tuple[str, int], str]) -
     exact = any(v.program.exact for v, _, _ in record.variants)
     seconds = min(max(call_records.STALL, 2.0 * record.spent), call_records.LONGEST_STALL)
     budget = Budget(seconds, call_records.MOST_BYTES, may_unroll=True)
-    return recorded(derivative, call.args, call.kwargs, "python", (f,), exact, budget, numbers)[0]
+    return recorded(
+        derivative, call.args, call.kwargs, "python", (f,), exact, budget, proof.numbers,
+        is_proved=proof.names_all_code,
+    )[0]  # fmt: skip
 
 
 def _matches(variant: Any, given: tuple, expected: Any) -> bool:

@@ -22,6 +22,7 @@ from autodiff.autocompile.escape_analysis import MISSING, Impurity as Impurity
 from autodiff.autocompile.purity_visitor import PurityVisitor
 from autodiff.autocompile.user_classes import UserClasses, is_plain_class
 from autodiff.compiler.recording.content_guards import SMALL, content_of
+from autodiff.compiler.recording.executed_code import Place, places_of
 from autodiff.intercept.runtime.rule_wrappers import has_rule
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library, is_of_library
@@ -68,7 +69,7 @@ class Proof:
         # most arguments that any function value is called with: they must not meet.
         self.first_output = self.most_given = -1.0
         self.classes = UserClasses()
-        self._seen: set[int] = set()
+        self._functions: dict[int, types.FunctionType] = {}
         given: tuple[Any, ...] = ()
         self._first = f
         if type(f) is functools.partial:
@@ -82,6 +83,16 @@ class Proof:
             raise Impurity("a function that may write into an argument goes by another name")
         if self.is_recursive and not self.takes_containers:
             raise Impurity("what it writes into may be another's: it calls itself")
+
+    def names_all_code(self, places: set[Place]) -> bool:
+        """Whether of the user's code only functions at these places run, and rules.
+
+        Objects of the user's classes may have more: Python and projections look for methods.
+        """
+        has_objects = self.classes.kinds or self.classes.given
+        if self.numbers or has_objects:
+            return False
+        return places_of(self._functions.values()) <= places
 
     def _prove_classes(self) -> None:
         """Prove the attributes of classes and objects that code may read, by their names."""
@@ -103,10 +114,10 @@ class Proof:
 
     def function(self, g: types.FunctionType, kind: type | None = None) -> None:
         """Prove a user-defined function, or a method of the class `kind`."""
-        if id(g) in self._seen:
+        if id(g) in self._functions:
             self.is_recursive = self.is_recursive or g is self._first
             return
-        self._seen.add(id(g))
+        self._functions[id(g)] = g
         if g.__code__.co_flags & _SUSPENDABLE:
             raise Impurity(f"{name_of(g)} is a generator or a coroutine")
         if has_rule(g):

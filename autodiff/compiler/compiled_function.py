@@ -375,6 +375,7 @@ def recorded(
     budget: Budget | None = None,
     numbers: Mapping[Place, str] = types.MappingProxyType({}),
     keep_loops: bool = False,
+    is_proved: Callable[[set[Place]], bool] = lambda _: False,
 ) -> tuple[Variant, Any]:
     """Record a call; return a variant, and the result.
 
@@ -396,6 +397,8 @@ def recorded(
         Which variables must be numbers at which lines.
     keep_loops : bool
         Whether loops run as structured programs; otherwise they are unrolled.
+    is_proved : callable
+        Says whether a proof shows that of the user's code only functions at these places run.
 
     Returns
     -------
@@ -410,7 +413,7 @@ def recorded(
     budget = budget or Budget()
     arguments = (*args, *kwargs.values())
     outside, places = _outer_reads(f, also, arguments)
-    watch, states = Watch(places, numbers), _states(arguments)
+    watch, states = Watch(places, numbers, is_proved(places)), _states(arguments)
 
     def attempt(strict: bool = False) -> tuple:
         restored(*states)  # so that each attempt draws the same numbers

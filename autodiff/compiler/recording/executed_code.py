@@ -24,6 +24,7 @@ from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.content_guards import OURS
 from autodiff.intercept.source.library_code import is_of_library
 from autodiff.trace.tracer import bare
+from chainrules_core import frule, rrule
 from chainrules_core.interpreter.places import MADE_HERE, codes_in, folder_of, is_library_file
 
 Place = tuple[str, int]
@@ -58,6 +59,9 @@ class Watch:
         The lines of the functions that were analysed.
     numbers : dict
         (File, line) of a statement ``t += h`` → the variable that must be a number there.
+    is_proved : bool
+        Whether a proof says that no other code runs, unless a rule does. Then there is no trace
+        function, which is slow.
 
     Attributes
     ----------
@@ -70,8 +74,12 @@ class Watch:
         In the function, before it writes into a variable that must be a number and is none.
     """
 
-    def __init__(self, looked_into: set[Place], numbers: Mapping[Place, str]) -> None:
+    def __init__(
+        self, looked_into: set[Place], numbers: Mapping[Place, str], is_proved: bool = False
+    ) -> None:
         self.unseen = ""
+        self._is_proved = is_proved
+        self._is_left_out = False
         self._looked_into = looked_into
         self._numbers = numbers
         self._outer: Watch | None = None  # of another recording, whose trace function is replaced
@@ -79,12 +87,16 @@ class Watch:
 
     def __enter__(self) -> Watch:
         tool = _free_tool()
-        self._end = self._traced() if tool is None else self._monitored(tool)
+        self._is_left_out = tool is None and self._is_proved and not _has_rules_of_users()
+        if not self._is_left_out:
+            self._end = self._traced() if tool is None else self._monitored(tool)
         return self
 
     def __exit__(self, *_: object) -> None:
         end, self._end = self._end, _nothing
         end()
+        if self._is_left_out and _has_rules_of_users():
+            self.unseen = self.unseen or "a rule"
 
     def _monitored(self, tool: int) -> Callable[[], None]:
         """Have Python show each code object when it first runs; return what ends this."""
@@ -185,6 +197,12 @@ class Watch:
             if kind not in _NUMBERS:
                 self.unseen = self.unseen or code.co_qualname  # if the function catches the error
                 raise NotRecordedError(f"{name!r}, which is written into, may be another's")
+
+
+def _has_rules_of_users() -> bool:
+    """Whether a rule is the user's: it may read variables that no function names."""
+    files = {r.defined_at.rpartition(":")[0] for r in (*rrule.loaded(), *frule.loaded())}
+    return not all(file.startswith(_OURS) or is_library_file(file) for file in files)
 
 
 def _nothing() -> None:

@@ -4,6 +4,7 @@ import collections
 import contextlib
 import functools
 import gc
+import itertools
 import operator
 import sys
 import threading
@@ -15,6 +16,7 @@ from autodiff import compile, gradient
 from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording import executed_code
 from autodiff.compiler.recording.executed_code import Watch, places_of
+from chainrules_core import rrule
 
 MECHANISMS = ["monitoring", "trace function"] if hasattr(sys, "monitoring") else ["trace function"]
 
@@ -195,6 +197,28 @@ def test_watches_in_watches(mechanism):
         hidden()
     assert (inner.unseen, outer.unseen) == ("", "hidden")
     assert sys.gettrace() is None or "coverage" in str(type(sys.gettrace()))
+
+
+def test_a_proof_takes_the_place_of_a_trace_function(mechanism, monkeypatch):
+    """It does not cover the user's rules, should one come meanwhile."""
+    is_monitored = mechanism == "monitoring"
+    for is_proved, at_start, at_end in itertools.product((False, True), repeat=3):
+        rules = iter([at_start, at_end])
+        monkeypatch.setattr(executed_code, "_has_rules_of_users", lambda rules=rules: next(rules))
+        watch = Watch(set(), {}, is_proved)
+        with watch:
+            is_traced = sys.gettrace() is not None
+        is_left_out = is_proved and not at_start and not is_monitored
+        assert is_traced == (not is_monitored and not is_left_out)
+        assert watch.unseen == ("a rule" if is_left_out and at_end else "")
+
+
+def test_rules_of_users():
+    try:
+        rrule.register(hidden)(lambda *args: (1, lambda bar: bar))
+        assert executed_code._has_rules_of_users()
+    finally:
+        rrule.unregister(hidden)
 
 
 @pytest.fixture
