@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -12,49 +11,40 @@ from autodiff import caches
 from autodiff.intercept.source.library_code import is_library
 from autodiff.trace.trace_stack import is_recording, passing
 
-replacements: dict[int, tuple] = caches.register("replacements", {})
-"""id(function) → a weak reference to it, what is called in its place, its code and both defaults.
-
-Functions at the top level of a module, and methods of classes there, stand there themselves until
-the module ends. Those that a notebook defines anew are few, but not without end.
-"""
+replacements: dict[int, tuple[Callable, Callable, Any]] = caches.register("replacements", {})
+"""id(function) → a weak reference to it, what is called in its place, what it is made of."""
+lasting: dict[Callable, tuple[Callable, types.CodeType, Any]] = caches.register(
+    "lasting replacements", {}
+)
+"""For functions at the top level of a module and methods of classes there, which stay as long as
+the module: function → what is called in its place, and the code and defaults that it had. Those
+that a notebook defines anew are few, but not without end."""
 _MOST, _MOST_PASSING = 20_000, 64
 
 
-def remember(g: Any, replacement: Callable) -> Callable:
+def remember(g: Any, replacement: Callable, lasts: bool) -> Callable:
     """Remember what is called in place of `g`, and return it.
 
     Where this would keep the function alive, only as long as this thread records something: its
     replacement refers to its globals, and maybe to the function itself. Only the end of a module's
     function is noticed.
     """
-    parts: tuple = (None, None, None)
+    parts = None
     if type(g) is types.FunctionType:
         of_module = caches.is_of_module(g.__globals__)
+        if lasts and of_module:
+            caches.put(lasting, g, (replacement, g.__code__, g.__defaults__), _MOST)
+            return replacement
         parts = g.__code__, g.__defaults__, g.__kwdefaults__
-        if of_module and "<locals>" not in g.__qualname__:
-            return _keep(replacements, g, replacement, parts, _MOST)
         if not is_library(g) and (not of_module or _holds(replacement, g)):
             if is_recording():  # it may call itself
-                _keep(passing(), g, replacement, parts, _MOST_PASSING)
+                caches.put(passing(), id(g), (g, replacement, parts), _MOST_PASSING)
             return replacement
     try:
-        caches.keep_with(replacements, g, replacement, *parts)
+        caches.keep_with(replacements, g, replacement, parts)
     except TypeError:  # a function made in C, which stays
-        _keep(replacements, g, replacement, parts, _MOST)
+        replacements[id(g)] = (lambda: g), replacement, None
     return replacement
-
-
-def _keep(table: dict, g: Any, replacement: Callable, parts: tuple, most: int) -> Callable:
-    """Remember a replacement, and keep the function alive."""
-    caches.put(table, id(g), (g, replacement, *parts), most)
-    return replacement
-
-
-def may_be_held(g: Any) -> bool:
-    """Whether a call site may hold `g`: it does not end with the recording."""
-    known = replacements.get(id(g))
-    return known is not None and (known[0] is g or known[0]() is g)
 
 
 def _holds(replacement: Any, g: types.FunctionType) -> bool:
@@ -74,8 +64,12 @@ def _holds(replacement: Any, g: types.FunctionType) -> bool:
 
 def _forget_module(key: int, name: str) -> None:
     """When a module is gone, forget its functions and classes."""
-    for at, (held, *_) in list(replacements.items()):
-        g = held() if type(held) is weakref.ref else held
+    g: Any
+    for g in list(lasting):
+        if id(g.__globals__) == key:
+            lasting.pop(g, None)
+    for at, (reference, *_) in list(replacements.items()):
+        g = reference()
         own = g.__globals__ if type(g) is types.FunctionType else None
         if id(own) == key or (isinstance(g, type) and g.__module__ == name):
             replacements.pop(at, None)

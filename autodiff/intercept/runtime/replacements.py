@@ -25,7 +25,7 @@ from autodiff.api.stop_gradient import ignore_derivatives
 from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.errors import System, system_of, system_of_function, unwrapped
 from autodiff.intercept.libraries import compiled_callbacks, functions_behind, packages, validators
-from autodiff.intercept.runtime import call_site_cache, text_calls
+from autodiff.intercept.runtime import call_site_cache, replacement_cache, text_calls
 from autodiff.intercept.runtime.builtin_calls import (
     CALLED_ELSEWHERE,
     WRAPPERS,
@@ -58,7 +58,6 @@ from autodiff.intercept.runtime.numpy_calls import (
     vectorized,
 )
 from autodiff.intercept.runtime.operator_getters import GETTERS
-from autodiff.intercept.runtime.replacement_cache import may_be_held, remember, replacements
 from autodiff.intercept.runtime.rule_wrappers import (
     asking_for,
     has_rule,
@@ -93,6 +92,7 @@ _OURS = ("autodiff", "chainrules_core")
 _of_ufuncs: dict[Callable, Callable] = caches.register("methods of ufuncs", {})
 """Methods of ufuncs are new objects each time, but equal."""
 
+_lasting, _replacements = replacement_cache.lasting, replacement_cache.replacements
 _METHOD = types.MethodType
 _FUNCTION = types.FunctionType
 _BUILTIN = types.BuiltinFunctionType
@@ -120,30 +120,47 @@ def connect(calling: Callable[[Any, Callable], Callable]) -> None:
 def intercept(g: Any) -> Any:
     """Return what is to be called in place of `g`."""
     kind = type(g)
-    function = g.__func__ if kind is _METHOD and type(g.__self__) not in watched_types else g
-    known = replacements.get(id(function))
-    if known is None or (known[0] is not function and known[0]() is not function):
-        if kind is _FUNCTION and id(g.__code__) in _made:
-            return by_program(g, g) if rewritten_code.has_loops(g) and not is_library(g) else g
-        if kind is _BUILTIN and type(g.__self__) is np.ndarray:
-            return _METHOD(array_method(g.__name__), g.__self__)
-        known = passing().get(id(function))
-    if known is not None:
-        _, replacement, code, defaults, named = known
-        if code is None or (
-            function.__code__ is code
-            and function.__defaults__ is defaults
-            and (named is None or function.__kwdefaults__ is named)
-        ):
-            return replacement if function is g else _METHOD(replacement, g.__self__)
+    if kind is _METHOD:
+        function = g.__func__
+        try:
+            replacement, code, defaults = _lasting[function]
+        except (KeyError, TypeError):  # what is called need not be a function
+            pass
+        else:
+            if function.__code__ is code and function.__defaults__ is defaults:
+                return _METHOD(replacement, g.__self__)
+    elif kind is _FUNCTION:
+        lasting = _lasting.get(g)
+        if lasting is not None:
+            if g.__code__ is lasting[1] and g.__defaults__ is lasting[2]:
+                return lasting[0]
+        elif id(g.__code__) in _made:
+            has_program = rewritten_code.has_loops(g) and not is_library(g)
+            return by_program(g, g) if has_program else g
+    elif kind is _BUILTIN and type(g.__self__) is np.ndarray:
+        return _METHOD(array_method(g.__name__), g.__self__)
+    known = _replacements.get(id(g))
+    if known is not None and known[0]() is g and _is_made_of(g, known[2]):
+        return known[1]
+    known = passing().get(id(g))
+    if known is not None and known[0] is g and _is_made_of(g, known[2]):
+        return known[1]
     decide = _BY_KIND.get(kind)
     return decide(g) if decide is not None else _other(g, kind)
+
+
+def _is_made_of(g: Any, parts: tuple | None) -> bool:
+    """Whether a function has the code and defaults that it had; others have no parts."""
+    return parts is None or (
+        g.__code__ is parts[0] and g.__defaults__ is parts[1] and g.__kwdefaults__ is parts[2]
+    )
 
 
 def see(g: Any, slot: int) -> Any:
     """Return what is to be called in place of `g`, and remember it for the next such call."""
     replacement = intercept(g)
-    if may_be_held(g):
+    known = _replacements.get(id(g))
+    if (known is not None and known[0]() is g) or (type(g) is _FUNCTION and g in _lasting):
         call_site_cache.fill(slot, g, replacement)
     return replacement
 
@@ -152,34 +169,46 @@ def see(g: Any, slot: int) -> Any:
 _plain_methods: dict[tuple[type, str], bool] = caches.register("methods of containers", {})
 
 
+def _stays(g: types.FunctionType) -> bool:
+    """Whether a function is one of a module, or of a class there whose methods are not impure."""
+    return "<locals>" not in g.__qualname__ and not any(
+        getattr(kind, g.__name__, None) is g for kind in watched_types
+    )
+
+
+def _remember(g: Any, replacement: Callable) -> Callable:
+    lasts = type(g) is _FUNCTION and not g.__kwdefaults__ and _stays(g)
+    return replacement_cache.remember(g, replacement, lasts)
+
+
 def _function(g: types.FunctionType) -> Callable:
     if g is core_ignore_derivatives:
         return ignore_derivatives
     if g in MAKERS:
-        return remember(g, making(g, asking_for))
+        return _remember(g, making(g, asking_for))
     if g in frames.REPLACED:
-        return remember(g, frames.REPLACED[g])
+        return _remember(g, frames.REPLACED[g])
     watched = watch(g)
     if watched is not None:
-        return remember(g, watched)
+        return _remember(g, watched)
     if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
-        return remember(g, handing_on(g, _body(g)))
+        return _remember(g, handing_on(g, _body(g)))
     of_package = packages.instead(g)
     if of_package is not None:
-        return remember(g, of_package(_body(g)))
+        return _remember(g, of_package(_body(g)))
     of_text = text_calls.of_function(g)
     if of_text is not None:
-        return remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
+        return _remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
     if has_rule(g):
         asking = asking_for(g)
-        return remember(g, listing(asking) if g.__module__ == "statistics" else asking)
+        return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
     if "array_api_compat." in (g.__module__ or ""):
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
         if g.__name__ in _MAKERS_BY_NAME:
-            return remember(g, keeping_new(_body(g)))
+            return _remember(g, keeping_new(_body(g)))
         if g.__name__ == "solve" and g.__module__.endswith("numpy.linalg"):
-            return remember(g, intercept(np.linalg.solve))  # the same since NumPy 2
-    return remember(g, _body(g))
+            return _remember(g, intercept(np.linalg.solve))  # the same since NumPy 2
+    return _remember(g, _body(g))
 
 
 _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
@@ -386,7 +415,7 @@ def _builtin(g: Any) -> Callable:
     replacement = watch(g) if is_function or kind is type else None
     if replacement is None:
         replacement = _made_in_c(g, is_function)
-    return _c_method(g) if replacement is None else remember(g, replacement)
+    return _c_method(g) if replacement is None else _remember(g, replacement)
 
 
 def _made_in_c(g: Any, is_function: bool) -> Callable | None:
@@ -426,9 +455,9 @@ def _c_method(g: Any) -> Callable:
 def _class(g: type) -> Callable:
     watched = watch(g)
     if watched is not None:
-        return remember(g, watched)
+        return _remember(g, watched)
     replacement, lasts = _of_class(g)
-    return remember(g, replacement) if lasts else replacement
+    return _remember(g, replacement) if lasts else replacement
 
 
 def _of_class(g: type) -> tuple[Callable, bool]:
@@ -525,18 +554,18 @@ def _by_its_class(g: Any, kind: type) -> Callable:
     if kind.__name__ == "cython_function_or_method":
         watched = watch(g)
         if watched is not None:
-            return remember(g, watched)
+            return _remember(g, watched)
     # Objects whose class is made in C: the functions of scipy.fft are of this kind.
-    return remember(g, asking_for(g)) if has_rule(g) else refusing_for(g)
+    return _remember(g, asking_for(g)) if has_rule(g) else refusing_for(g)
 
 
 def _of_numpy(g: Any) -> Callable:
     """A function of NumPy: its protocol sees traced arguments."""
     if g in text_calls.READERS:
-        return remember(g, text_calls.reading(g))
+        return _remember(g, text_calls.reading(g))
     if is_of_python(g):
         return looking_into_lists(g, g)
-    return remember(g, making(g, asking_for) if g in MAKERS else looking_into_lists(g, g))
+    return _remember(g, making(g, asking_for) if g in MAKERS else looking_into_lists(g, g))
 
 
 _SPECIAL: dict[Any, Callable] = {
@@ -575,7 +604,7 @@ _BY_KIND: dict[type, Callable[[Any], Callable]] = {
 
 def forget(rule: Rule | None = None) -> None:
     """After a change of the rules, decide anew."""
-    for table in (replacements, _of_ufuncs, _plain_methods):
+    for table in (_replacements, _lasting, _of_ufuncs, _plain_methods):
         table.clear()
     call_site_cache.forget()
     attributes.forget()
