@@ -17,7 +17,7 @@ import numpy as np
 from autodiff.dispatch.call import NO_RULE
 from autodiff.dispatch.dispatch_cache import ways_of
 from autodiff.errors import LostValueError
-from autodiff.fastpath.codegen.code_parts import SCOPE, quietly
+from autodiff.fastpath.codegen.node_code import SCOPE, quietly
 from autodiff.functions import OPERATORS
 from autodiff.numpy_api import operators as operators  # the general methods, which these call
 from autodiff.trace.tape import CONSTANT, place_of

@@ -1,1 +1,1 @@
-"""Code generation for frequent calls."""
+"""Code generation for frequent calls and for the nodes that they record."""

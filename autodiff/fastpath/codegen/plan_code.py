@@ -17,18 +17,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch import call as calls, dispatch_cache
-from autodiff.dispatch.plan_types import (
-    HandNode,
-    LinearNode,
-    OfConstant,
-    OfHand,
-    OfLinear,
-    Plan,
-    Remade,
-)
+from autodiff.dispatch.plan_types import OfConstant, OfHand, OfLinear, Plan, Remade
 from autodiff.fastpath import scalar_methods
 from autodiff.fastpath.codegen import plan_jvp_code
-from autodiff.fastpath.codegen.code_parts import SCOPE
+from autodiff.fastpath.codegen.node_code import SCOPE, planned_node_class
 from autodiff.trace.tape import FLOAT
 from autodiff.trace.tracer import TRACERS, bare, note_origin
 from chainrules_core import ProjectTo
@@ -66,7 +58,6 @@ _RECORD = (
     else:
         space = FLOAT if type(y) is float else None
     node = new(Node)
-    node.plan = plan
     node.parents = ({parents})
     {keeps}
     if space is None:
@@ -233,8 +224,9 @@ class _PlanGenerator:
             self.add(f"options = {{{', '.join([*fixed, *pairs])}}}")
             options = "options"
         parents = "".join(f"{self.given[i]}._index, " for i in plan.sources)
+        kinds = [type(bare(self.values[i])) for i in plan.sources]
+        self.scope["Node"] = planned_node_class(plan, kinds)
         if isinstance(plan, OfLinear):
-            self.scope["Node"] = LinearNode
             self.add(f"y = {self.call('f')}")
             seen = [*bound]
             for i in plan.as_spaces:
@@ -245,11 +237,8 @@ class _PlanGenerator:
                     if place >= 0 and is_array
                     else f"ProjectTo({bound[i]})"
                 )
-            keeps = (
-                f"node.nested = False; node.seen = [{', '.join(seen)}]; node.options = {options}"
-            )
+            keeps = f"node.seen = [{', '.join(seen)}]; node.options = {options}"
         else:
-            self.scope["Node"] = HandNode
             self.scope["function"] = plan.function
             # Options that are not given have the defaults of the rule.
             by_name = [f"{name}={self.plain[i]}" for name, i in plan.options]

@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.code_parts import SCOPE
+from autodiff.fastpath.codegen.node_code import SCOPE
 from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
 from autodiff.functions import OPERATORS
 from autodiff.trace.tape import FLOAT64

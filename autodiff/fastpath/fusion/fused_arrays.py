@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.code_parts import product, quietly
+from autodiff.fastpath.codegen.node_code import STORE, STORE_NUMBER, for_arrays, product, quietly
 from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined, ExpressionGenerator
 from autodiff.fastpath.fusion.expression_ir import Operand
 from autodiff.fastpath.fusion.fused_node import FusedNode, FusedStep
@@ -29,7 +29,7 @@ _ARRAYS = """\
 _HAND_ON = """
 def hand_on(self, y_bar, bars, strong):
     space = self.space
-    if strong or bars.nested or type(y_bar) is not ndarray:
+    if {is_other}:
         return general(self, y_bar, bars, strong)
     nodes, values, owned = bars.nodes, bars.values, bars.owned
 """
@@ -48,26 +48,19 @@ _BY_FUNCTION = """\
 """
 _STORE = """\
     j = self.parents[{position}]
-    x_bar = l{name}
+    x_bar = {bar}
     if nodes[j].space is not space:
-        bars.put(j, x_bar, {fresh})
+        {put}
     else:
-        before = values[j]
-        if before is None:
-            values[j] = x_bar
-            owned[j] = {fresh}
-        elif owned[j]:
-            before += x_bar
-        else:
-            bars.accumulate(j, before, x_bar, {fresh})
+        {store}
 """
-_STORE_NUMBER = """\
+_STORE_NUMBER = (
+    """\
     j = self.parents[{position}]
-    x_bar = l{name}
-    x_bar = float(x_bar) if type(nodes[j]) is tuple else nodes[j].space(x_bar)
-    before = values[j]
-    values[j] = x_bar if before is None else before + x_bar
+    x_bar = {bar}
 """
+    + STORE_NUMBER
+)
 
 
 class ArrayGenerator(ExpressionGenerator):
@@ -76,9 +69,14 @@ class ArrayGenerator(ExpressionGenerator):
     All results that are arrays have the shape of the value; an argument may be broadcast to it.
     """
 
-    # The node class, and its general method.
+    # The node class; its general method, and when that is called; the source for a cotangent of
+    # another shape; whether the cotangent of the value may be reused; the dtype.
     base: Any = FusedNode
     general: Any = staticmethod(FusedNode.hand_on_stepwise)
+    is_other = "strong or bars.nested or type(y_bar) is not ndarray"
+    put = "bars.put(j, x_bar, {fresh})"
+    owns = "False"
+    dtype: Any = FLOAT64
     is_of_float64 = True
 
     def way(self) -> Callable:
@@ -189,10 +187,11 @@ class ArrayGenerator(ExpressionGenerator):
         """Generate the method that propagates a cotangent through all steps."""
         names = "".join("_, " if name[0] == "(" else f"{name}, " for name in needed)
         last = f"b{len(self.steps) - 1}"
-        source = _HAND_ON
+        source = _HAND_ON.format(is_other=self.is_other)
         source += f"    {names} = self.values\n" if names else ""
         source += f"    {last} = y_bar\n"
-        self.fresh: dict[str, str] = {last: "False"}
+        source += self.special_cases()
+        self.fresh: dict[str, str] = {last: self.owns}
         for k in reversed(self.plans):
             source += self.back_through(k)
         for name, position in parents.items():
@@ -200,10 +199,20 @@ class ArrayGenerator(ExpressionGenerator):
         scope = {**self.scope, "general": self.general}
         return dispatch_cache.define("hand_on", source, scope)
 
+    def special_cases(self) -> str:
+        """Return the source of special cases that have a faster path."""
+        return ""
+
     def stored(self, name: str, position: int) -> str:
         """Return the source that adds to the cotangent of a leaf."""
+        fresh = self.fresh[f"l{name}"]
         store = _STORE if type(self.samples[name]) is _ndarray else _STORE_NUMBER
-        return store.format(name=name, position=position, fresh=self.fresh[f"l{name}"])
+        return store.format(
+            position=position,
+            bar=f"l{name}",
+            put=self.put.format(fresh=fresh, position=position),
+            store=STORE.format(fresh=fresh),
+        )
 
     def back_through(self, k: int) -> str:
         """Return the source that propagates the cotangent of a step to its operands."""
@@ -226,15 +235,20 @@ class ArrayGenerator(ExpressionGenerator):
                 source += f"    {bar} = b{k}\n"
                 self.fresh[bar] = self.fresh[f"b{k}"] if len(wanted) == 1 else "False"
             else:
-                source += self.product(bar, k, partials[position], read)
+                write = self.summed if is_summed else self.product
+                source += write(bar, k, partials[position], read)
                 self.fresh[bar] = "True"
-            if is_summed:
-                source += f"    {bar} = add.reduce({bar}, None)\n"
             if is_square:
                 source += f"    {bar} += {bar}\n"
+            if is_summed and passed[position]:
+                source += f"    {bar} = add.reduce({bar}, None)\n"
             if operand.kind != "step":
                 source += self.added(f"l{self.name_of(operand)}", bar)
         return source
+
+    def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Return the source of the sum of the products, for a broadcast number."""
+        return self.product(bar, k, partial, read) + f"    {bar} = add.reduce({bar}, None)\n"
 
     def product(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
         """Return the source of the product of a cotangent with a partial derivative."""
@@ -243,11 +257,15 @@ class ArrayGenerator(ExpressionGenerator):
         made = product(partial, f"b{k}", names, lambda c: self.factor(c, k))
         if made is not None:
             return f"    {bar} = {made}\n"
-        function = self.constant(self.function_of(partial, k), "by")
+        kinds = [type(self.sample(o)) for o in self.steps[k].operands]
+        written = self.function_of(partial, k, kinds)
+        function = self.constant(written, "by")
         return _BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar, y_bar=f"b{k}")
 
-    def function_of(self, partial: Partial, k: int) -> Callable | None:
-        """Return the function of a partial derivative of a step."""
+    def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
+        """Return the function of a partial derivative of a step, in the fastest form."""
+        if self.is_of_float64 and self.is_array(Operand("step", k)):
+            return for_arrays(partial, kinds)
         return partial.function if self.is_array(Operand("step", k)) else quietly(partial)
 
     def factor(self, number: float, k: int) -> str:

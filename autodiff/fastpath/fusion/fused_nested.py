@@ -15,7 +15,7 @@ import numpy as np
 
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
-from autodiff.fastpath.codegen.code_parts import product
+from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined
 from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
 from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
@@ -197,6 +197,11 @@ class NestedGenerator(ArrayGenerator):
         if self.is_over:
             super().keep(name)
 
+    def function_of(self, partial: Partial, k: int, kinds: list[type]) -> Callable | None:
+        """Return the function of a partial derivative; its caller switches warnings off."""
+        is_array = self.is_array(Operand("step", k))
+        return super().function_of(partial, k, kinds) if is_array else partial.function
+
     def plan_of(self, step: Step) -> elementwise.ElementwisePlan:
         """Return the plan of an operation, which must have the same rule in both modes."""
         plan = super().plan_of(step)
@@ -236,7 +241,8 @@ class NestedGenerator(ArrayGenerator):
             made = product(partial, dot, read, lambda c: self.factor(c, k))
             if made is None:
                 made = f"p{k}_{p}"
-                function = self.constant(partial.function, "by")  # warnings are off here
+                kinds = [type(self.sample(o)) for o in step.operands]
+                function = self.constant(self.function_of(partial, k, kinds), "by")
                 source += _SLOPE.format(
                     function=function, read=", ".join(read), made=made, dot=dot, again=self.again
                 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.fastpath.codegen.code_parts import quietly
+from autodiff.fastpath.codegen.node_code import quietly
 from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined, ExpressionGenerator
 from autodiff.fastpath.fusion.expression_ir import Step
 from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, scalar_rule

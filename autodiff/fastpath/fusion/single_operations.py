@@ -2,9 +2,10 @@
 
 When a function has been called often with arguments of the same types, generated code replaces
 :mod:`autodiff.fastpath.elementwise`: guards, the operation itself, and its node or tangent. Each
-operation has three functions; the last two are generated at their first call:
+operation has four functions; the last three are generated at their first call:
 
 * ``way`` for arrays on one tape;
+* ``constants`` for arrays that the traced function has made, without traced values in them;
 * ``on`` for arrays and numbers on a forward level. It computes the tangent at once from the partial
   derivatives of the rule for forward mode;
 * ``over`` for a tape whose values one outer level traces. The operation, and the products of its
@@ -25,7 +26,7 @@ import numpy as np
 from autodiff import caches
 from autodiff.dispatch import dispatch_cache
 from autodiff.dispatch.call import NO_RULE
-from autodiff.fastpath.codegen.code_parts import NUMBERS
+from autodiff.fastpath.codegen.node_code import NUMBERS, STORE
 from autodiff.fastpath.elementwise import (
     NOT_HERE,
     ElementwisePlan,
@@ -35,11 +36,12 @@ from autodiff.fastpath.elementwise import (
     pushed,
     with_dot,
 )
-from autodiff.fastpath.elementwise_nodes import Elementwise
+from autodiff.fastpath.elementwise_nodes import Elementwise, propagate_product
 from autodiff.fastpath.fusion.expression_generator import Declined, ExpressionGenerator
 from autodiff.fastpath.fusion.expression_ir import Operand, Step
+from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
 from autodiff.fastpath.fusion.fused_nested import NestedGenerator
-from autodiff.trace.tape import FLOAT64, Forward
+from autodiff.trace.tape import CONSTANT, FLOAT64, Forward
 from autodiff.trace.tracer import FloatTracer, Tracer, wrap
 from chainrules_core.define.partial import Partial
 from chainrules_core.projection.project_to import KNOWN_SPACES
@@ -82,6 +84,12 @@ _ON_TAPE = (
     + dispatch_cache.NEW_TRACER
     + "    return made\n"
 )
+_OF_CONSTANTS = """\
+    y = {value}
+    if type(y) is not ndarray:
+        return y
+    return Tracer(y, CONSTANT, -1) if y.dtype.kind in "fc" else NO_RULE
+"""
 _OVER = (
     """\
     y = on({values}) if {first}._tape.forward else NO_RULE
@@ -109,8 +117,56 @@ _ON_LEVEL = (
 )
 _KEPT = '{x} = {x}.copy("K") if {x}.nbytes <= tape.small else tape.kept({x})'
 
+# -- the backward sweep --------------------------------------------------------------------------
 
-class OperationGenerator(ExpressionGenerator):
+_SAME = """\
+    left, right = self.parents
+    if left == right:
+        return general(self, y_bar, bars, strong)
+"""
+# The square of a value: both partial derivatives are the value.
+_SQUARE = """\
+    left, right = self.parents
+    if left == right:
+        j = left
+        if {left} is not {right} or nodes[j].space is not space:
+            return general(self, y_bar, bars, strong)
+        x_bar = {left} * y_bar
+        x_bar += x_bar
+        {store}
+        return
+"""
+_TOGETHER = """\
+    if nodes[left].space is space and nodes[right].space is space:
+        made = together(y_bar, *self.values)
+        if made is not None:
+            for j, x_bar in zip((left, right), made):
+                bars.put(j, x_bar, True)
+            return
+"""
+_OTHER_SPACE = """\
+if nodes[j].space.shape:
+            bars.put(j, x_bar, {fresh})
+        else:
+            propagate_product(by_{position}, self, y_bar, bars, j, False, False)"""
+# The left argument may have taken over the cotangent, or a view of its real part.
+_OWNED_BY_RIGHT = """\
+    taken = values[left]
+    owns = bool(bars.owns_current) and taken is not y_bar
+    owns = owns and (type(taken) is not ndarray or taken.base is None)
+"""
+_SUM_BY_FUNCTION = """\
+    try:
+        d = {function}({read})
+    except ARITHMETIC:
+        return general(self, y_bar, bars, strong)
+    if type(d) is not ndarray or d.dtype is not DTYPE or d.shape != space.shape:
+        return general(self, y_bar, bars, strong)
+    {bar} = vdot(d, y_bar)
+"""
+
+
+class OperationGenerator(ArrayGenerator):
     """Generates code for a function of one or two arguments, on a tape.
 
     Parameters
@@ -125,9 +181,15 @@ class OperationGenerator(ExpressionGenerator):
         A value of the type and dtype of its result.
     """
 
+    base: Any = Elementwise
+    general = staticmethod(Elementwise.hand_on)
+    is_other = ArrayGenerator.is_other + " or space.size > SMALL or space.dtype is not DTYPE"
+    put = _OTHER_SPACE
+    owns = "bool(bars.owns_current)"
+
     def __init__(self, f: Callable, samples: tuple, wanted: list[int], y: Any) -> None:
         self.f, self.wanted, self.y = f, wanted, y
-        self.dtype: Any = getattr(y, "dtype", None)
+        self.dtype = getattr(y, "dtype", None)
         step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
         ExpressionGenerator.__init__(self, (step,), samples, has_generic=False)
         self.makes_array = type(y) is _ndarray
@@ -154,7 +216,7 @@ class OperationGenerator(ExpressionGenerator):
         given = ", ".join(self.names)
         if is_first:
             self.lines.append(f"tape = {name}._tape")
-            self.unless("tape.records", f"NO_RULE if tape is CONSTANT else on({given})")
+            self.unless("tape.records", f"(constants if tape is CONSTANT else on)({given})")
         else:
             self.unless(f"{name}._tape is tape")
         self.lines.append(f"{x} = {name}._value")
@@ -177,6 +239,8 @@ class OperationGenerator(ExpressionGenerator):
         values = zip(self.kept_by(0, plan), plan.keeps[bits], strict=True)
         seen = [x if keep else "None" for x, keep in values]
         known = {"__slots__": (), "partials": plan.wanted[bits], "rule": plan.rule}
+        if self.makes_array:
+            known["hand_on"] = self.hand_on_or_general()
         text = {
             "parents": "".join(f"{name}._index, " for name in self.traced.values()),
             "seen": ", ".join(seen),
@@ -186,6 +250,9 @@ class OperationGenerator(ExpressionGenerator):
         scope["wrap"] = wrap
         given = self.f, self.leaves, self.wanted, self.y
         # Few functions are used on all kinds of levels.
+        dispatch_cache.define_later(
+            "constants", scope, lambda: ConstantsGenerator(*given).generated()
+        )
         dispatch_cache.define_later("on", scope, lambda: on_level(scope, *given))
         dispatch_cache.define_later(
             "over", scope, lambda: OuterLevelGenerator(*given).generated(scope, text)
@@ -206,9 +273,79 @@ class OperationGenerator(ExpressionGenerator):
             if x in seen and x not in self.traced and type(self.samples[x]) is _ndarray:
                 self.lines.append(_KEPT.format(x=x))
 
+    # -- the backward sweep ----------------------------------------------------------------------
+
+    def hand_on_or_general(self) -> Callable:
+        """Return a generated `hand_on`, or the general method if that is as fast."""
+        (plan,) = self.plans.values()
+        partials = [plan.partials[i] for i in self.wanted]
+        dtypes = [getattr(x, "dtype", None) for x in (*self.leaves, self.y)]
+        if not all(map(_is_number_or_function, partials)) or any(
+            dtype is not None and dtype.kind == "c" for dtype in dtypes
+        ):
+            return self.general
+        self.scope |= {"propagate_product": propagate_product, "together": plan.rule.together}
+        self.scope |= {f"by_{position}": partial for position, partial in enumerate(partials)}
+        self.scope["NUMBERS"] = NUMBERS if self.dtype is FLOAT64 else frozenset({float})
+        try:
+            return self.hand_on(
+                dict.fromkeys(["t0", *self.inputs.values()], 0),
+                {x: position for position, x in enumerate(self.traced)},
+            )
+        except Declined:
+            return self.general
+
     def kept_by(self, k: int, plan: ElementwisePlan) -> list[Any]:
         """Return the names of ``(y, *args)``: the node has a field for each of them."""
         return ["t0", *self.inputs.values()]
+
+    def special_cases(self) -> str:
+        """Return the source for two equal arguments, and for products computed together."""
+        if len(self.wanted) < 2:
+            return ""
+        names = self.kept_by(0, self.plans[0])
+        returned = [p.returns for p in self.plans[0].partials]
+        are_arrays = all(type(x) is _ndarray for x in self.leaves)
+        source = _SAME
+        if None not in returned and are_arrays:
+            left, right = [names[i] for i in returned if i is not None]
+            store = STORE.format(fresh="True")
+            source = _SQUARE.format(left=left, right=right, store=store)
+        has_together = self.scope["together"] is not None and are_arrays and self.is_of_float64
+        return source + (_TOGETHER if has_together else "")
+
+    def stored(self, name: str, position: int) -> str:
+        """Return the source that adds to the cotangent of an argument."""
+        passed = [p.function is None and p.constant == 1 for p in self.plans[0].partials]
+        if position == 0 or not passed[self.wanted[1]]:
+            return super().stored(name, position)
+        self.fresh[f"l{name}"] = "owns"
+        return _OWNED_BY_RIGHT + super().stored(name, position)
+
+    def summed(self, bar: str, k: int, partial: Partial, read: list[str]) -> str:
+        """Return the source of the cotangent of a broadcast number: a dot product."""
+        if partial.function is None:
+            return super().summed(bar, k, partial, read)
+        if partial.returns is not None:
+            if type(self.samples[read[partial.returns]]) is not _ndarray:
+                raise Declined
+            return f"    {bar} = vdot({read[partial.returns]}, y_bar)\n"
+        function = self.constant(self.function_of(partial, k, list(map(type, self.leaves))), "by")
+        return _SUM_BY_FUNCTION.format(function=function, read=", ".join(read), bar=bar)
+
+
+class ConstantsGenerator(OperationGenerator):
+    """Generates code for constant arrays of a traced function; results can become traced."""
+
+    def read_traced(self, x: str, name: str, is_first: bool) -> None:
+        """Write the code that reads an array."""
+        self.lines.append(f"{x} = {name}._value")
+        if not is_first:
+            self.unless(f"{name}._tape is CONSTANT")
+
+    def generated(self) -> Callable:
+        """Generate the function."""
+        return self.function(_OF_CONSTANTS.format(value=self.value))
 
 
 class OuterLevelGenerator(OperationGenerator):
@@ -312,7 +449,7 @@ def note(f: Callable, args: tuple, result: Any) -> None:
     if type(result) is not Tracer:
         return
     tape = result._tape
-    if not (tape.records or type(tape) is Forward):
+    if not (tape.records or tape is CONSTANT or type(tape) is Forward):
         return
     y = result._value
     if type(y) is not _ndarray and type(y) not in NUMBERS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import operator
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 from autodiff import gradient, hvp, pushforward
 from autodiff.dispatch import dispatch_cache
+from autodiff.fastpath.codegen.node_code import for_arrays
 from chainrules_core import (
     Array,
     BadInplaceError,
@@ -22,6 +24,7 @@ from chainrules_core import (
     scalar_rule,
     thunk,
 )
+from chainrules_core.define.partial import Partial
 from chainrules_core.errors import CotangentError
 from tests.helpers import forget_decisions
 
@@ -278,6 +281,28 @@ def test_cotangents_that_do_not_fit_are_errors() -> None:
     rrule.register(h, Array)(lambda x: (2 * x, lambda y_bar: (np.ones((2, 2)),)))
     with pytest.raises(CotangentError):
         through(h)
+
+
+def test_constants_become_arrays_where_that_is_the_same() -> None:
+    replaced: list[Callable] = [lambda y, x: 1 - y * y, lambda y, x: 2 * x, lambda y, x: -1.0 / x]
+    kept: list[Callable] = [
+        lambda y, x: x**2,
+        lambda y, x: x // 2,
+        lambda y, x: x[0],
+        lambda y, x: math.pi * x,
+        lambda y, x: 1.0 if y is None else x,
+        np.cos,
+    ]
+    x, y = A.copy(), np.exp(A)
+    for function in replaced:
+        other = for_arrays(Partial(function, 2), [np.ndarray])
+        assert other is not function
+        np.testing.assert_array_equal(other(y, x), function(y, x))
+        assert for_arrays(Partial(function, 2), [float]) is function or not Partial(
+            function, 2
+        ).reads & {1}
+    for function in kept:
+        assert for_arrays(Partial(function, 2), [np.ndarray]) is function
 
 
 def test_two_parameters_read_at_once() -> None:
