@@ -47,10 +47,13 @@ class RecursiveCallee(RuleLike):
     copies_arguments : bool
         Whether it returns a copy where the function returns an argument. Then nobody may write into
         either of them, or return it in turn.
+    counts_depth : bool
+        Whether its code asks `is_outermost`.
     """
 
     lowered: Any = None
     copies_arguments = False
+    counts_depth = False
 
     def __init__(self, name: str, kind: Kind) -> None:
         self.__name__ = name
@@ -65,20 +68,18 @@ class RecursiveCallee(RuleLike):
 
     def __call__(self, *args: Any) -> Any:
         """Return the result of the function."""
-        return self._run(self.code[0], args)[0][0]
+        forward = self.code[0]
+        outs, _, _ = self._counted(forward, args) if self.counts_depth else forward(*args)
+        return outs[0]
 
-    def record(self, args: tuple, options: dict[str, Any], wanted: tuple[int, ...]) -> tuple:
-        """Return the result, and the pullback for the arguments at the positions `wanted`."""
+    def start(self, *args: Any) -> tuple:
+        """Return the result, and the backward function with what it needs besides the seeds."""
         forward, backward = self.code
-        outs, frame, tape = self._run(forward, args)
+        found = self._counted(forward, args) if self.counts_depth else forward(*args)
+        outs, frame, tape = found
+        return outs[0], (backward, frame, tape, outs)
 
-        def pullback(g: Any) -> list:
-            found = backward(frame, tape, outs, (g,))
-            return [found[i] for i in wanted]
-
-        return outs[0], pullback
-
-    def _run(self, forward: Callable, args: tuple) -> tuple:
+    def _counted(self, forward: Callable, args: tuple) -> tuple:
         running = self._running
         running.depth = getattr(running, "depth", 0) + 1
         try:

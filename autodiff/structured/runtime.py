@@ -252,6 +252,7 @@ class Structured(Respecializing):
         if itself is not None:
             itself.code = forward, namespace["backward"]
             namespace["is_outermost"] = itself.is_outermost
+            itself.counts_depth = "is_outermost()" in source
         if self.program.has_errstates:  # an exception may leave one entered
             forward = np.errstate()(forward)
         return forward, namespace["backward"]

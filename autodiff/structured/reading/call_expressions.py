@@ -79,6 +79,10 @@ class CallReader(SequenceReader):
         """Read ``any(items)`` or ``all(items)``."""
         raise NotImplementedError
 
+    def sum_of_items(self, node: ast.ListComp) -> Any:
+        """Read the sum of a comprehension."""
+        raise NotImplementedError
+
     def ordered(self, xs: Any, options: dict[str, Any]) -> Any:
         """Read ``sorted(xs, key=..., reverse=...)``."""
         raise NotImplementedError
@@ -138,7 +142,26 @@ class CallReader(SequenceReader):
             return self.reduction(node.args)
         if f is UNKNOWN or not callable(f):
             raise UnsupportedError("a call of an unknown function")
+        if f is sum and len(node.args) == 1 and not node.keywords:
+            return self._sum_of_argument(node)
         return self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+
+    def _sum_of_argument(self, node: ast.Call) -> Any:
+        """Read ``sum(items)``: a comprehension of numbers needs no list."""
+        (items,) = node.args
+        made: Any = NotImplemented
+        added: list = []
+
+        def read() -> None:
+            nonlocal made
+            made = self.sum_of_items(items)  # type: ignore[arg-type] # it is one
+            added.extend(self._arrays_in(made) if type(made) is Items else [])
+
+        if isinstance(items, ast.ListComp) and not SUM_TAKES_ERRORS_ALONG:
+            self.forbid_writes(added, read, made_there=True)
+        if made is NotImplemented:
+            return self.read_call(sum, self._arguments_of(sum, node), {})
+        return self.read_call(sum, [made], {}) if type(made) is Items else made
 
     def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
         """Rewrite the iterators among the arguments of a call to list comprehensions."""

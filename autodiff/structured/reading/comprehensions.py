@@ -28,7 +28,12 @@ from autodiff.structured.reading.libraries.python_decompositions import (
     sort_by_keys,
     sort_keys,
 )
-from autodiff.structured.reading.loops import MOST_UNROLLED, IterationSpace, LoopReader
+from autodiff.structured.reading.loops import (
+    MOST_UNROLLED,
+    IterationSpace,
+    LoopReader,
+    place_of,
+)
 
 _REAL = frozenset([float, np.float64, np.float32])
 _INTEGERS = frozenset([int, bool, np.int64, np.bool_])
@@ -136,19 +141,35 @@ class ComprehensionReader(LoopReader):
 
     def on_listcomp(self, node: ast.ListComp) -> Any:
         """Read a list comprehension: unrolled over a short known tuple or list, else a loop."""
+        return self._comprehended(node, lambda: self.new_list([]))
+
+    def sum_of_items(self, node: ast.ListComp) -> Any:
+        """Read the sum of a comprehension of numbers: a loop adds each as Python does.
+
+        Return NotImplemented if the sum is 0 and then an array, and the items if they are known.
+        """
+        at = ast.copy_location(ast.ListComp(node.elt, node.generators), node.elt)
+        if place_of(at) in self.assumed.peeled:
+            return NotImplemented
+        return self._comprehended(at, lambda: self.const(0), adds=True)
+
+    def _comprehended(
+        self, node: ast.ListComp, first: Callable[[], Value], adds: bool = False
+    ) -> Any:
+        """Read a comprehension as items, or as a loop that changes a variable from `first()` on."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise UnsupportedError("a comprehension with :=")
-        first, *others = node.generators
-        if self.is_filter(first.iter):
-            first = ast.comprehension(first.target, self.as_list_display(first.iter), first.ifs, 0)
-            node = ast.copy_location(ast.ListComp(node.elt, [first, *others]), node)
-        over = self.iterated(first.iter)
+        outer, *others = node.generators
+        if self.is_filter(outer.iter):
+            outer = ast.comprehension(outer.target, self.as_list_display(outer.iter), outer.ifs, 0)
+            node = ast.copy_location(ast.ListComp(node.elt, [outer, *others]), node)
+        over = self.iterated(outer.iter)
         is_short = over.known is not None and over.known <= MOST_UNROLLED
-        if is_short and not (others or first.ifs or over.lists or over.read_only):
+        if is_short and not (others or outer.ifs or over.lists or over.read_only):
             return self.displayed(node, Items(self._unrolled_items(node, over)))
-        name = self.hidden("list", definite=True)
-        self.bind(name, self.new_list([]))
-        self._for_over(comprehension_loop(node, name, self.hidden), over)
+        name = self.hidden("made", definite=True)
+        self.bind(name, first())
+        self._for_over(comprehension_loop(node, name, self.hidden, adds), over)
         return self.read(name)
 
     def on_generatorexp(self, node: ast.GeneratorExp) -> Any:

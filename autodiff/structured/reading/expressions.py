@@ -23,6 +23,7 @@ from autodiff.structured.form.ir import (
     known,
 )
 from autodiff.structured.form.kinds import (
+    LIST,
     Kind,
     UnsupportedError,
     is_member,
@@ -350,6 +351,8 @@ class ExpressionReader(ComparisonReader):
         """Return the template of a part of an index, and append its value to `values`."""
         if type(found) is Items and found:
             found = self.read_call(np.array, [found], {})
+        if type(found) is Value and found.kind == LIST:  # an index as a tuple is something else
+            found = self.as_array(np.add, found)
         value = self.pack(found)
         if known(value) is None or known(value) is Ellipsis:
             return ("known", known(value))

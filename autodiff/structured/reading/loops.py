@@ -99,7 +99,7 @@ class LoopReader(IteratorReader):
 
     def _iterations(self, node: ast.For, over: IterationSpace) -> None:
         """Read the iterations: unrolled, or as a loop, perhaps with a peeled iteration."""
-        if over.known is None and _place(node) in self.assumed.peeled:
+        if over.known is None and place_of(node) in self.assumed.peeled:
             self._peel(node, over)
         elif over.known is None:
             self._for_loop(node, over)
@@ -173,7 +173,7 @@ class LoopReader(IteratorReader):
 
     def _must_iterate(self, node: ast.stmt, bound: dict[Slot, Kind]) -> bool:
         """Whether variables that only this loop binds are read after it."""
-        place = _place(node)
+        place = place_of(node)
         if place in self.assumed.must_iterate:
             self.kinds |= {slot: kind.general() for slot, kind in bound.items()}
             return True
@@ -257,8 +257,8 @@ class LoopReader(IteratorReader):
         try:
             return self._fixed_point(iteration)
         except MixedKindsError as error:
-            if error.loop is None and _place(node) not in self.assumed.peeled:
-                error.loop = _place(node)
+            if error.loop is None and place_of(node) not in self.assumed.peeled:
+                error.loop = place_of(node)
             raise
 
     def _fixed_point(self, iteration: Callable[[], list]) -> tuple[list, dict[Slot, Kind]]:
@@ -290,7 +290,7 @@ class LoopReader(IteratorReader):
             leaves = ast.If(ast.UnaryOp(ast.Not(), node.test), [ast.Break()], [])
             loop = ast.While(ast.Constant(True), [leaves, *node.body], [])
             node = ast.fix_missing_locations(ast.copy_location(loop, node))
-        if _place(node) in self.assumed.peeled:
+        if place_of(node) in self.assumed.peeled:
             self.exit_unless(self.truth(node.test))
             self._first_iteration(node, lambda: None, lambda: self._while_loop(node))
         else:
@@ -299,7 +299,7 @@ class LoopReader(IteratorReader):
     def _while_loop(self, node: ast.While) -> None:
         """Read a loop as a `While` of the IR."""
         has_run = ""
-        if _place(node) in self.assumed.must_iterate:
+        if place_of(node) in self.assumed.must_iterate:
             has_run = self.hold(self.const(False))
         readable = set(self.kinds)
         self.end_block()
@@ -335,5 +335,6 @@ class LoopReader(IteratorReader):
             self.exit_unless(self.read(has_run))
 
 
-def _place(node: ast.stmt) -> tuple[int, int]:
+def place_of(node: ast.stmt | ast.expr) -> tuple[int, int]:
+    """Return the line and column where a loop or comprehension starts."""
     return node.lineno, node.col_offset

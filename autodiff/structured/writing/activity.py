@@ -10,6 +10,7 @@ from autodiff.structured.form.ir import (
     WITHOUT_VALUES,
     WRITES,
     Block,
+    For,
     Memory,
     Op,
     Program,
@@ -19,6 +20,7 @@ from autodiff.structured.form.ir import (
     changes_list,
     flat,
     lists_of,
+    nodes_of,
     ops_of,
     tests_of,
     without_tuples,
@@ -57,6 +59,10 @@ def remove_dead_bindings(program: Program) -> None:
         block.writes = {slot: v for slot, v in block.writes.items() if slot in live}
     for slot in set(program.slots) - live:
         slot.reads = 0
+    # An array that only dead variables hold in turn is bound once, so its shadow is made once.
+    loops = {node.slot for node in nodes_of(program.body) if isinstance(node, For)}
+    kept = live | loops | set(program.parameters)
+    program.slots = [slot for slot in program.slots if slot in kept]
 
 
 def written_parameters(program: Program) -> list[Slot]:

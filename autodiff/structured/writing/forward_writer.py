@@ -23,6 +23,7 @@ from autodiff.structured.form.ir import (
     ops_of,
 )
 from autodiff.structured.form.known_functions import CALLED
+from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.writing.activity import (
     is_active,
     is_rounded,
@@ -391,6 +392,9 @@ class ForwardWriter(SourceWriter):
     def _recorded(self, op: Op) -> str:
         """Return the call of a rule that gives the result and its pullback."""
         bound = op.rule
+        if type(op.f) is RecursiveCallee:
+            given = ", ".join(map(self.text_for(op), op.args))
+            return f"{self.constants.name(op.f.start)}({given})"
         active = tuple([
             i for i, a in enumerate(bound.args) if isinstance(a, Value) and is_active(a)
         ])  # fmt: skip

@@ -47,6 +47,7 @@ _OF_ARRAYS = frozenset(
     | {np.diag, np.outer, np.inner, np.vdot, np.convolve, np.interp, np.polyval, np.trapezoid}
     | {np.sort, np.argsort, np.flip, np.clip, np.linalg.solve, np.linalg.inv, np.linalg.det}
     | {np.linalg.eigvalsh, np.linalg.slogdet, np.linalg.cholesky, np.trace, np.transpose, np.cross}
+    | {np.ix_}
 )
 
 
@@ -387,18 +388,18 @@ def mutates_dicts(node: ast.FunctionDef | ast.Lambda) -> bool:
 
 
 def comprehension_loop(
-    node: ast.ListComp | ast.DictComp, name: str, fresh: Callable[[str], str]
+    node: ast.ListComp | ast.DictComp, name: str, fresh: Callable[[str], str], adds: bool = False
 ) -> ast.For:
-    """Rewrite a comprehension to a loop that appends to a list, or fills a dict, of this name.
-
-    The variables of the comprehension are renamed.
-    """
+    """Rewrite a comprehension to a loop that appends, `adds` or fills a dict, with other names."""
     renaming = renaming_for(node, fresh)
     owner = ast.Name(name, ast.Load())
     made: ast.stmt
     if isinstance(node, ast.DictComp):
         place = ast.Subscript(owner, renaming.visit(node.key), ast.Store())
         made = ast.Assign([place], renaming.visit(node.value))
+    elif adds:
+        added = ast.BinOp(owner, ast.Add(), renaming.visit(node.elt))
+        made = ast.Assign([ast.Name(name, ast.Store())], added)
     else:
         target = ast.Attribute(owner, "append", ast.Load())
         made = ast.Expr(ast.Call(target, [renaming.visit(node.elt)], []))

@@ -255,7 +255,11 @@ def _select_full(args: list, given: dict[str, Any]) -> Choice:
     classes = [cls for cls in _NUMPY_CLASS if value.kind.classes <= {cls, _NUMPY_CLASS[cls]}]
     dtype = known_option(named, "dtype") or (classes and classes[0])
     is_one = classes and dtype in (float, np.float64, classes[0], _NUMPY_CLASS[classes[0]])
-    return (new.full, [named["shape"], value, dtype]) if is_one else None
+    if not is_one:
+        return None
+    if dtype in (float, np.float64):  # nothing is written: the array need not have a shadow
+        return new.full_of_floats, [named["shape"], value]
+    return new.full, [named["shape"], value, dtype]
 
 
 def _select_tolist(args: list, given: dict[str, Any]) -> Choice:

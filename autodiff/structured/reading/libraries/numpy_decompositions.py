@@ -136,6 +136,11 @@ def full(shape: Any, value: Any, dtype: Any) -> Any:
     return a
 
 
+def full_of_floats(shape: Any, value: Any) -> Any:
+    """Compute `numpy.full` of float64 numbers."""
+    return np.ones(shape) * value
+
+
 def diff_prepend_append(a: Any, first: Any, last: Any) -> Any:
     """Compute `numpy.diff` along the first axis, with ``prepend`` and ``append``."""
     x = np.concatenate((first, a, last))

@@ -43,6 +43,7 @@ from autodiff.structured.writing.sweep.signs import (
     is_operand,
     negative,
     total,
+    total_cotangent,
     without_sign,
 )
 from autodiff.structured.writing.sweep.strided_vectors import strided_part
@@ -62,6 +63,7 @@ class BlockSweep:
         self.deferred = DeferredUpdates(self.out)
         # Values whose cotangent is a view of a shadow → parts to set to zero once it was read.
         self.borrowed: dict[Value | None, list[tuple[Memory, str]]] = {}
+        self.spread: dict[str, str] = {}  # cotangents of sums, spread over the terms → before that
         self.swept: set[Op] = set()  # operations swept together with a later write
         self.is_complex = False  # whether the current operation reads or makes complex numbers
 
@@ -81,7 +83,7 @@ class BlockSweep:
             if op.code == "read" and op.out in self.terms:
                 slot, terms = op.data, self.terms[op.out]
                 if slot in rebound:
-                    rebound[slot].append(total(terms))
+                    rebound[slot].append(total_cotangent(terms, self.spread))
                 else:
                     name = f"{slot.name}_b"  # an array may have other names: no `+=`
                     self.out.add(f"{name} = {total([name, *terms])}")
@@ -195,7 +197,7 @@ class BlockSweep:
         name = f"{v.name}_b"
         terms = self.terms[v]
         if terms != [name]:
-            self.out.add(f"{name} = {total(terms)}")
+            self.out.add(f"{name} = {total_cotangent(terms, self.spread)}")
             self.terms[v] = [name]
         return name
 
@@ -223,7 +225,7 @@ class BlockSweep:
                 return terms[0]
         if not once:
             return self._name(v)
-        text = total(terms)
+        text = total_cotangent(terms, self.spread)
         return text if is_operand(text) else f"({text})"
 
     # -- operations --------------------------------------------------------------------------------
@@ -254,7 +256,8 @@ class BlockSweep:
             if any(bars.values()):
                 sweep_tuple(self, op, parts, bars)
             return
-        active = [a for a in (*op.args, *op.options.values()) if is_active(a)]
+        given = op.rule.args if is_by_partials(op) else (*op.args, *op.options.values())
+        active = [a for a in given if isinstance(a, Value) and is_active(a)]
         once = op.code == "load" or (len(active) == 1 and not assembles_array(op))
         is_signed = op.code == "load" or is_by_partials(op)
         is_signed = is_signed or (is_product(op) and not self.e.for_native)
@@ -461,15 +464,9 @@ class BlockSweep:
         return keeps_shadow(op, made, self.block.ops)
 
     def add_unbroadcast(
-        self,
-        v: Value,
-        text: str,
-        ndim: int,
-        lasts: bool = False,
-        fits: bool = False,
-        factor: str = "",
-        waits: bool = False,
-    ) -> None:
+        self, v: Value, text: str, ndim: int, lasts: bool = False, fits: bool = False,
+        factor: str = "", waits: bool = False,
+    ) -> None:  # fmt: skip
         """Add an expression with `ndim` axes, which may be broadcast, to the cotangent of a value.
 
         `fits` says that arrays with equal numbers of axes are known to have one shape. The other

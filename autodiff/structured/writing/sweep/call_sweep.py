@@ -42,7 +42,12 @@ from autodiff.structured.writing.sweep.pullback_sweep import (
     gather,
     rule_with_pullback,
 )
-from autodiff.structured.writing.sweep.signs import negative, product, without_sign
+from autodiff.structured.writing.sweep.signs import (
+    before_spreading,
+    negative,
+    product,
+    without_sign,
+)
 from autodiff.structured.writing.sweep.strided_vectors import strided_part
 from chainrules_core.define import LinearRule
 from chainrules_core.define.scalar import constant_product, strong_product
@@ -161,7 +166,10 @@ def _summed(s: Any, op: Op, g: str, axes: tuple[int, ...], keepdims: bool) -> No
         return
     lasts = not op.out.kind.is_array  # type: ignore[union-attr] # a call makes a value
     dtype = s.e.const(a.kind.dtype)
-    s.add_to(a, f"spread({g}, {s.e.shape_of(a)}, {dtype})", lasts)
+    text = f"spread({g}, {s.e.shape_of(a)}, {dtype})"
+    if a.kind.dtype == np.float64 and not (s.is_complex or s.e.for_native):
+        s.spread[text] = g
+    s.add_to(a, text, lasts)
 
 
 def _named(s: Any, terms: list[tuple[Value, str]]) -> list[tuple[Value, str]]:
@@ -274,12 +282,14 @@ def _scalar_rule(s: Any, op: Op, bound: BoundRule, g: str) -> None:
         # Compute all before adding any: `g` may be a view of a shadow that one is added to.
         named = []
         for k, (v, term, n, factor) in enumerate(terms):
-            if term != g or factor:
+            is_negative, x = without_sign(term)
+            is_view = x == "g" or x in e.views.values()
+            if factor or x != without_sign(g)[1]:
                 s.out.add(f"p{k} = {term}" + (f" * {factor}" if factor else ""))
                 term = f"p{k}"
-            elif v.kind.is_array and (g == "g" or g in e.views.values()):
-                s.out.add(f"p{k} = {g}.copy()")
-                term = f"p{k}"
+            elif v.kind.is_array and is_view:
+                s.out.add(f"p{k} = {x}.copy()")
+                term = negative(f"p{k}") if is_negative else f"p{k}"
             named.append((v, term, n, ""))
         terms = named
     lasts = not out.kind.is_array and all(
@@ -329,7 +339,7 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
         return "", 0, ""
     if d in ("1", "-1"):
         # A cotangent that is part of a shadow must not change with it.
-        is_part = out in s.borrowed or (d == "-1" and e.has_shadow(out))
+        is_part = out in s.borrowed or (e.for_native and d == "-1" and e.has_shadow(out))
         is_copied = is_part and v.kind.is_array and not e.has_shadow(v)
         term = f"{x}.copy()" if is_copied else x
         return negative(term) if is_negative == (d == "1") else term, ndim, ""
@@ -356,6 +366,8 @@ def term_of(s: Any, op: Op, bound: BoundRule, j: int, g: str) -> tuple[str, int,
         return negative(term) if is_negative else term, 0, ""
     if not arrays and e.has_shadow(v) and s.is_for_blas(out, v):
         return x, ndim, negative(d) if is_negative else d
+    if arrays and all(a is v or not a.kind.is_array for a in op.args):  # `d` has the shape of `out`
+        g = before_spreading(g, s.spread)
     return product(g, conjugate), ndim, ""
 
 

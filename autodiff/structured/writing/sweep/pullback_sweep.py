@@ -8,6 +8,7 @@ import numpy as np
 
 from autodiff.structured.form.ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
+from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.runtime_library import eigh_back
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import BoundRule
@@ -75,6 +76,12 @@ def apply_pullback(s: Any, op: Op, bound: BoundRule, g: str) -> None:
             e.reads(v)  # the pullback may hold it
     pull = f"{out.name}_pull"
     e.tape_reads[pull] = pull
+    if type(op.f) is RecursiveCallee:
+        s.out.add(f"q = {pull}[0](*{pull}[1:], ({g}, ))")
+        for k, v in enumerate(op.args):
+            if is_active(v):
+                s.add_to(v, f"q[{k}]")
+        return
     s.out.add(f"q = {pull}({g})")
     for k, v in enumerate(active):
         gather(s, v, f"q[{k}]")

@@ -60,6 +60,26 @@ def product(x: str, y: str) -> str:
     return f"{x} * {y}"
 
 
+def before_spreading(term: str, spread: dict[str, str]) -> str:
+    """Return a number in place of the same spread over an array; return other terms unchanged.
+
+    Examples
+    --------
+    >>> before_spreading("(-spread(s, n))", {"spread(s, n)": "s"})
+    '(-s)'
+    """
+    is_negative, x = without_sign(term)
+    found = spread.get(x, x)
+    return negative(found) if is_negative else found
+
+
+def total_cotangent(terms: list[str], spread: dict[str, str]) -> str:
+    """Return the sum of the terms of a cotangent: NumPy spreads a number in a sum of arrays."""
+    numbers = [before_spreading(term, spread) for term in terms]
+    has_array = any(term == x for term, x in zip(terms, numbers, strict=True))
+    return total(numbers if has_array else terms)
+
+
 def total(terms: list[str]) -> str:
     """Return the sum of expressions.
 

@@ -408,3 +408,26 @@ def test_taken_one_by_one(f: Callable, traced: Callable, runs: list[str]) -> Non
 def test_a_sum_of_one_array_that_changes(traced: Callable, runs: list[str]) -> None:
     check(summed_as_it_changes, traced)
     assert runs == []
+
+
+def sums_of_numbers(x: Any) -> Any:
+    n, total = len(x), 0.0
+    for k in range(3):
+        total += sum(math.sin(v) * k for v in x) / (1 + sum(j for j in range(k)))
+        total += sum(x[i] * x[j] for i in range(n) for j in range(i) if i != 2)
+        total += sum([sum(u * v for u in x) * v for v in x]) + sum(1 for v in x if v > 0.0) * x[k]
+        total += sum(v for v in x if v > 100.0) + sum(v if v > 0.4 else 2 for v in x)
+        total += abs(sum(v * 1j**i for i, v in enumerate(x)))
+    return total
+
+
+def sums_of_arrays(x: Any) -> Any:
+    total = sum(x * v for v in x) + sum(x[:2] * k for k in range(len(x)) if k > 1)[0]
+    for k in range(3):
+        total = total + sum(sum(x * v for v in x) * i for i in range(k + 1))
+    return np.sum(total) + sum(np.sum((x - 0.1 * k) ** 2) for k in range(len(x)))
+
+
+@pytest.mark.parametrize("kernel", [sums_of_numbers, sums_of_arrays])
+def test_sums_of_comprehensions(kernel: Callable, check_two_calls: Callable) -> None:
+    check_two_calls(kernel, X)

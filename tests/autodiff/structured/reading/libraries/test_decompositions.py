@@ -194,6 +194,8 @@ def assembled(x: Any, w: Any) -> Any:
         )
         places = np.ix_([0, -1], [k])
         total += np.sum(x[places] ** 2) + np.sum(m[places])
+    odd = [k for k in range(len(x)) if k % 2]
+    total += np.sum(m[np.ix_(odd, odd)]) + np.sum(x[odd] ** 3)
     return total
 
 

@@ -238,3 +238,59 @@ def test_an_array_that_a_variable_holds_in_between_needs_no_shadow() -> None:
     source = Structured(bound_twice, (None,), (X,), (0,)).source
     loop = source[source.index(" in r_") : source.index("def backward")]
     assert loop.count("zeros_like") == 1
+
+
+def sums_of_expressions(x: Any) -> Any:
+    total = 0.0
+    for k in range(3):
+        r = x * 0.5 - k
+        total = total + np.sum(r**2) - np.mean(np.exp(-r)) * k + np.sum(r * r)
+        x = np.sin(x) + np.sum(x) + np.mean(np.abs(x))
+    return total - np.sum(np.tanh(x))
+
+
+def sums_of_columns(x: Any) -> Any:
+    total, column = 0.0, x[:, None]
+    for k in range(3):
+        column = column * x[k]
+        total = total + np.sum(column * x * 2.0) - np.sum((column - x) ** 2)
+    return total
+
+
+def filled(x: Any) -> Any:
+    v, w = np.full(len(x), 0.3), np.full((2, 8), x[1])
+    for _ in range(3):
+        v = v * x - w[0]
+    return np.sum(v) + np.sum(w)
+
+
+@pytest.mark.parametrize("kernel", [sums_of_expressions, sums_of_columns, filled])
+def test_sums(kernel: Callable, check_sweep: Callable) -> None:
+    check_sweep(kernel, X)
+
+
+def test_the_cotangent_of_a_sum_is_not_spread_before_it_is_multiplied_or_added() -> None:
+    lines = sweep_of(sums_of_expressions).splitlines()
+    assert not [line for line in lines if "spread(" in line and "is float" not in line]
+
+
+def test_a_cotangent_is_negated_without_a_copy() -> None:
+    def kernel(x: Any) -> Any:
+        a = np.zeros(8)
+        for k in range(3):
+            a[k] = x[k]
+            v, w = np.sin(x), np.cos(x)
+            a = v - w * a
+        return np.sum(a)
+
+    assert ".copy()" not in sweep_of(kernel)
+
+
+def test_an_array_of_one_number_has_no_shadow() -> None:
+    def kernel(x: Any) -> Any:
+        v = np.full(len(x), 0.3)
+        for _ in range(3):
+            v = v * x
+        return np.sum(v)
+
+    assert Structured(kernel, (None,), (X,), (0,)).source.count("zeros_like(") == 1
