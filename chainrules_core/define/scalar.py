@@ -318,7 +318,7 @@ def strong_product(d: Any, t: Any, owns: bool = False) -> Any:
         return product
     if is_exact_zero(d):
         return constant_product(d, t)
-    if is_foreign(d) and getattr(d, "dtype", None) == np.bool_:
+    if (is_foreign(d) or is_foreign(t)) and getattr(d, "dtype", None) == np.bool_:
         return np.where(d, t, np.zeros_like(t))
     if _is_finite(d) or not has_nan(product):
         return product

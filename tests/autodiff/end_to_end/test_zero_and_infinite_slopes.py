@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from autodiff import compile, gradient, pullback
+from autodiff import compile, gradient, hessian, jvp, pullback
 
 # --------------------------------------------------------------------------------- strong zeros
 
@@ -31,6 +31,21 @@ from autodiff import compile, gradient, pullback
 @pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value", "ignore:overflow")
 def test_the_branch_not_taken_contributes_nothing(f: Callable, x: list, expected: list) -> None:
     np.testing.assert_allclose(gradient(f, np.array(x)), expected)
+
+
+@pytest.mark.parametrize("choose", [np.maximum, np.fmax, lambda x, low: np.clip(x, low, None)])
+@pytest.mark.filterwarnings("ignore:divide by zero", "ignore:invalid value")
+def test_a_bound_hides_infinite_slopes_at_all_levels(choose: Callable) -> None:
+    def f(x: Any) -> Any:
+        return np.sum(np.sqrt(choose(x, 0.0)))
+
+    x, v = np.array([-1.0, 4.0, 1.0]), np.array([0.3, 1.0, 0.2])
+    slope, second = [0.0, 0.25, 0.5], np.diag([0.0, -1 / 32, -0.25])
+    found = jvp(lambda x: gradient(f, x), (x,), (v,))
+    np.testing.assert_allclose(found[0], slope)
+    np.testing.assert_allclose(found[1], second @ v)
+    np.testing.assert_allclose(hessian(f, x), second)
+    np.testing.assert_allclose(gradient(lambda x: gradient(f, x) @ v, x), second @ v)
 
 
 def _unary() -> list[Callable]:
