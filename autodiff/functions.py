@@ -28,7 +28,7 @@ _ALL = 99
 
 # A frozen one takes four times as long to make, at import, 200 times.
 @dataclasses.dataclass(slots=True, kw_only=True, eq=False)
-class Facts:
+class FunctionFacts:
     """What is known of a function; the form of a value is its type, dtype and shape."""
 
     kind: str = ""
@@ -98,13 +98,13 @@ class Facts:
     """Loops of machine code compute it for several elements at once: "always", or if "long"."""
 
 
-_entries: dict[Any, Facts] = {}
-NOTHING = Facts(is_pure=False, has_fixed_form=False)
+_entries: dict[Any, FunctionFacts] = {}
+NOTHING = FunctionFacts(is_pure=False, has_fixed_form=False)
 
 
 def note(functions: Any, **facts: Any) -> None:
     """Give functions their entry; each has one."""
-    entry = Facts(**facts)
+    entry = FunctionFacts(**facts)
     for f in functions:
         assert f not in _entries, f"there are two entries for {f}"
         _entries[f] = entry
@@ -115,7 +115,7 @@ def named(module: Any, names: str) -> set[Any]:
     return {f for name in names.split() if (f := getattr(module, name, None)) is not None}
 
 
-def facts_of(f: Any) -> Facts:
+def facts_of(f: Any) -> FunctionFacts:
     """Return the entry of a function; one that says nothing for a function without."""
     found = _entries.get(f)
     if found is None and getattr(f, "__module__", None) == "numpy.fft":
@@ -124,7 +124,7 @@ def facts_of(f: Any) -> Facts:
     return NOTHING if found is None else found
 
 
-def entries() -> Mapping[Any, Facts]:
+def entries() -> Mapping[Any, FunctionFacts]:
     """Return all entries."""
     _note_transforms()
     return MappingProxyType(_entries)
@@ -318,9 +318,9 @@ def _note_transforms() -> None:
     for names, entry in zip(
         _TRANSFORMS,
         (
-            Facts(is_new=True, is_own=True, raises_by_value=True),
-            Facts(is_new=True, is_own=True),
-            Facts(has_fixed_form=False, is_new=True, is_own=True),
+            FunctionFacts(is_new=True, is_own=True, raises_by_value=True),
+            FunctionFacts(is_new=True, is_own=True),
+            FunctionFacts(has_fixed_form=False, is_new=True, is_own=True),
         ),
         strict=True,
     ):

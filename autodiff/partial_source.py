@@ -34,7 +34,7 @@ class Constants:
         return name
 
 
-class UnclearError(Exception):
+class NoSourceError(Exception):
     """A partial derivative does something that is not written as source."""
 
 
@@ -80,7 +80,7 @@ class Printer:
         if type(x) is not Symbol:
             if type(x) in (int, float, bool, complex):
                 return self.number(x)
-            raise UnclearError
+            raise NoSourceError
         operation = x.operation
         if operation.startswith("parameter "):
             return self.text(int(operation.removeprefix("parameter ")))
@@ -88,12 +88,12 @@ class Printer:
         if found is not NOTHING:
             return self.number(found)
         if operation not in self.operations:
-            raise UnclearError
+            raise NoSourceError
         if operation == "call":
             f, args, kwargs = x.operands
             callee = NOTHING if kwargs else self.value_of(f)
             if callee is NOTHING:
-                raise UnclearError
+                raise NoSourceError
             return self.call(callee, [self.expression(a) for a in args])
         parts = [self.expression(a) for a in x.operands]
         if operation in _SIGNS:
@@ -170,7 +170,7 @@ def partial_source(
     """
     try:
         return written_source(partial, text, constants, call)
-    except UnclearError:
+    except NoSourceError:
         pass
     reads = partial.reads
     args = [text(i) if i in reads else "None" for i in range(n)]
@@ -195,7 +195,7 @@ def written_source(
             return None
         return repr(constant) if _is_literal(constant) else constants.name(constant)
     if partial.result is None:
-        raise UnclearError
+        raise NoSourceError
     return _PartialPrinter(partial, text, constants, call).expression(partial.result)
 
 

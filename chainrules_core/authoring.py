@@ -30,7 +30,7 @@ from chainrules_core.define import (
 )
 from chainrules_core.define.bits import remainder, turned_by_sign, where_true
 from chainrules_core.define.ignore import ignore_derivatives
-from chainrules_core.define.precision import precise
+from chainrules_core.define.output_precision import precise
 from chainrules_core.define.scalar import conjugate, fit, has_nan, strong_product
 from chainrules_core.errors import ChainRulesError, RuleDefinitionError
 from chainrules_core.interpreter.no_value import NO_VALUE

@@ -25,8 +25,8 @@ from chainrules_core.define import (
     opt_out,
 )
 from chainrules_core.define.bits import where_true
+from chainrules_core.define.output_precision import is_less_precise
 from chainrules_core.define.partial import ARITHMETIC, Partial
-from chainrules_core.define.precision import is_less_precise
 from chainrules_core.define.scalar import (
     constant_product,
     has_nan,

@@ -204,7 +204,7 @@ class Segment(Template):
             changed = self.outside.changed()
             if changed:
                 raise self._impure(f"reads {changed!r}, which has changed since it was called")
-            again = Again(self, inner, wanted)
+            again = SegmentCall(self, inner, wanted)
             with noting_draws() as drawn:
                 traced = Linearised(again, tuple([inner[i] for i in wanted]), {}, None)
             if drawn != drawn_before:
@@ -233,7 +233,7 @@ class Segment(Template):
     def first(self, values: list) -> Any:
         """Make the call for its value, traced so that a traced value that leaks is an error."""
         wanted = [i for i, v in enumerate(values) if is_perturbable(v)]
-        again = Again(self, values, wanted)
+        again = SegmentCall(self, values, wanted)
         y = Linearised(again, tuple([values[i] for i in wanted]), {}, None).value
         if any(is_tracer(leaf) for leaf in leaves_of(y)):
             raise DifferentiationError(
@@ -260,7 +260,7 @@ class Segment(Template):
         )
 
 
-class Again:
+class SegmentCall:
     """The call of a segment, as a function of its traced values."""
 
     def __init__(self, segment: Segment, values: list, wanted: list[int]) -> None:

@@ -338,7 +338,7 @@ def _check_captures(f: Callable, tape: Any) -> None:
         )
 
 
-class Bound(NamedTuple):
+class BoundArguments(NamedTuple):
     """The arguments of a call, put in their places.
 
     Attributes
@@ -366,7 +366,9 @@ class Bound(NamedTuple):
         return call_user(functools.partial(g, **self.keywords) if self.keywords else g, *whole)
 
 
-def _bound(f: Callable, args: tuple, kwargs: dict[str, Any], nondiff: tuple[int, ...]) -> Bound:
+def _bound(
+    f: Callable, args: tuple, kwargs: dict[str, Any], nondiff: tuple[int, ...]
+) -> BoundArguments:
     """Return the arguments of a call of `f`; those that are constants must not be traced."""
     if kwargs:
         given = inspect.signature(f).bind(*args, **kwargs)
@@ -383,7 +385,7 @@ def _bound(f: Callable, args: tuple, kwargs: dict[str, Any], nondiff: tuple[int,
             f"{name_of(f)} was given a traced value for an argument in its nondiff_argnums. Take "
             "it out of them, or wrap the value in autodiff.ignore_derivatives(...)."
         )
-    return Bound(
+    return BoundArguments(
         tuple([x for i, x in enumerate(args) if i not in positions]), constants, positions, kwargs
     )
 

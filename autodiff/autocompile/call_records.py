@@ -47,7 +47,7 @@ class Settings:
     loading = 0.04  # seconds before the first program, which takes the import of the compiler
 
 
-class Call(NamedTuple):
+class DerivativeCall(NamedTuple):
     """A request for a derivative: ``transform(f, args, kwargs, *chosen)``."""
 
     transform: Callable
@@ -61,7 +61,7 @@ class Call(NamedTuple):
         return self.transform(self.f, self.args, self.kwargs, *self.chosen)
 
 
-class Record:
+class CallRecord:
     """The calls and programs of one function for one form of arguments.
 
     Attributes
@@ -147,7 +147,7 @@ class Record:
             self.why = "most calls take another path through the function, or have other shapes"
 
 
-records: dict[tuple, Record] = caches.register("records", {})
+records: dict[tuple, CallRecord] = caches.register("records", {})
 """(the derivative, the parts of the function, the form of its arguments) → the record."""
 
 
@@ -188,11 +188,11 @@ def _mismatch() -> Any:
     return MISMATCH
 
 
-def entered(key: tuple) -> Record:
+def entered(key: tuple) -> CallRecord:
     """Create the record of a key."""
     if len(records) >= _MOST_RECORDS:
         _forget()
-    record = records[key] = Record()
+    record = records[key] = CallRecord()
     return record
 
 

@@ -12,8 +12,8 @@ from autodiff.autocompile.call_records import (
     FUNCTIONS,
     MISSED,
     RACE,
-    Call,
-    Record,
+    CallRecord,
+    DerivativeCall,
     Settings,
     entered,
     parts_of,
@@ -72,7 +72,7 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
             if y is not MISSED and y is not FAILED:
                 record.hits = hits
                 record.fastest = min(record.fastest, time.perf_counter() - start)
-                return _compared(record, y, Call(transform, f, args, kwargs, chosen))
+                return _compared(record, y, DerivativeCall(transform, f, args, kwargs, chosen))
         record.note_miss()
         if y is FAILED:
             return transform(f, args, kwargs, *chosen)
@@ -84,11 +84,11 @@ def called(transform: Callable, f: Any, args: tuple, kwargs: dict[str, Any], *ch
         from autodiff.autocompile.program_builder import make
 
         records[key] = record  # importing the compiler registers rules, which drops the records
-        make(record, y, Call(transform, f, args, kwargs, chosen))
+        make(record, y, DerivativeCall(transform, f, args, kwargs, chosen))
     return y
 
 
-def _compared(record: Record, y: Any, call: Call) -> Any:
+def _compared(record: CallRecord, y: Any, call: DerivativeCall) -> Any:
     """Trace a call that a program has made; give the program up if it is wrong or slower."""
     from autodiff.autocompile.program_builder import agree, size_of
 

@@ -20,7 +20,7 @@ from autodiff.autocompile.escape_analysis import (
     ScopeOrigins,
     is_set_at,
 )
-from autodiff.intercept.source.scopes import dotted
+from autodiff.intercept.source.name_bindings import dotted
 from chainrules_core.rules import name_of
 
 _BUILT_IN = frozenset(sys.builtin_module_names)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile import call_records, pure_functions
-from autodiff.autocompile.call_records import Call, Record
+from autodiff.autocompile.call_records import CallRecord, DerivativeCall
 from autodiff.autocompile.purity_analysis import Impurity, Proof
 from autodiff.compiler.compile_errors import MISMATCH, BudgetExceededError
 from autodiff.compiler.compiled_function import recorded
@@ -29,7 +29,7 @@ _TOLERANCES = {
 _TOLERANCE = (1e-7, 1e-12)
 
 
-def make(record: Record, expected: Any, call: Call) -> None:
+def make(record: CallRecord, expected: Any, call: DerivativeCall) -> None:
     """Make a program of a call if the function is pure and the program gives `expected`."""
     given = (*call.args, *call.kwargs.values())
     if not all(map(_is_plain, given)):
@@ -84,7 +84,7 @@ def _make_room(f: Any) -> None:
             record.forget(0)
 
 
-def _recorded(record: Record, call: Call, proof: Proof) -> Any:
+def _recorded(record: CallRecord, call: DerivativeCall, proof: Proof) -> Any:
     """Record a program of a call."""
     transform, f, _, _, chosen = call
 

@@ -28,7 +28,7 @@ from autodiff.autocompile.escape_analysis import (
 from autodiff.autocompile.name_origins import NameOrigins
 from autodiff.compiler.recording.executed_code import places_of
 from autodiff.intercept.source.library_code import is_library, is_of_library
-from autodiff.intercept.source.scopes import dotted
+from autodiff.intercept.source.name_bindings import dotted
 from chainrules_core.tangents.fields import in_class
 
 _SINGLETONS = (bool, type(None))

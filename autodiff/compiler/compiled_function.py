@@ -21,6 +21,7 @@ from autodiff.compiler.compile_errors import (
     LoopsUnrolledError,
     NotRecordedError,
 )
+from autodiff.compiler.compile_report import Report, report_of
 from autodiff.compiler.kernels import array_kernels
 from autodiff.compiler.kernels.array_kernels import Kernel, with_kernels
 from autodiff.compiler.passes.alias_analysis import OUTSIDE, AliasAnalysis, remove_copies
@@ -37,7 +38,6 @@ from autodiff.compiler.recording.ir import Program, Ref, Step, effect, guard, re
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.results import Outputs
 from autodiff.compiler.recording.signature_guards import Inputs, Names
-from autodiff.compiler.report import Report, report_of
 from autodiff.compiler.tiering.backoff import Backoff
 from autodiff.compiler.tiering.budget import Budget
 from autodiff.compiler.tiering.promotion import MANY_STEPS, Candidate, contest, take, watch

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.dispatch.call import CONFIG, NESTED, NO_RULE
-from autodiff.dispatch.plan_types import Bound, Plan
+from autodiff.dispatch.plan_types import Binding, Plan
 from autodiff.fastpath.elementwise import NOT_HERE, with_dot
 from autodiff.mutation.memory_layout import laid_like
 from autodiff.trace.jvp_trace import dot_of, pushed, with_tangent
@@ -25,7 +25,7 @@ class ForwardPlan(Plan):
 
     __slots__ = ("still",)
 
-    def __init__(self, rule: Rule, call: Bound) -> None:
+    def __init__(self, rule: Rule, call: Binding) -> None:
         super().__init__(rule, call)
         self.still: list | None = None  # the tangents of all others, where their types say them
 

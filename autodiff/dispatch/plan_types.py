@@ -43,7 +43,7 @@ class Place:
         self.index = index
 
 
-class Bound:
+class Binding:
     """The binding of a call: the position of each argument and option."""
 
     has_tuples = False
@@ -56,11 +56,11 @@ class Bound:
         self.wanted = tuple([i for i, (place, _) in enumerate(self.places) if place in traced])
 
 
-def bound_call(rule: Rule, n: int, names: tuple[str, ...], traced: set[int]) -> Bound | None:
+def bound_call(rule: Rule, n: int, names: tuple[str, ...], traced: set[int]) -> Binding | None:
     """Bind a call of `n` positional arguments and others by name; None if that is impossible."""
     stand_ins = [Place(i) for i in range(n + len(names))]
     bound = rule.binder.bind(tuple(stand_ins[:n]), dict(zip(names, stand_ins[n:], strict=True)))
-    return None if bound is None else Bound(*bound, traced, len(stand_ins))
+    return None if bound is None else Binding(*bound, traced, len(stand_ins))
 
 
 class Plan:
@@ -85,7 +85,7 @@ class Plan:
         "wanted",
     )  # fmt: skip
 
-    def __init__(self, rule: Rule, call: Bound) -> None:
+    def __init__(self, rule: Rule, call: Binding) -> None:
         self.rule = rule
         self.places = call.places
         self.options = call.options
@@ -169,7 +169,7 @@ class Plan:
         return self._shared(result, self.bound(values), options)
 
     def _shared(self, result: Any, bound: Any, options: dict[str, Any]) -> Any:
-        again = Again(self.rule.f, options)
+        again = RepeatedCall(self.rule.f, options)
         return note_shared(result, tuple(bound), self.rule.f, again)
 
     def _recorded_over(
@@ -207,7 +207,7 @@ class Plan:
         return self._shared(result, bound, options)
 
 
-class Again:
+class RepeatedCall:
     """Repeats the call of a plan with other arguments."""
 
     __slots__ = ("f", "options")
@@ -250,7 +250,7 @@ class OfLinear(Plan):
     __slots__ = ("adjoints", "as_spaces", "factors", "rows", "seen_adjoints", "shared")
     rule: LinearRule
 
-    def __init__(self, rule: LinearRule, call: Bound) -> None:
+    def __init__(self, rule: LinearRule, call: Binding) -> None:
         super().__init__(rule, call)
         self.adjoints = tuple([rule.adjoints[rule.argnums.index(i)] for i in self.wanted])
         self.factors = tuple([rule.factors[rule.argnums.index(i)] for i in self.wanted])
@@ -389,7 +389,7 @@ class OfHand(Plan):
     __slots__ = ("function", "seen_function")
     rule: HandRule
 
-    def __init__(self, rule: HandRule, call: Bound) -> None:
+    def __init__(self, rule: HandRule, call: Binding) -> None:
         super().__init__(rule, call)
         self.function = rule.function
         if not call.has_tuples:
@@ -454,7 +454,7 @@ class OfBody:
 
     __slots__ = ("body",)
 
-    def __init__(self, rule: DecomposeRule, call: Bound) -> None:
+    def __init__(self, rule: DecomposeRule, call: Binding) -> None:
         self.body = rule.body
 
 

@@ -20,8 +20,8 @@ from autodiff.trace.tape import CONSTANT, Forward
 from autodiff.trace.tracer import TRACERS, FloatTracer, Tracer, bare, shape_of, untraced, wrap
 from chainrules_core import AbstractZero, NotImplementedTangent, ProjectTo, frule, rrule
 from chainrules_core.define import ScalarRule
+from chainrules_core.define.output_precision import is_less_precise
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.precision import is_less_precise
 from chainrules_core.define.scalar import (
     has_nan,
     plain_product,

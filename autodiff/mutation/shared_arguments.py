@@ -36,7 +36,7 @@ class Same(View):
         super().__init__(parent, refuse)
 
 
-class Given:
+class TracedArguments:
     """The traced arrays among the arguments, by the owner of their memory."""
 
     __slots__ = ("_arrays", "_copies")

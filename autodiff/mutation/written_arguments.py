@@ -29,7 +29,7 @@ from chainrules_core.rules import name_of
 _MOST_VISITED = 20_000
 
 
-class Watch:
+class WatchedArguments:
     """The containers and objects that a run has as arguments, of which the function gets copies.
 
     Attributes
@@ -48,20 +48,20 @@ class Watch:
         self.originals = {id(copy): (x, copy) for x, _, copy, _ in containers}
 
 
-watching: list[Watch] = []
+watching: list[WatchedArguments] = []
 """The runs with containers as arguments, the innermost last."""
 
 
-def watch(containers: list[tuple]) -> Watch | None:
+def watch(containers: list[tuple]) -> WatchedArguments | None:
     """Begin to note what the function stores into the originals of its arguments."""
     if not containers:
         return None
-    made = Watch(containers)
+    made = WatchedArguments(containers)
     watching.append(made)
     return made
 
 
-def end_watch(made: Watch | None) -> None:
+def end_watch(made: WatchedArguments | None) -> None:
     """Note no more."""
     if made is not None:
         watching[:] = [other for other in watching if other is not made]
@@ -91,7 +91,7 @@ def check_writes(
     args: tuple,
     arrays: list[tuple],
     containers: list[tuple],
-    watched: Watch | None,
+    watched: WatchedArguments | None,
 ) -> None:
     """Raise if an argument has been written into that the function knows by another name.
 

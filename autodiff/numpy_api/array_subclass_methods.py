@@ -13,7 +13,7 @@ import numpy as np
 from autodiff.dispatch import call as calls
 from autodiff.errors import lost_value
 from autodiff.numpy_api.array_subclasses import (
-    Instance,
+    ArrayInstance,
     body_of,
     by_class,
     call_ufunc,
@@ -35,7 +35,7 @@ _array: Any = np.ndarray
 class ArrayMethods(_array):  # to the type checker without the types of np.ndarray
     """The methods of ``np.ndarray`` for instances of subclasses whose elements are traced.
 
-    There are no instances of it: an `Instance` passes for one.
+    There are no instances of it: an `ArrayInstance` passes for one.
     """
 
     __slots__ = ()
@@ -63,7 +63,7 @@ class ArrayMethods(_array):  # to the type checker without the types of np.ndarr
             raise not_followed(self, "view")
         kind = _type(self._shell) if type is None else original(type)
         data = self._traced.view()
-        return data if kind is np.ndarray else Instance(data, self._shell.view(kind))
+        return data if kind is np.ndarray else ArrayInstance(data, self._shell.view(kind))
 
     def __getitem__(self, index: Any) -> Any:
         index = bare(index)
@@ -204,9 +204,9 @@ def _function_by_class(f: Any, x: Any, args: tuple, kwargs: dict[str, Any]) -> A
 
 
 def _delegating(name: str) -> Callable:
-    """Return a special method of `Instance`, which calls the method of the class it passes for."""
+    """Return a special method of `ArrayInstance`: it calls that of the class it passes for."""
 
-    def method(self: Instance, *args: Any) -> Any:
+    def method(self: ArrayInstance, *args: Any) -> Any:
         found: Any = in_class(self.__class__, name)
         if found is None:
             return NotImplemented
@@ -248,7 +248,7 @@ def _install() -> None:
         *("__rlshift__", "__rshift__", "__rrshift__", "__divmod__", "__rdivmod__"),
     )
     for name in specials:
-        setattr(Instance, name, _delegating(name))
+        setattr(ArrayInstance, name, _delegating(name))
     for name in ("__int__", "__index__", "__complex__"):
         setattr(base, name, base.__float__)
 

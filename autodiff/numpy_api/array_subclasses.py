@@ -2,17 +2,17 @@
 
 A subclass may give operators, ufuncs and functions of NumPy another meaning
 (``__array_ufunc__``, ``__array_function__``). So its instance is no tracer, which rules would take
-for a plain array, but an `Instance`: a traced array together with an instance of the class that
-carries its attributes. The class's own Python code runs, rewritten, on the `Instance`; what it
-leaves to ``np.ndarray`` is done with the traced array
+for a plain array, but an `ArrayInstance`: a traced array together with an instance of the class,
+which carries its attributes. The class's own Python code runs, rewritten, on the `ArrayInstance`;
+what it leaves to ``np.ndarray`` is done with the traced array
 (:mod:`autodiff.numpy_api.array_subclass_methods`). Of which class the result is, and which
 attributes it has, is asked of NumPy by the same operation on the plain instances, and the numbers
 of both are compared.
 
-``super()`` in a method of the class has to find methods for an `Instance` where it would find those
-of ``np.ndarray``, which take no other objects. So an `Instance` passes for an instance of a class
-made here, with two bases: the class, and one that comes just before ``np.ndarray`` in the order of
-methods.
+``super()`` in a method of the class has to find methods for an `ArrayInstance` where it would find
+those of ``np.ndarray``, which take no other objects. So an `ArrayInstance` passes for an instance
+of a class made here, with two bases: the class, and one that comes just before ``np.ndarray`` in
+the order of methods.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ MEANING = ("__array_ufunc__", "__array_wrap__", "__mul__", "__add__")
 """What gives the numbers of an instance a meaning that a plain array would lose."""
 
 
-class Instance:
+class ArrayInstance:
     """An instance of a subclass of ``np.ndarray`` whose elements are traced.
 
     Attributes
@@ -143,7 +143,7 @@ class Instance:
         return self.copy()
 
 
-INSTANCES.add(Instance)
+INSTANCES.add(ArrayInstance)
 
 
 _OURS = "autodiff.numpy_api."
@@ -186,38 +186,38 @@ def view(data: Any, kind: type) -> Any:
     check_matrix(kind)
     shell = bare(data).view(kind)
     is_instance = isinstance(shell, np.ndarray) and type(shell) is not np.ndarray
-    return Instance(data, shell) if is_instance else data
+    return ArrayInstance(data, shell) if is_instance else data
 
 
 def is_instance_of_subclass(x: Any) -> bool:
-    """Whether `x` is an `Instance`, or a plain instance of a class with arithmetic of its own."""
-    return type(x) is Instance or computes_itself(type(x))
+    """Whether `x` is an `ArrayInstance`, or a plain instance of such a class."""
+    return type(x) is ArrayInstance or computes_itself(type(x))
 
 
 def _as_instance(x: Any) -> Any:
-    """Return a plain instance of a subclass as an `Instance`; anything else as it is."""
-    if type(x) is not Instance and computes_itself(type(x)):
-        return Instance(Tracer(np.asarray(x), CONSTANT, -1), x)
+    """Return a plain instance of a subclass as an `ArrayInstance`; anything else as it is."""
+    if type(x) is not ArrayInstance and computes_itself(type(x)):
+        return ArrayInstance(Tracer(np.asarray(x), CONSTANT, -1), x)
     return x
 
 
 def data_of(x: Any) -> Any:
-    """Return the traced array of an `Instance`, also in a list; anything else as it is."""
-    if type(x) is Instance:
+    """Return the traced array of an `ArrayInstance`, also in a list; anything else as it is."""
+    if type(x) is ArrayInstance:
         return x._traced
     return [data_of(v) for v in x] if type(x) in (list, tuple) else x
 
 
 def shell_of(x: Any) -> Any:
-    """Return the plain instance of an `Instance`, also in a list, and the value of a tracer."""
-    if type(x) is Instance:
+    """Return the plain instance of an `ArrayInstance`, also in a list; of a tracer its value."""
+    if type(x) is ArrayInstance:
         return x._shell
     if type(x) in (list, tuple):
         return type(x)([shell_of(v) for v in x])
     return bare(x)
 
 
-def not_followed(x: Instance, name: str) -> DifferentiationError:
+def not_followed(x: ArrayInstance, name: str) -> DifferentiationError:
     """Build the error for what a class leaves to ``np.ndarray`` and is not followed."""
     kind = type(x._shell).__qualname__
     return DifferentiationError(
@@ -229,7 +229,7 @@ def not_followed(x: Instance, name: str) -> DifferentiationError:
 
 
 def result_like(made: Any, ask: Callable[[], Any]) -> Any:
-    """Return a traced result as NumPy's would be: an `Instance` if ``ask()`` gives an instance.
+    """Return a traced result as NumPy's would be: an `ArrayInstance` if ``ask()`` gives one.
 
     Parameters
     ----------
@@ -259,7 +259,7 @@ def _with_shell(made: Any, shell: Any) -> Any:
             "followed. Take the plain array out first (np.asarray(x), or x.value for units)."
         )
     is_instance = isinstance(shell, np.ndarray) and kind is not np.ndarray
-    return Instance(made, shell) if is_instance else made
+    return ArrayInstance(made, shell) if is_instance else made
 
 
 def _with_hidden(made: Any, shell: np.ma.MaskedArray) -> Any:
@@ -274,9 +274,9 @@ _NEAR = (1e-3, 1e-9)
 # -- NumPy's protocols --------------------------------------------------------------------------
 
 
-def by_class(name: str, values: list) -> Iterator[tuple[Instance, types.FunctionType]]:
+def by_class(name: str, values: list) -> Iterator[tuple[ArrayInstance, types.FunctionType]]:
     """Yield whose method of a protocol is to be asked, subclasses first, each class once."""
-    instances = [x for x in map(_as_instance, values) if type(x) is Instance]
+    instances = [x for x in map(_as_instance, values) if type(x) is ArrayInstance]
     instances.sort(key=lambda x: -len(type(x._shell).__mro__))
     seen = set()
     for x in instances:
@@ -307,7 +307,7 @@ def call_ufunc(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) 
 def ufunc_of_arrays(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, Any]) -> Any:
     """Call a ufunc as ``np.ndarray.__array_ufunc__`` does."""
     target: Any = f if method == "__call__" else getattr(f, method)
-    if kwargs.get("out") is not None and any(type(x) is Instance for x in kwargs["out"]):
+    if kwargs.get("out") is not None and any(type(x) is ArrayInstance for x in kwargs["out"]):
         raise DifferentiationError(
             f"{f.__name__} writes into an instance of a class of arrays of its own whose elements "
             "are traced (out= or an operator such as *=), which is not followed. Make a new array "
@@ -315,7 +315,7 @@ def ufunc_of_arrays(f: np.ufunc, method: str, inputs: tuple, kwargs: dict[str, A
         )
     args = tuple(map(data_of, inputs))
     made = calls.call(target, args, kwargs)
-    if all(type(x) is not Instance for x in inputs):
+    if all(type(x) is not ArrayInstance for x in inputs):
         return made
     return result_like(made, lambda: target(*map(shell_of, inputs), **kwargs))
 
@@ -329,7 +329,7 @@ def call_function(f: Any, kinds: Any, args: tuple, kwargs: dict[str, Any]) -> An
         _instances_in(args),
         dict(zip(kwargs, _instances_in(kwargs.values()), strict=True)),
     )
-    kinds = {x.__class__ for x in map(_as_instance, given) if type(x) is Instance}
+    kinds = {x.__class__ for x in map(_as_instance, given) if type(x) is ArrayInstance}
     asked = False
     for x, own in by_class("__array_function__", given):
         asked = True
@@ -359,7 +359,7 @@ def function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     given: list[Any] = []
     for value in (*args, *kwargs.values()):
         given += value if type(value) in (list, tuple) else [value]
-    if all(type(x) is not Instance for x in given):
+    if all(type(x) is not ArrayInstance for x in given):
         return calls.call(f, args, kwargs)
     if f in _STRUCTURAL:
         made = calls.call(f, tuple(map(data_of, args)), kwargs)
@@ -374,14 +374,14 @@ def function_of_arrays(f: Any, args: tuple, kwargs: dict[str, Any]) -> Any:
     )
 
 
-CONVERTED: dict[type, Callable[[Any], Any]] = {Instance: lambda x: x._traced}
+CONVERTED: dict[type, Callable[[Any], Any]] = {ArrayInstance: lambda x: x._traced}
 """Class → function that returns the traced array in an object; None if there is none."""
 
 
 def plain_array(x: Any) -> Any:
     """Return the traced array in an object, or that of its plain numbers; others as they are."""
     get = CONVERTED.get(type(x))
-    if get is None or type(x) is Instance:
+    if get is None or type(x) is ArrayInstance:
         return x
     traced = get(x)
     return np.asarray(x) if traced is None else traced
@@ -404,7 +404,7 @@ def converted(
     if f is np.array or copy is not True:
         options["copy"] = copy
     made = calls.call(f, (traced, dtype), options)
-    if not subok or type(x) is not Instance:
+    if not subok or type(x) is not ArrayInstance:
         return made
     if made is traced:
         return x

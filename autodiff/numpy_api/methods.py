@@ -22,7 +22,7 @@ from autodiff.mutation.shape_change import reshape_in_place
 from autodiff.mutation.shared_arguments import itself
 from autodiff.mutation.views import refuse
 from autodiff.numpy_api import array_subclasses
-from autodiff.numpy_api.iterators import Flat, set_flat
+from autodiff.numpy_api.array_iterators import Flat, set_flat
 from autodiff.numpy_api.out_arguments import put, target_of
 from autodiff.numpy_api.protocols import ruled
 from autodiff.trace.checks.number_classes import own_member

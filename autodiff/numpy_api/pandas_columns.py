@@ -24,8 +24,8 @@ from autodiff.dispatch.arguments import innermost, is_constant
 from autodiff.dispatch.call import as_array
 from autodiff.errors import ArgumentError, DifferentiationError, SeedError, lost_value
 from autodiff.numpy_api.array_subclasses import CONVERTED
+from autodiff.trace.labelled_data import TABLES, Table
 from autodiff.trace.pytree import OPAQUE
-from autodiff.trace.tables import TABLES, Table
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.trace_stack import program_tape
 from autodiff.trace.tracer import Tracer, bare, is_tracer

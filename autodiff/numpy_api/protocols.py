@@ -173,7 +173,7 @@ def _array_function(self: Tracer, f: Any, kinds: Any, args: tuple, kwargs: dict[
     for kind in kinds:
         if kind in TRACERS:
             continue
-        if kind is array_subclasses.Instance or computes_itself(kind):
+        if kind is array_subclasses.ArrayInstance or computes_itself(kind):
             return array_subclasses.call_function(f, kinds, args, kwargs)
     return function(f, args, kwargs)
 

@@ -17,7 +17,7 @@ import numpy as np
 from autodiff.closures.captured_values import is_empty, with_cells
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import original_of
-from autodiff.structured.form.ir import Items, Named, Record
+from autodiff.structured.form.function_ir import Items, Named, RecordValue
 from autodiff.structured.list_arguments import ListArgument, as_list_argument, numbers_within
 from autodiff.structured.reading.scopes import is_plain_class, record_class
 from autodiff.trace.tracer import TRACERS
@@ -154,7 +154,7 @@ class Flattener:
             return None
         return Named({k: self.form_of(v, depth + 1) for k, v in x.items()})
 
-    def _form_of_object(self, x: Any, depth: int) -> Named | Record | None:
+    def _form_of_object(self, x: Any, depth: int) -> Named | RecordValue | None:
         """Return the form of a named tuple, function or object; None if it is a leaf."""
         cls = type(x)
         if cls in _NOT_OBJECTS:
@@ -279,7 +279,7 @@ def rebuilt_from(form: Any, leaves: Iterator, objects: list) -> Any:
     result = [rebuilt_from(part, leaves, objects) for part in form]
     if type(form) is Rows:
         return rows_of_columns(result, form.depth)
-    if isinstance(form, Record):
+    if isinstance(form, RecordValue):
         return form.user_class()._make(result)
     return result if type(form) is Items else tuple(result)
 

@@ -39,11 +39,11 @@ from autodiff.structured.call_nodes import (
     variables_of,
     with_attributes,
 )
-from autodiff.structured.form.ir import Items
+from autodiff.structured.form.function_ir import Items
 from autodiff.structured.form.kinds import UNKNOWN, BindsAttributeError, UnsupportedError
 from autodiff.structured.levels import Callee, call_at_levels, has_levels
 from autodiff.structured.list_arguments import ListArgument
-from autodiff.structured.program_runs import Run
+from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.reading.scopes import is_plain_class
 from autodiff.structured.settings import Settings
 from autodiff.trace.checks.decisions import UnnotedCall
@@ -289,7 +289,7 @@ class Programs:
         values += tuple([tape.kept(v) if type(v) is np.ndarray else v for v in outside])
         run = None
         try:
-            run = Run(program, body, form, values)
+            run = ProgramRun(program, body, form, values)
         except Exception as error:
             # The function itself fails, or the program does not accept a value.
             program.failure = f"it failed ({type(error).__name__}: {error})"
@@ -317,7 +317,7 @@ class Programs:
 
     def _without_variables(
         self, g: types.FunctionType, body: Callable, leaves: tuple, form: tuple
-    ) -> Run | None:
+    ) -> ProgramRun | None:
         """Run a call without active arguments; None if no program can."""
         values = tuple(map(bare, leaves))
         program = self.program_with(g, form, values, ())

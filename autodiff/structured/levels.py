@@ -31,7 +31,7 @@ from autodiff.structured.argument_forms import Flattener, rebuilt_from
 from autodiff.structured.call_nodes import as_node, can_run, finished
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.list_arguments import ListArgument, as_constant
-from autodiff.structured.program_runs import Run, parts_like
+from autodiff.structured.program_runs import ProgramRun, parts_like
 from autodiff.structured.reading.scopes import TANGENT_MARK
 from autodiff.structured.runtime_library import FloatErrorRecorder, is_finite
 from autodiff.trace.linearize import Linearised
@@ -81,10 +81,10 @@ class Callee:
         """Keep the captured and global arrays alive, unchanged, for the pullback of a level."""
         self.outside = [level.kept(x) if type(x) is np.ndarray else x for x in self.outside]
 
-    def run(self, leaves: Sequence) -> Run | None:
+    def run(self, leaves: Sequence) -> ProgramRun | None:
         """Run a call by the program; None if it fails."""
         try:
-            return Run(self.program, self.body, self.form, (*leaves, *self.outside))
+            return ProgramRun(self.program, self.body, self.form, (*leaves, *self.outside))
         except Exception as error:  # if it is the user's, tracing raises it again
             self.program.failure = f"it failed ({type(error).__name__}: {error})"
             return None

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from autodiff.dispatch.call import is_differentiable
-from autodiff.structured.form.ir import Memory
+from autodiff.structured.form.function_ir import Memory
 from autodiff.structured.form.kinds import FIXED, LIST, SCALARS, Kind, UnsupportedError
 from autodiff.structured.runtime_library import ChangedError
 from autodiff.trace.tape import CONSTANT
@@ -244,7 +244,7 @@ def _pairs(x: Any, shadow: Any) -> Iterator[tuple[Any, Any]]:
                     pairs.append((part, inner))
 
 
-class Copies:
+class ListCopies:
     """The copies of list arguments that a program has computed with.
 
     Parameters
@@ -370,7 +370,7 @@ class ListOutputs:
 
         return [one(out) if k in self.classes else out for k, out in enumerate(outs)]
 
-    def with_lists(self, flat: list, copies: Copies) -> list:
+    def with_lists(self, flat: list, copies: ListCopies) -> list:
         """Return the outputs with lists: the user's own, or new ones.
 
         If the contents of a copy have changed, replace the contents of the user's list.

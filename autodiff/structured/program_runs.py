@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from autodiff.structured.argument_forms import rebuilt_from
-from autodiff.structured.form.ir import Named, is_nest, parts_of
+from autodiff.structured.form.function_ir import Named, is_nest, parts_of
 from autodiff.structured.list_arguments import (
-    Copies,
     ListArgument,
+    ListCopies,
     ListOutputs,
     check_apart,
     lists_in,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from autodiff.structured.runtime import Structured
 
 
-class Run:
+class ProgramRun:
     """One run of a program: its outputs, and what its reverse sweep needs.
 
     Attributes
@@ -49,7 +49,7 @@ class Run:
         if program.list_classes:
             first = program.first_changed
             states = dict(zip(program.changed_lists, self.outs[first:], strict=True))
-            self.copies = Copies(values, states)
+            self.copies = ListCopies(values, states)
             outs = self.outs[:first] + [[xs for xs, _ in pairs] for pairs in states.values()]
             self.lists = self._flattened(outs, self.copies.unchanged)
             check_apart(self.lists.flat, values)

@@ -23,7 +23,7 @@ from autodiff.structured.call_nodes import (
 from autodiff.structured.calls import Programs
 from autodiff.structured.levels import Callee, call_at_levels
 from autodiff.structured.list_arguments import ListArgument
-from autodiff.structured.program_runs import Run
+from autodiff.structured.program_runs import ProgramRun
 from autodiff.structured.runtime import Structured
 from autodiff.structured.runtime_library import ChangedError
 from autodiff.trace.tape import CONSTANT, InsideProgram
@@ -116,7 +116,7 @@ class ProgramStep:
                  *outside)  # fmt: skip
         if shares_what_it_writes(self.program, given):
             raise ChangedError("what the function writes into has another name")
-        run = Run(self.program, self.body, self.form, given)
+        run = ProgramRun(self.program, self.body, self.form, given)
         form = None if run.lists is None else run.lists.form(run.copies.own)
         if self.returned is None:
             self.returned = form
@@ -137,7 +137,7 @@ class Sweep:
         self.__name__ = f"{program.name}_sweep"
         self.positions: list[int] = []  # the variables that have a cotangent
 
-    def __call__(self, run: Run, bars: tuple, *held: Any) -> tuple:
+    def __call__(self, run: ProgramRun, bars: tuple, *held: Any) -> tuple:
         """Return the cotangents of the variables that have one."""
         with quiet():
             swept = run.swept(list(bars))

@@ -14,7 +14,7 @@ import numpy as np
 from autodiff.functions import facts_of
 from autodiff.repeatable import is_repeatable
 from autodiff.structured.argument_forms import KNOWN
-from autodiff.structured.form.ir import Value, blocks_of, ops_of
+from autodiff.structured.form.function_ir import Value, blocks_of, ops_of
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, is_member, kind_of
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.list_arguments import (

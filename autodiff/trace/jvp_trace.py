@@ -37,7 +37,7 @@ from autodiff.dispatch.call import (
 from autodiff.errors import SeedError
 from autodiff.intercept import intercept
 from autodiff.mutation.memory_layout import laid_like
-from autodiff.mutation.shared_arguments import Given, copied
+from autodiff.mutation.shared_arguments import TracedArguments, copied
 from autodiff.mutation.views import note_shared
 from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace.checks.conversions import constant
@@ -315,7 +315,7 @@ class Pushed:
         """
         tape = new_forward()
         first = self.arguments[0]
-        given = Given() if len(traced) + len(self.kwargs) > 1 or parts_of(first) else None
+        given = TracedArguments() if len(traced) + len(self.kwargs) > 1 or parts_of(first) else None
         containers: list = []
         for i, a, dot in zip(self.argnums, self.arguments, dots, strict=True):
             traced[i] = self._traced(a, dot, tape, given, {}, containers, own)
@@ -345,7 +345,7 @@ class Pushed:
         x: Any,
         dot: Any,
         tape: Forward,
-        given: Given | None,
+        given: TracedArguments | None,
         known: dict[int, tuple],
         containers: list,
         own: Callable[[Any], Any],

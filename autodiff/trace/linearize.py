@@ -15,16 +15,16 @@ from autodiff.fastpath.blocked_sweep import sweep_chain
 from autodiff.intercept import intercept
 from autodiff.mutation.held_arrays import COPIED
 from autodiff.mutation.memory_layout import copy_of
-from autodiff.mutation.shared_arguments import Given
+from autodiff.mutation.shared_arguments import TracedArguments
 from autodiff.mutation.written_arguments import check_writes, end_watch, watch
 from autodiff.trace import pytree
 from autodiff.trace.checks.decisions import check_arguments
 from autodiff.trace.checks.number_classes import given_out, of_system
 from autodiff.trace.checks.seeds import PULLBACK
+from autodiff.trace.labelled_data import TABLES
 from autodiff.trace.nodes import Leaf
 from autodiff.trace.observers import indices_on, new_tape
 from autodiff.trace.pytree import is_perturbable, leaves_of, map_leaves, map_variables
-from autodiff.trace.tables import TABLES
 from autodiff.trace.tape import CONSTANT, FLOAT, Tape, sweep
 from autodiff.trace.trace_stack import recording
 from autodiff.trace.tracer import FloatTracer, Tracer, bare, is_tracer, untraced, wrap
@@ -101,7 +101,7 @@ class Linearised:
         traced = list(args)
         self.arguments: list[Any] = []
         self.ends: list[tuple[int, int]] = []
-        given: Given | None = None
+        given: TracedArguments | None = None
         containers: list = []
         for i in asked:
             a = promoted(f, args, i, argnums is not None)
@@ -109,7 +109,7 @@ class Linearised:
             kind = type(a)
             is_leaf = (kind is np.ndarray and a.dtype.kind == "f") or is_perturbable(a)
             if given is None and kind is not float and (len(args) + len(kwargs) > 1 or not is_leaf):
-                given = Given()
+                given = TracedArguments()
             if is_leaf:
                 traced[i] = _leaf(a, tape, given, at_once)
             else:
@@ -368,7 +368,9 @@ def nothing_to_differentiate(f: Callable, args: tuple) -> ArgumentError:
     )
 
 
-def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool, containers: list) -> Any:
+def _traced(
+    x: Any, tape: Tape, given: TracedArguments | None, at_once: bool, containers: list
+) -> Any:
     """Return a pytree with its leaves traced on `tape`."""
 
     def trace(leaf: Any) -> Any:
@@ -378,7 +380,7 @@ def _traced(x: Any, tape: Tape, given: Given | None, at_once: bool, containers: 
     return pytree.copied_nest(x, containers) if made is x else made
 
 
-def _leaf(x: Any, tape: Tape, given: Given | None, at_once: bool) -> Any:
+def _leaf(x: Any, tape: Tape, given: TracedArguments | None, at_once: bool) -> Any:
     """Return a number or array as a leaf of `tape`; an array is copied or held."""
     if type(x) is not np.ndarray:
         if type(x) is float:

@@ -19,7 +19,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.errors import system_of
-from autodiff.trace.tables import TABLES, load_table
+from autodiff.trace.labelled_data import TABLES, load_table
 from autodiff.trace.tracer import FloatTracer, Tracer, bare
 from chainrules_core import (
     AbstractZero,
@@ -75,7 +75,7 @@ def is_row(x: Any) -> bool:
     return (is_named and _FLAT.issuperset(map(type, x))) or is_flat(x)
 
 
-class Facts(NamedTuple):
+class ClassFacts(NamedTuple):
     """Facts about all objects of a class.
 
     Attributes
@@ -99,10 +99,10 @@ class Facts(NamedTuple):
     remembered: frozenset[str]
 
 
-_FACTS: dict[type, Facts] = caches.register("facts of classes", {}, of_classes=True)
+_FACTS: dict[type, ClassFacts] = caches.register("facts of classes", {}, of_classes=True)
 
 
-def facts_of(kind: type) -> Facts:
+def facts_of(kind: type) -> ClassFacts:
     """Return the facts about a class; cached unless a function has made the class."""
     known = _FACTS.get(kind)
     if known is not None:
@@ -114,7 +114,7 @@ def facts_of(kind: type) -> Facts:
     names = {n for base in kind.__mro__ for n in vars(base) if is_remembered(kind, n)}
     is_dataclass = in_class(kind, "__dataclass_fields__") is not None
     remembered = frozenset({METHODS, *names})
-    facts = Facts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
+    facts = ClassFacts(is_leaf, fields, is_dataclass, bool(slots_of(kind)), remembered)
     if caches.stays(kind):  # a class made by a function may hold captured values
         _FACTS[kind] = facts
     return facts

@@ -13,8 +13,8 @@ import numpy as np
 
 from chainrules_core.calling.signatures import Signature, signature_of
 from chainrules_core.define.bits import where_true
+from chainrules_core.define.output_precision import FLOAT64, precise
 from chainrules_core.define.partial import Partial
-from chainrules_core.define.precision import FLOAT64, precise
 from chainrules_core.errors import RuleDefinitionError, counted
 from chainrules_core.interpreter.quiet import quiet
 from chainrules_core.interpreter.references import if_counted

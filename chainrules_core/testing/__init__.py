@@ -23,7 +23,7 @@ from chainrules_core.testing.checks.check import (
 from chainrules_core.testing.comparison.compare import (
     assert_tangents_close as assert_tangents_close,
 )
-from chainrules_core.testing.config import TestConfig as TestConfig
+from chainrules_core.testing.difference_engine import TestConfig as TestConfig
 from chainrules_core.testing.failures import (
     MissingDerivativeWarning as MissingDerivativeWarning,
     RuleCheckError as RuleCheckError,

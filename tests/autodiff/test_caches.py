@@ -265,7 +265,7 @@ NO_CACHES = {
     "autodiff.structured.reading.scopes.CELLS_OF_CALLEE": "a marker in guards, always empty",
     "autodiff.trace.checks.number_classes.INSTANCES": "a table that other modules complete",
     "autodiff.trace.pytree.OPAQUE": "a table that other modules complete",
-    "autodiff.trace.tables.TABLES": "a table that other modules complete",
+    "autodiff.trace.labelled_data.TABLES": "a table that other modules complete",
 }
 EMPTY = {"dict", "list", "set", "OrderedDict", "WeakKeyDictionary", "WeakSet", "defaultdict"}
 

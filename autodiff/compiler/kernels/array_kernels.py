@@ -17,8 +17,8 @@ import numpy as np
 from autodiff.compiler.kernels.linalg.linalg_ops import is_part_of_pair
 from autodiff.compiler.kernels.loop_codegen import LoopWriter
 from autodiff.compiler.kernels.loop_ir import NotLowerableError, StridedView, constant
-from autodiff.compiler.kernels.lowering import Lowerer
 from autodiff.compiler.kernels.lowering_table import handles, is_view
+from autodiff.compiler.kernels.step_lowering import Lowerer
 from autodiff.compiler.passes.counts_as_floats import counts_to_floats
 from autodiff.compiler.python_backend.scalar_exprs import is_number
 from autodiff.compiler.recording.ir import (

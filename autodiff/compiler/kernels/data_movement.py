@@ -11,7 +11,7 @@ from autodiff.compiler.recording.ir import Meta, Ref, Step, refs_of
 from autodiff.functions import facts_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Lowerer
+    from autodiff.compiler.kernels.step_lowering import Lowerer
 
 _SYNONYMS = {"array": "a", "pad_width": "widths", "arrays": "a", "m": "a", "v": "a"}
 _DEFAULTS: dict[str, Any] = {"axis": None, "n": 1, "mode": "constant", "k": 0}

@@ -9,7 +9,7 @@ import numpy as np
 from autodiff.compiler.kernels.loop_ir import LoopOp, NotLowerableError, StridedView, strides_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Lowerer
+    from autodiff.compiler.kernels.step_lowering import Lowerer
 
 _LARGEST = 1 << 18
 

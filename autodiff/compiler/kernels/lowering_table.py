@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from autodiff.compiler.kernels.contractions import (
+from autodiff.compiler.kernels.contraction_lowering import (
     LARGEST as LARGEST_PRODUCT,
     factors_of,
     is_contraction,
@@ -51,7 +51,7 @@ from autodiff.functions import PRODUCT, UFUNC_OF, VIEW, known, of_kind
 from chainrules_core.operations.scattering import may_repeat, scatter
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Lowerer
+    from autodiff.compiler.kernels.step_lowering import Lowerer
 
 LARGEST = 1 << 20
 """Arrays with up to this number of elements are read and written by kernels."""

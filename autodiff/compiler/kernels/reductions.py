@@ -13,7 +13,7 @@ from autodiff.compiler.recording.ir import Step, has_refs
 from autodiff.functions import REDUCTION, of_kind
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Lowerer
+    from autodiff.compiler.kernels.step_lowering import Lowerer
 
 _EXTREMA: dict[Any, str] = {np.max: "max", np.min: "min"}
 REDUCED = of_kind(REDUCTION) | {counted}

@@ -20,7 +20,7 @@ from autodiff.compiler.python_backend import array_calls, scalar_exprs
 from autodiff.compiler.recording.domain_guards import SOURCES
 from autodiff.compiler.recording.ir import (
     FLOAT64,
-    Given,
+    GivenObject,
     Meta,
     Program,
     Ref,
@@ -362,7 +362,7 @@ class Emitter:
     def effect(self, step: Step) -> None:
         """Write a side effect: a call after all guards, or a draw from a generator."""
         f, *args = step.args
-        shown = [a.name if type(a) is Given else self.argument(a) for a in args]
+        shown = [a.name if type(a) is GivenObject else self.argument(a) for a in args]
         shown += [f"{k}={self.argument(v)}" for k, v in (step.kwargs or {}).items()]
         if callable(f):  # after all guards, because it must not run twice
             self.late.append(f"{self.names.of(f, f.__name__)}({', '.join(shown)})")

@@ -111,7 +111,7 @@ class Mentioned:
         return self.names.union(n for n in given if isinstance(n, str))
 
 
-class Attributes:
+class ReadAttributes:
     """Which attributes an object, a class or a module has of those that are read, and its class.
 
     Attributes
@@ -256,7 +256,7 @@ def _rows_of(x: Any, names: Mentioned) -> tuple[list[_Row], Collection]:
 def _rows_of_function(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
     rows, parts = [], []
     if vars(x) or names.may_miss:
-        had = Attributes(x, vars(x), names, set())
+        had = ReadAttributes(x, vars(x), names, set())
         rows, parts = [_Row(x, had, _has, _put_attributes)], [*had.kept.values()]
     read = _OF_FUNCTIONS if names.by_text else names.names & _OF_FUNCTIONS
     if read:
@@ -285,7 +285,7 @@ def is_of_users(kind: type) -> bool:
 
 def _rows_of_object(x: Any, names: Mentioned) -> tuple[list[_Row], list]:
     inherited = {n for base in type(x).__mro__[:-1] for n in vars(base)}
-    had = Attributes(x, dict_of(x), names, inherited)
+    had = ReadAttributes(x, dict_of(x), names, inherited)
     slots: Collection[str] = slots_of(type(x))
     if not names.by_text:
         slots = names.of(type(x)).intersection(slots)
@@ -359,7 +359,7 @@ def _same_dict(holder: dict, kept: dict) -> bool:
     return is_as_long and _are_same(holder, kept) and _are_same(holder.values(), kept.values())
 
 
-def _has(holder: Any, kept: Attributes) -> bool:
+def _has(holder: Any, kept: ReadAttributes) -> bool:
     return kept.is_same(holder)
 
 
@@ -410,7 +410,7 @@ def _put_all(holder: Any, kept: Any) -> None:
     holder.update(kept)
 
 
-def _put_attributes(holder: Any, kept: Attributes) -> None:
+def _put_attributes(holder: Any, kept: ReadAttributes) -> None:
     kept.put_back(holder)
 
 

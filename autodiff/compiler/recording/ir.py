@@ -138,7 +138,7 @@ def effect(f: str | Callable, *args: Any) -> None:
     """A step with a side effect: a draw from a generator, or a call when the program has ended."""
 
 
-class Given:
+class GivenObject:
     """An object among the arguments, by its name in the source."""
 
     __slots__ = ("name",)

@@ -30,7 +30,7 @@ from autodiff.compiler.recording.function_effects import (
     order_of,
 )
 from autodiff.compiler.recording.ir import (
-    Given,
+    GivenObject,
     Meta,
     Ref,
     Step,
@@ -49,10 +49,10 @@ from autodiff.compiler.tiering.budget import Budget
 from autodiff.dispatch import call as calls
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import call as call_again
-from autodiff.functions import Facts, facts_of
+from autodiff.functions import FunctionFacts, facts_of
 from autodiff.mutation.memory_layout import copy_of
 from autodiff.mutation.views import note_shared
-from autodiff.structured.calls import Programs, Run
+from autodiff.structured.calls import ProgramRun, Programs
 from autodiff.structured.recorded_calls import Unrolled, as_one_step, run_as_step
 from autodiff.trace.pytree import leaves_of, map_leaves, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT, Tape
@@ -270,7 +270,7 @@ class Recording(Tape):
             self.spoil(f"{name_of(f)} takes elements as they lie in memory, which is not followed")
         return self._run(f, facts, args, kwargs)
 
-    def _run(self, f: Callable, facts: Facts, args: tuple, kwargs: dict[str, Any]) -> Any:
+    def _run(self, f: Callable, facts: FunctionFacts, args: tuple, kwargs: dict[str, Any]) -> Any:
         """Run a function on the plain values, and record the call and its result."""
         self.may_copy = self.may_copy or facts.may_copy
         if facts.has_fixed_form or facts.makes_form:
@@ -334,7 +334,7 @@ class Recording(Tape):
             return Tracer(y, self, i)
         if kind is bool or isinstance(y, _NUMBERS):
             return Tracer(y, self, i)
-        if kind is Run:  # for the step that runs the reverse sweep
+        if kind is ProgramRun:  # for the step that runs the reverse sweep
             return Tracer(y, self, i)
         if kind is int:
             self.read(Tracer(y, self, i), operator.index)
@@ -543,7 +543,7 @@ class Recording(Tape):
         )
         i = len(self.metas)
         self.metas.append(meta_of(y))
-        place = Given(self.generators[id(generator)])
+        place = GivenObject(self.generators[id(generator)])
         refs = {key: ref for key, (_, ref) in named.items()}
         self.steps.append(Step(effect, (name, place, *[r for _, r in lowered]), refs or None, i))
         self.steps.append(Step(guard, (Ref(i), described, described(y)), None, -1))

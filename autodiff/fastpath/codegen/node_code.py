@@ -28,7 +28,7 @@ from autodiff.fastpath.elementwise_nodes import (
     ALONE,
     SMALL,
 )
-from autodiff.partial_source import Printer, UnclearError
+from autodiff.partial_source import NoSourceError, Printer
 from autodiff.trace.tape import CONSTANT, FLOAT64, IN_TUPLE, PASSED, Forward, place_of
 from autodiff.trace.tracer import FloatTracer, Tracer
 from chainrules_core import BadInplaceError, ProjectTo
@@ -138,7 +138,7 @@ def for_arrays(partial: Partial, kinds: Sequence[type]) -> Callable:
     printer = _ArrayPrinter(names.__getitem__)
     try:
         text = printer.expression(partial.result)
-    except UnclearError:
+    except NoSourceError:
         return function
     if not printer.constants:
         return function
@@ -158,7 +158,7 @@ class _ArrayPrinter(Printer):
     def number(self, x: Any) -> str:
         """Return the name of a float, or of an integer that is exact as a float."""
         if type(x) is not float and (type(x) is not int or abs(x) >= 2**53):
-            raise UnclearError
+            raise NoSourceError
         name = f"c{len(self.constants)}"
         self.constants[name] = np.array(float(x))
         return name

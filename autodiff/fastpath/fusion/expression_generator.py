@@ -12,7 +12,7 @@ import numpy as np
 from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import SCOPE
-from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
+from autodiff.fastpath.fusion.expression_ir import ExpressionStep, Operand, Steps
 from autodiff.functions import OPERATORS
 from autodiff.trace.tape import FLOAT64
 from autodiff.trace.tracer import FloatTracer, Tracer
@@ -165,7 +165,7 @@ class ExpressionGenerator:
             return f"({operand.value!r})"
         return f"t{operand.value}" if operand.kind == "step" else self.inputs[operand]
 
-    def computed(self, step: Step) -> str:
+    def computed(self, step: ExpressionStep) -> str:
         """Return the source of an operation."""
         operands = [self.name_of(o) for o in step.operands]
         symbol = OPERATORS.get(step.f)
@@ -203,7 +203,7 @@ class ExpressionGenerator:
         source = f"def {name}({self.parameters}):\n{lines}{body}"
         return dispatch_cache.define(name, source, self.scope)
 
-    def plan_of(self, step: Step) -> elementwise.ElementwisePlan:
+    def plan_of(self, step: ExpressionStep) -> elementwise.ElementwisePlan:
         """Return the plan of an operation."""
         plan = elementwise.plans[(step.f, *[type(self.sample(o)) for o in step.operands])]
         if plan is None:

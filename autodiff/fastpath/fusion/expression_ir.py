@@ -22,7 +22,7 @@ class Operand(NamedTuple):
     value: Any
 
 
-class Step(NamedTuple):
+class ExpressionStep(NamedTuple):
     """One operation of an expression.
 
     Attributes
@@ -43,5 +43,5 @@ class Step(NamedTuple):
     attribute: str | None = None
 
 
-Steps = list[Step] | tuple[Step, ...]
+Steps = list[ExpressionStep] | tuple[ExpressionStep, ...]
 """The operations of an expression in order; the last one gives its value."""

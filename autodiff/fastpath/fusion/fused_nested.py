@@ -17,7 +17,7 @@ from autodiff.dispatch import dispatch_cache
 from autodiff.fastpath import elementwise
 from autodiff.fastpath.codegen.node_code import product
 from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined
-from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
+from autodiff.fastpath.fusion.expression_ir import ExpressionStep, Operand, Steps
 from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
 from autodiff.fastpath.fusion.fused_node import FusedNode
 from autodiff.trace.tape import Forward
@@ -202,7 +202,7 @@ class NestedGenerator(ArrayGenerator):
         is_array = self.is_array(Operand("step", k))
         return super().function_of(partial, k, kinds) if is_array else partial.function
 
-    def plan_of(self, step: Step) -> elementwise.ElementwisePlan:
+    def plan_of(self, step: ExpressionStep) -> elementwise.ElementwisePlan:
         """Return the plan of an operation, which must have the same rule in both modes."""
         plan = super().plan_of(step)
         kinds = [type(self.sample(o)) for o in step.operands]

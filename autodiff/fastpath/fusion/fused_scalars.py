@@ -10,7 +10,7 @@ import numpy as np
 
 from autodiff.fastpath.codegen.node_code import quietly
 from autodiff.fastpath.fusion.expression_generator import CONSTANTS, Declined, ExpressionGenerator
-from autodiff.fastpath.fusion.expression_ir import Step
+from autodiff.fastpath.fusion.expression_ir import ExpressionStep
 from autodiff.fastpath.scalar_methods import RECORD_FLOAT, derivative, scalar_rule
 from chainrules_core.define import ScalarRule
 
@@ -72,7 +72,7 @@ class FloatGenerator(ExpressionGenerator):
             )
         )
 
-    def rule_of(self, step: Step) -> ScalarRule:
+    def rule_of(self, step: ExpressionStep) -> ScalarRule:
         """Return the rule of an operation on floats."""
         f = step.f
         rule = scalar_rule(f, len(step.operands))

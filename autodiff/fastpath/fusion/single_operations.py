@@ -38,7 +38,7 @@ from autodiff.fastpath.elementwise import (
 )
 from autodiff.fastpath.elementwise_nodes import Elementwise, propagate_product
 from autodiff.fastpath.fusion.expression_generator import Declined, ExpressionGenerator
-from autodiff.fastpath.fusion.expression_ir import Operand, Step
+from autodiff.fastpath.fusion.expression_ir import ExpressionStep, Operand
 from autodiff.fastpath.fusion.fused_arrays import ArrayGenerator
 from autodiff.fastpath.fusion.fused_nested import NestedGenerator
 from autodiff.trace.tape import CONSTANT, FLOAT64, Forward
@@ -190,7 +190,7 @@ class OperationGenerator(ArrayGenerator):
     def __init__(self, f: Callable, samples: tuple, wanted: list[int], y: Any) -> None:
         self.f, self.wanted, self.y = f, wanted, y
         self.dtype = getattr(y, "dtype", None)
-        step = Step(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
+        step = ExpressionStep(f, tuple([Operand("leaf", i) for i in range(len(samples))]))
         ExpressionGenerator.__init__(self, (step,), samples, has_generic=False)
         self.makes_array = type(y) is _ndarray
         arrays = [x for x in (*samples, y) if type(x) is _ndarray]

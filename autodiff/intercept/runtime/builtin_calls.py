@@ -20,7 +20,7 @@ import numpy as np
 from autodiff.errors import missing_attribute
 from autodiff.intercept.runtime import sorted_containers, text_calls
 from autodiff.intercept.syntax import attributes, syntax_ops
-from autodiff.numpy_api.array_subclasses import Instance
+from autodiff.numpy_api.array_subclasses import ArrayInstance
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
 from autodiff.trace.trace_stack import begun_here, watch_held
 from autodiff.trace.tracer import Tracer, bare, is_tracer, wrap
@@ -35,7 +35,7 @@ _SHOWING_ANOTHER = (Tracer, TracedText, TracedBytes)
 def type_of_value(*args: Any, **kwargs: Any) -> Any:
     """``type(x)`` is the type of the value."""
     kind = type(*args, **kwargs)
-    if kind is Instance:
+    if kind is ArrayInstance:
         return type(args[0]._shell)
     return args[0].__class__ if issubclass(kind, _SHOWING_ANOTHER) and len(args) == 1 else kind
 
@@ -57,9 +57,9 @@ def by_method(builtin: Any, as_before: Callable) -> Callable:
             if is_float and is_tracer(args[0]) and type(bare(args[0])) is float:
                 return args[0]  # float(v) is v
         kind = type(args[0]) if args else type(None)
-        if is_float and kind is Instance and _is_read_by_numpy(type(args[0]._shell)):
+        if is_float and kind is ArrayInstance and _is_read_by_numpy(type(args[0]._shell)):
             return ask(args[0].item())
-        if kind is Instance or (args and not syntax_ops.is_plain(kind)):
+        if kind is ArrayInstance or (args and not syntax_ops.is_plain(kind)):
             defined = syntax_ops.special(kind, method)
             if defined is not None:
                 return syntax_ops.intercept(defined)(*args, **kwargs)
@@ -274,7 +274,7 @@ def get_attribute(owner: Any, name: str, *default: Any) -> Any:
             return attributes.read(owner, name)
         except AttributeError as error:
             raise missing_attribute(owner, name) from error
-    if name == "__class__" and type(owner) is Instance:
+    if name == "__class__" and type(owner) is ArrayInstance:
         return type(owner._shell)
     if not default:
         return attributes.read(owner, name)

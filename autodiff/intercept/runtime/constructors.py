@@ -11,7 +11,7 @@ from typing import Any
 from autodiff.dispatch import call as calls
 from autodiff.intercept.runtime.builtin_calls import type_of_value
 from autodiff.intercept.syntax import syntax_ops
-from autodiff.numpy_api.array_subclasses import Instance
+from autodiff.numpy_api.array_subclasses import ArrayInstance
 from chainrules_core.tangents.fields import in_class
 
 
@@ -64,7 +64,7 @@ def constructing_for(g: type) -> Callable:
             init: Any = type_of_value(made).__init__
             if type(init) is types.FunctionType:
                 syntax_ops.intercept(init)(made, *args, **kwargs)
-            elif type(made) is not Instance:  # np.ndarray has none
+            elif type(made) is not ArrayInstance:  # np.ndarray has none
                 init(made, *args, **kwargs)
             return made
         object.__setattr__(made, "__class__", hooked)

@@ -21,8 +21,8 @@ from autodiff.intercept.runtime.write_checks import check_out
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.mutation.escape_check import HELD_ONCE
 from autodiff.mutation.views import refuse
-from autodiff.numpy_api import array_subclasses, iterators, protocols
-from autodiff.numpy_api.iterators import Flat, flattened
+from autodiff.numpy_api import array_iterators, array_subclasses, protocols
+from autodiff.numpy_api.array_iterators import Flat, flattened
 from autodiff.numpy_api.methods import method_of_array
 from autodiff.numpy_api.out_arguments import WRITERS, all_arrays, into
 from autodiff.numpy_api.pyfunc_loops import (
@@ -156,7 +156,8 @@ def unbound_method(g: Any) -> Callable:
             if not isinstance(args[0], g.__objclass__):
                 return g(bare(args[0]), *args[1:], **kwargs)  # an error in its own words
             return getattr(args[0], g.__name__)(*args[1:], **kwargs)
-        if args and type(args[0]) is array_subclasses.Instance and g.__objclass__ is np.ndarray:
+        is_of_array = args and g.__objclass__ is np.ndarray
+        if is_of_array and type(args[0]) is array_subclasses.ArrayInstance:
             return getattr(array_subclasses.base, g.__name__)(*args, **kwargs)
         if args and type(args[0]) is np.ndarray and type(g) is types.MethodDescriptorType:
             return array_method(g.__name__)(*args, **kwargs)
@@ -436,7 +437,7 @@ def fromiter(*args: Any, **kwargs: Any) -> Any:
     return from_iterator(syntax_ops.iterate, *args, **kwargs)
 
 
-REPLACED: dict[Any, Callable] = {np.fromiter: fromiter, **iterators.REPLACED}
+REPLACED: dict[Any, Callable] = {np.fromiter: fromiter, **array_iterators.REPLACED}
 """Replacements of classes and C functions of NumPy in a traced function."""
 
 

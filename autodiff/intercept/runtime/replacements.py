@@ -73,7 +73,7 @@ from autodiff.intercept.unseen import frames, unseen_code
 from autodiff.mutation import identity
 from autodiff.mutation.escape_check import object_holds_traced
 from autodiff.trace.checks.conversions import TracedBytes, TracedText
-from autodiff.trace.tables import TABLES_OF
+from autodiff.trace.labelled_data import TABLES_OF
 from autodiff.trace.trace_stack import check_free, passing
 from autodiff.trace.tracer import bare, is_tracer
 from chainrules_core import (

@@ -17,7 +17,7 @@ from autodiff.dispatch.call import NO_RULE, by_rule
 from autodiff.errors import missing_rule, system_of_function
 from autodiff.fastpath import scalar_methods
 from autodiff.intercept.libraries.compiled_callbacks import calling_back, reads_numbers, sees_traced
-from autodiff.intercept.runtime.write_checks import TRUSTED, Copies, look_of, with_copies
+from autodiff.intercept.runtime.write_checks import TRUSTED, PlainCopies, look_of, with_copies
 from autodiff.intercept.source.library_code import is_library
 from autodiff.numpy_api.array_subclasses import CONVERTED, plain_array
 from autodiff.numpy_api.out_arguments import all_arrays, into, into_each
@@ -199,5 +199,5 @@ def _with_plain_arrays(g: Callable, args: tuple, kwargs: dict[str, Any]) -> Any:
 
     What it writes into a copy is written into the array.
     """
-    copies = Copies(filter(is_constant, leaves_of((args, kwargs))))
+    copies = PlainCopies(filter(is_constant, leaves_of((args, kwargs))))
     return copies.written(g(*map_leaves(args, copies.of), **map_leaves(kwargs, copies.of)))

@@ -334,20 +334,20 @@ def _rows(as_before: Callable) -> Callable:
         if not (holds_traced_text(f) or _was_written(f)):
             return rows
         if not isinstance(rows, csv.DictReader):
-            return _Rows(rows)
-        rows.reader = _Rows(rows.reader)  # type: ignore[assignment] # it passes for one
+            return _CsvRows(rows)
+        rows.reader = _CsvRows(rows.reader)  # type: ignore[assignment] # it passes for one
         return rows
 
     return reader
 
 
-class _Rows:
+class _CsvRows:
     """A ``csv.reader`` whose texts are known."""
 
     def __init__(self, rows: Any) -> None:
         self._rows = rows
 
-    def __iter__(self) -> _Rows:
+    def __iter__(self) -> _CsvRows:
         return self
 
     def __next__(self) -> Any:

@@ -78,14 +78,14 @@ def with_copies(
     """
     given = [a for a in args if names is None]
     given += [a for name, a in kwargs.items() if names is None or name in names]
-    copies = Copies(filter(is_constant, given))
+    copies = PlainCopies(filter(is_constant, given))
     if names is None:
         args = tuple([copies.of(a) for a in args])
     y = g(*args, **{n: copies.of(a) for n, a in kwargs.items()})
     return copies.written(y)
 
 
-class Copies:
+class PlainCopies:
     """Plain copies of arrays that were made in a traced function.
 
     Copies share memory where the arrays do: a write into one is seen in the other.

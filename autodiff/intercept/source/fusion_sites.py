@@ -26,7 +26,7 @@ import numpy as np
 
 from autodiff import caches
 from autodiff.dispatch import dispatch_cache
-from autodiff.fastpath.fusion.expression_ir import Operand, Step, Steps
+from autodiff.fastpath.fusion.expression_ir import ExpressionStep, Operand, Steps
 from autodiff.intercept.runtime import call_site_cache
 from autodiff.intercept.source.ast_helpers import (
     called,
@@ -37,7 +37,7 @@ from autodiff.intercept.source.ast_helpers import (
     located,
     named,
 )
-from autodiff.intercept.source.scopes import dotted
+from autodiff.intercept.source.name_bindings import dotted
 from autodiff.python_operators import BINARY
 from autodiff.trace.tape import Forward
 from autodiff.trace.tracer import Tracer
@@ -53,7 +53,7 @@ class Expression:
     """A tree of operations, from the leaves on; the last one is its value."""
 
     leaves: list[ast.expr] = field(default_factory=list)
-    steps: list[Step] = field(default_factory=list)
+    steps: list[ExpressionStep] = field(default_factory=list)
 
 
 class _NotOneError(Exception):
@@ -121,7 +121,7 @@ class Finder:
         elif isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
             operand, generic = self._operand(node.operand)
             made = located(called("neg", [generic]), node)
-            return self._step(Step(operator.neg, (operand,))), made
+            return self._step(ExpressionStep(operator.neg, (operand,))), made
         elif isinstance(node, ast.Call) and not node.keywords and 1 <= len(node.args) <= 2:
             found = self._called(node)
             if found is not None:
@@ -161,7 +161,7 @@ class Finder:
                 self._names[name] = place
         return Operand("leaf", place), located(named(parameter(place)), node)
 
-    def _step(self, step: Step) -> Operand:
+    def _step(self, step: ExpressionStep) -> Operand:
         self.made.steps.append(step)
         return Operand("step", len(self.made.steps) - 1)
 
@@ -170,7 +170,7 @@ class Finder:
         left, generic_left = self._operand(node.left)
         right, generic_right = self._operand(node.right)
         made = located(called(name, [generic_left, generic_right]), node)
-        return self._step(Step(f, (left, right))), made
+        return self._step(ExpressionStep(f, (left, right))), made
 
     def _called(self, node: ast.Call) -> tuple[Operand, ast.expr] | None:
         """Return the call of an elementwise function; None if it is not seen to be one."""
@@ -200,7 +200,7 @@ class Finder:
         seen = located(called("intercept", [generic]), function)
         found = [self._operand(a) for a in node.args]
         made = ast.copy_location(ast.Call(seen, [g for _, g in found], []), node)
-        step = Step(f, tuple([o for o, _ in found]), operand.value, attribute)
+        step = ExpressionStep(f, tuple([o for o, _ in found]), operand.value, attribute)
         return self._step(step), made
 
 

@@ -14,7 +14,7 @@ _COUNTING = ("range", "enumerate", "len")
 _CLOSED = (ast.Add, ast.Sub, ast.Mult, ast.FloorDiv, ast.Mod)
 
 
-class Integers:
+class IntegerNames:
     """The names of one function that hold integers.
 
     Parameters

@@ -27,9 +27,9 @@ from autodiff.intercept.source.ast_helpers import (
     located,
     named,
 )
-from autodiff.intercept.source.comparisons import Comparisons
-from autodiff.intercept.source.integer_inference import Integers
-from autodiff.intercept.source.scopes import dotted, names_in, own_names
+from autodiff.intercept.source.comparison_rewriter import ComparisonRewriter
+from autodiff.intercept.source.integer_inference import IntegerNames
+from autodiff.intercept.source.name_bindings import dotted, names_in, own_names
 from autodiff.python_operators import BINARY, UNARY
 
 # Functions that look at their caller's frame: a call in between would show them another one.
@@ -38,7 +38,7 @@ _FRAME_DEPENDENT = frozenset(
 )
 
 
-class _Rewriter(Comparisons, ast.NodeTransformer):
+class _Rewriter(ComparisonRewriter, ast.NodeTransformer):
     """Rewrites the body of one definition.
 
     Parameters
@@ -60,7 +60,7 @@ class _Rewriter(Comparisons, ast.NodeTransformer):
     def __init__(
         self,
         modules: set[str],
-        integers: Integers,
+        integers: IntegerNames,
         own: set[str],
         is_library: bool,
         outside: dict[str, Any],
@@ -442,7 +442,7 @@ def rewritten(node: Any, code: types.CodeType, namespace: dict[str, Any], is_lib
         if name not in local and isinstance(namespace.get(name), types.ModuleType)
     }
     copy = copied(node)
-    integers = Integers(copy, namespace, code.co_freevars)
+    integers = IntegerNames(copy, namespace, code.co_freevars)
     rewriter = _Rewriter(modules, integers, own_names(copy), is_library, namespace, local)
     if isinstance(copy, ast.Lambda):
         copy.body = rewriter.visit(copy.body)

@@ -17,7 +17,7 @@ _NO_READ = ("STORE", "DELETE", "MAKE_CELL", "COPY_FREE", "LOAD_CLOSURE")
 _ENDS = ("POP_EXCEPT", "RETURN", "JUMP", "FOR_ITER")
 
 
-class Facts(NamedTuple):
+class CodeFacts(NamedTuple):
     """What the instructions of one code object say.
 
     Attributes
@@ -50,7 +50,7 @@ class Facts(NamedTuple):
     makes_text: bool
 
 
-def facts_of(code: types.CodeType, is_method: bool) -> Facts:
+def facts_of(code: types.CodeType, is_method: bool) -> CodeFacts:
     """Return what the instructions of some code say, without those of nested code."""
     instructions = list(dis.get_instructions(code))
     names, attributes, imports, compared = set(), set(), set(), []
@@ -78,7 +78,7 @@ def facts_of(code: types.CodeType, is_method: bool) -> Facts:
             caught.append(tuple(_named_before(instructions, i)))
         makes_text = makes_text or name.startswith(("FORMAT_", "BUILD_STRING"))
     texts = frozenset(_texts_among(code.co_consts))
-    return Facts(
+    return CodeFacts(
         frozenset(names), frozenset(attributes), frozenset(imports), texts, tuple(compared),
         tuple(caught), types_asked, makes_text,
     )  # fmt: skip

@@ -34,7 +34,7 @@ from autodiff.intercept.source.library_code import is_library, is_of_library
 from autodiff.intercept.source.source_texts import why_without
 from autodiff.intercept.syntax import syntax_ops
 from autodiff.intercept.unseen.alike_answers import has_alike, is_alike
-from autodiff.intercept.unseen.bytecode import Facts, facts_of, returns_nothing
+from autodiff.intercept.unseen.bytecode import CodeFacts, facts_of, returns_nothing
 from autodiff.intercept.unseen.checking_wrappers import CHANGED, handed_on
 from autodiff.trace.trace_stack import program_tape, watch_held
 from autodiff.trace.tracer import is_tracer
@@ -256,7 +256,7 @@ class _Walk:
                 return why
         return ""
 
-    def _of_code(self, facts: Facts, namespace: dict[str, Any], cells: dict[str, Any]) -> str:
+    def _of_code(self, facts: CodeFacts, namespace: dict[str, Any], cells: dict[str, Any]) -> str:
         # What is looked up by its name in a text (`getattr`, `vars`) may be called as well.
         names = facts.attributes | {text for text in facts.texts if text.isidentifier()}
         self.called |= names
@@ -293,7 +293,7 @@ class _Walk:
                 return "an `except` that may catch what a traced value raises"
         return ""
 
-    def _note_texts(self, facts: Facts, known: list) -> None:
+    def _note_texts(self, facts: CodeFacts, known: list) -> None:
         """Note whether texts are made of values, and whether numbers are read from texts."""
         self.makes_text = (
             self.makes_text
@@ -390,7 +390,7 @@ class _Walk:
         )
 
 
-def _question(facts: Facts, known: list) -> str:
+def _question(facts: CodeFacts, known: list) -> str:
     """Return what is asked of a value that a tracer answers in another way, if anything."""
     for name in facts.attributes:
         if name.startswith("__") and not has_alike(name):

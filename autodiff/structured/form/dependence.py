@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.form.function_ir import For, Op, Slot, Value, While, known
 from autodiff.structured.form.indices import parts_of_index
-from autodiff.structured.form.ir import For, Op, Slot, Value, While, known
 from autodiff.structured.form.order import Order, binds
 
 _Affine = dict[Any, int]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.form.ir import Op
+from autodiff.structured.form.function_ir import Op
 from autodiff.structured.form.kinds import (
     Kind,
     UnsupportedError,

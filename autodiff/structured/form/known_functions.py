@@ -11,7 +11,7 @@ import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule
 from autodiff.functions import facts_of, is_new_memory
-from autodiff.structured.form.ir import Op, known
+from autodiff.structured.form.function_ir import Op, known
 from autodiff.structured.form.kinds import Kind
 from autodiff.structured.recursive_calls import RuleLike
 from chainrules_core import rrule

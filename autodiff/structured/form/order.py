@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autodiff.structured.form.ir import Block, For, Op, Slot, While, bodies_of, nodes_of
+from autodiff.structured.form.function_ir import Block, For, Op, Slot, While, bodies_of, nodes_of
 
 
 class Order:

@@ -11,7 +11,8 @@ from llvmlite import ir
 from autodiff.functions import PRODUCT, facts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.form.known_functions import function_of
-from autodiff.structured.native.array_creation import TRIANGLES
+from autodiff.structured.native.arrays.array_creation import TRIANGLES
+from autodiff.structured.native.arrays.reduction_calls import ReductionCalls
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.lowered_values import (
     Array,
@@ -21,7 +22,6 @@ from autodiff.structured.native.lowered_values import (
     dtype_of,
     is_one,
 )
-from autodiff.structured.native.reduction_calls import ReductionCalls
 from autodiff.structured.runtime_library import TINY, nearest
 
 COPIES = frozenset({np.copy, np.ndarray.copy})

@@ -40,7 +40,7 @@ from autodiff.structured.native.lowered_values import (
     letter_of,
 )
 from autodiff.structured.native.numbers.scalars import EXACT
-from autodiff.structured.native.statements import Statements
+from autodiff.structured.native.statement_lowering import Statements
 from autodiff.structured.native.symbol_table import SymbolTable
 from autodiff.structured.runtime_library import BailoutError, ShapeMismatchError
 from autodiff.structured.unit_axes import unit_axes_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import For, If, While, blocks_of
+from autodiff.structured.form.function_ir import For, If, While, blocks_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.containers.list_conversion import (
     SCOPE as LIST_SCOPE,
@@ -30,7 +30,7 @@ from autodiff.structured.native.region_calls import (
     write_epilogue,
     write_prologue,
 )
-from autodiff.structured.native.statements import Statements
+from autodiff.structured.native.statement_lowering import Statements
 from autodiff.structured.native.symbol_table import SymbolTable
 from autodiff.structured.runtime_library import SCOPE
 from autodiff.structured.writing.program_writer import ProgramWriter

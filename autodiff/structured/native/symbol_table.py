@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.form.indices import region_of
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     WRITES,
     For,
+    FunctionIR,
     If,
     Memory,
-    Program,
     Slot,
     Value,
     While,
     blocks_of,
 )
+from autodiff.structured.form.indices import region_of
 from autodiff.structured.form.kinds import ANYTHING, Kind
 from autodiff.structured.native.lowered_values import DictType, ItemType, cotangent_kind
 
@@ -48,7 +48,7 @@ class SymbolTable:
     """
 
     def __init__(
-        self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
+        self, program: FunctionIR, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
     ) -> None:
         self.kinds: dict[str, Kind] = {}
         self.alias_sets: dict[str, Any] = {}
@@ -84,7 +84,7 @@ class SymbolTable:
         return self.unit_axes.get(name, set()) | self.inferred_unit_axes.get(name, set())
 
     def _dense(
-        self, program: Program, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
+        self, program: FunctionIR, old_name: Any, layouts: dict[Memory, tuple[int, ...]]
     ) -> dict[str, int]:
         """Return the contiguous axis of the arrays that have one.
 
@@ -199,7 +199,7 @@ def _is_typed(kind: Kind, memory: Memory, around: tuple[Memory, ...] = ()) -> bo
     return True
 
 
-def _inferred_unit_axes(program: Program) -> dict[str, set[int]]:
+def _inferred_unit_axes(program: FunctionIR) -> dict[str, set[int]]:
     """Return the axes of variables that have length 1 in all values that they are bound to."""
     given = set(program.parameters)
     writes = [

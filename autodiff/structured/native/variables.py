@@ -11,7 +11,7 @@ from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.native.dataflow import escaping
-from autodiff.structured.native.expressions import Expressions
+from autodiff.structured.native.expression_lowering import Expressions
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, PTR, TYPES, FunctionBuilder
 from autodiff.structured.native.lowered_values import (

@@ -10,18 +10,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from autodiff.dispatch.arguments import place_of_out
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
     Block,
+    FunctionIR,
     If,
-    Instance,
+    InstanceValue,
     Items,
     Maybe,
     Memory,
     Named,
     Op,
-    Program,
     Slot,
     Value,
     blocks_of,
@@ -62,7 +62,7 @@ from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.scopes import (
     CELLS_OF_CALLEE,
     TANGENT_MARK,
-    Attributes,
+    AttributeView,
     LocalObject,
     Scope,
     Static,
@@ -90,7 +90,7 @@ class Consumer(NamedTuple):
     flag: str  # the variable that says that the loop was left; empty if there is none
 
 
-class Builder:
+class ProgramBuilder:
     """Lowest layer of the reader: builds a program from values, operations and blocks.
 
     Parameters
@@ -114,7 +114,7 @@ class Builder:
         self.known_present: dict[tuple[type, str], Memory] = {}
         self.names: dict[Slot, tuple[Any, str]] = {}
         self.bound_in_loop: dict[Slot, tuple[int, int]] = {}  # variables bound nowhere else
-        self.program = Program()
+        self.program = FunctionIR()
         self.guards: list[tuple[dict, Any, Any]] = []  # where to look up, the name, what was found
         self.watched: set[tuple] = set()  # parts of objects and classes that have a guard
         self.count = 0
@@ -446,7 +446,7 @@ class Builder:
             if self.scope.depth == 0:  # other functions of the same code have other cells
                 self.guards.append((CELLS_OF_CALLEE, place, found))
             else:
-                self.guards.append((Attributes(cell), "cell_contents", found))
+                self.guards.append((AttributeView(cell), "cell_contents", found))
         elif name in function.__globals__:
             found = function.__globals__[name]
             self.guards.append((function.__globals__, name, found))
@@ -521,7 +521,7 @@ class Builder:
 
     def pack(self, x: Any, given: bool = False) -> Value:
         """Make one value of a tuple; a tuple of arrays can only be an argument (`given`)."""
-        if isinstance(x, Instance):
+        if isinstance(x, InstanceValue):
             raise UnsupportedError("an object as a value")
         if not isinstance(x, tuple):
             return x if type(x) is Value else self.const(x.kind)  # a static one raises here

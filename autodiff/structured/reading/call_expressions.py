@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
-from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
+from autodiff.structured.form.function_ir import (
+    Columns,
+    InstanceValue,
+    Items,
+    Named,
+    Op,
+    RecordValue,
+    Value,
+    known,
+)
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     PURE,
@@ -197,7 +206,7 @@ class CallReader(SequenceReader):
             return self._of_dict(owner, node)
         if type(owner) in OWNERS:
             return self._call_object(self.attribute(owner, name), node)
-        if isinstance(owner, Record):
+        if isinstance(owner, RecordValue):
             return self._call_record(owner, node)
         if type(owner) is Columns:
             return self._append_to_columns(owner, self.expression(node.args[0]))
@@ -247,10 +256,10 @@ class CallReader(SequenceReader):
             return self.inline(fold, [f, *args], {})
         return self.read_call(method, args, options)
 
-    def _call_record(self, owner: Record, node: ast.Call) -> Any:
+    def _call_record(self, owner: RecordValue, node: ast.Call) -> Any:
         """Read a call of a method or field of a named tuple."""
         name = node.func.attr  # type: ignore[attr-defined] # it is an attribute
-        if name == "_replace" and not node.args and not isinstance(owner, Instance):
+        if name == "_replace" and not node.args and not isinstance(owner, InstanceValue):
             return self.replaced(owner, self._named(node))
         return self._call_object(self.of_record(owner, name), node)
 
@@ -415,7 +424,7 @@ class CallReader(SequenceReader):
             return self._copied(f, args[0])
         if f is sum and args and isinstance(args[0], tuple) and not is_object(args[0]):
             return self._sum(*args)
-        if any(isinstance(a, Instance) for a in args):
+        if any(isinstance(a, InstanceValue) for a in args):
             return NotImplemented
         if f in (min, max) and len(args) > 1 and all(map(_is_number, args)):
             return self._least(operator.lt if f is min else operator.gt, args)
@@ -427,7 +436,11 @@ class CallReader(SequenceReader):
 
     def _is_instance(self, x: Any, classes: Any) -> Value:
         asked = known(self.pack(classes))
-        if type(x) in OBJECTS or isinstance(x, Record) or (type(x) is Value and x.kind.is_object):
+        if (
+            type(x) in OBJECTS
+            or isinstance(x, RecordValue)
+            or (type(x) is Value and x.kind.is_object)
+        ):
             answers = {issubclass(class_of(x), asked)}
         elif isinstance(x, (tuple, Named)):
             answers = {
@@ -488,7 +501,7 @@ def _positional_count(f: Any, node: ast.Call) -> int | None:
 
 
 def _check_arguments(f: Any, args: tuple) -> None:
-    if any(isinstance(a, Instance) for a in args):
+    if any(isinstance(a, InstanceValue) for a in args):
         raise UnsupportedError("an object as an argument")
     if any(type(a) is Items for a in args) and not _takes_lists(f):
         raise UnsupportedError("a list as an argument")

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import COMPARISONS
-from autodiff.structured.form.ir import Items, Maybe, Named, Op, Value, known
+from autodiff.structured.form.function_ir import Items, Maybe, Named, Op, Value, known
 from autodiff.structured.form.kinds import Kind, UnsupportedError
 from autodiff.structured.reading.call_expressions import CallReader
 from autodiff.structured.reading.containers.classes import is_object

@@ -11,17 +11,17 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import BINARY, UNARY
-from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     Columns,
     Items,
     Named,
     Op,
-    Record,
+    RecordValue,
     Value,
     flat,
     known,
 )
+from autodiff.structured.form.indices import has_arrays, is_element, kind_of_index
 from autodiff.structured.form.kinds import (
     LIST,
     Kind,
@@ -192,7 +192,7 @@ class ExpressionReader(ComparisonReader):
         """Read an attribute of something that has been read."""
         if type(owner) in OWNERS:
             return self.attribute(owner, name)
-        if isinstance(owner, Record):
+        if isinstance(owner, RecordValue):
             return self.of_record(owner, name)
         owner = self.as_value(owner)
         if owner.kind.is_object:

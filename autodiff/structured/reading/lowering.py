@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     WRITES,
-    Instance,
+    FunctionIR,
+    InstanceValue,
     Items,
     Named,
-    Program,
     Value,
     blocks_of,
     changes_list,
@@ -46,7 +46,7 @@ from autodiff.structured.form.order import Order
 from autodiff.structured.reading.assumptions import Assumptions
 from autodiff.structured.reading.containers.lists import check_not_copied
 from autodiff.structured.reading.containers.objects_in_memory import like
-from autodiff.structured.reading.generators import ENDED, yielding, yields
+from autodiff.structured.reading.iteration.generators import ENDED, yielding, yields
 from autodiff.structured.reading.jumps import (
     always_returns,
     jumps,
@@ -73,7 +73,7 @@ from autodiff.structured.reading.recursion import (
     names_bound_in,
     nonlocal_names,
 )
-from autodiff.structured.reading.scopes import Attributes, LocalFunction, Scope
+from autodiff.structured.reading.scopes import AttributeView, LocalFunction, Scope
 from autodiff.structured.recursive_calls import RecursiveCallee
 
 if TYPE_CHECKING:
@@ -183,7 +183,7 @@ def _learn_maybe_none(error: MixedKindsError, may_be_none: dict[tuple[Any, str],
 class Lowered:
     """A program, and what was looked up for it."""
 
-    program: Program
+    program: FunctionIR
     guards: list[tuple[dict, Any, Any]]
     decomposed: set[Any]
     outside_objects: list[Any]
@@ -352,7 +352,7 @@ class FunctionReader(RecursionReader):
         node = self.definition_of(function)
         scope = Scope(function, self.scope.depth + 1, blocks=self.depth)
         for part in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.guards.append((Attributes(function), part, getattr(function, part)))
+            self.guards.append((AttributeView(function), part, getattr(function, part)))
         last, named = function.__defaults__ or (), function.__kwdefaults__ or {}
         self.guards += [(named, name, x) for name, x in named.items()]
         places = positional_parameters(node)
@@ -443,7 +443,7 @@ def _kinds_of(x: Any) -> Any:
     return type(x), id(x)
 
 
-def _kind_returned(program: Program) -> Kind:
+def _kind_returned(program: FunctionIR) -> Kind:
     """Return the kind of the result of a function that calls itself."""
     x = program.returned
     if type(x) is not Value or not (x.kind.is_array or x.kind.is_scalar):
@@ -454,7 +454,7 @@ def _kind_returned(program: Program) -> Kind:
 def _can_be_returned(x: Any) -> bool:
     if type(x) is Value:
         return True
-    if isinstance(x, Instance) or not is_nest(x) or (type(x) in _MUTABLE and x.is_given):
+    if isinstance(x, InstanceValue) or not is_nest(x) or (type(x) in _MUTABLE and x.is_given):
         return False
     return all(map(_can_be_returned, parts_of(x)))
 

@@ -16,7 +16,7 @@ from autodiff.structured.argument_forms import (
     Rows,
     default_name,
 )
-from autodiff.structured.form.ir import Memory, Named, Slot, formed, lists_of, parts_of
+from autodiff.structured.form.function_ir import Memory, Named, Slot, formed, lists_of, parts_of
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of
 from autodiff.structured.reading.scopes import (
     ArgumentRows,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import (
-    Instance,
+from autodiff.structured.form.function_ir import (
+    InstanceValue,
     Named,
     Op,
     Value,
@@ -18,7 +18,7 @@ from autodiff.structured.form.ir import (
     parts_of,
 )
 from autodiff.structured.form.kinds import Kind, UnsupportedError, join
-from autodiff.structured.reading.generators import GeneratorReader, own_nodes
+from autodiff.structured.reading.iteration.generators import GeneratorReader, own_nodes
 from autodiff.structured.reading.parameters import parameters_of
 from autodiff.structured.reading.scopes import LocalFunction, Scope
 from autodiff.structured.recursive_calls import RecursionKindError, RecursiveCallee
@@ -138,7 +138,7 @@ class RecursionReader(GeneratorReader):
             return None
         if type(x) is Value and x.kind.is_known:
             return "known", type(known(x)), known(x)
-        if type(x) is Named or (isinstance(x, tuple) and not isinstance(x, Instance)):
+        if type(x) is Named or (isinstance(x, tuple) and not isinstance(x, InstanceValue)):
             keys = tuple(x) if type(x) is Named else ()
             parts = [self._form_of(p, leaves, within) for p in parts_of(x)]
             return "pytree", type(x), keys, tuple(parts)

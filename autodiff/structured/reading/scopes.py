@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from autodiff import caches
 from autodiff.closures.captured_values import is_empty
 from autodiff.intercept.source.library_code import is_of_library
-from autodiff.structured.form.ir import Record, Slot
+from autodiff.structured.form.function_ir import RecordValue, Slot
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 
 
@@ -219,17 +219,17 @@ def is_constructible(cls: type) -> bool:
     )
 
 
-_records: weakref.WeakKeyDictionary[type, type[Record] | None]
+_records: weakref.WeakKeyDictionary[type, type[RecordValue] | None]
 _records = caches.register("named tuples in programs", weakref.WeakKeyDictionary())
 
 
-def record_class(cls: type) -> type[Record] | None:
-    """Return the `Record` class for a class of named tuples; None for other classes."""
+def record_class(cls: type) -> type[RecordValue] | None:
+    """Return the `RecordValue` class for a class of named tuples; None for other classes."""
     if not issubclass(cls, tuple):
         return None
     if cls not in _records:
         own = {"user_class": staticmethod(weakref.ref(cls))}
-        _records[cls] = type(cls.__name__, (Record,), own) if _has_fields_alone(cls) else None
+        _records[cls] = type(cls.__name__, (RecordValue,), own) if _has_fields_alone(cls) else None
     return _records[cls]
 
 
@@ -359,7 +359,7 @@ class BasesLookup(WeakLookup):
         return default if any(map(_decides, bases[:-1])) else bases
 
 
-class Attributes(dict):
+class AttributeView(dict):
     """The attributes of a function or cell, read like the entries of a dict."""
 
     def __init__(self, owner: Any) -> None:

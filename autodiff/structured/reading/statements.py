@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import BINARY
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     Columns,
     Items,
     Named,

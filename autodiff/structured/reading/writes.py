@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.form.function_ir import LIST_WRITES, WRITES, Op, Value
 from autodiff.structured.form.indices import (
     arrays_in,
     has_arrays,
@@ -16,7 +17,6 @@ from autodiff.structured.form.indices import (
     kind_of_index,
     without_ellipsis,
 )
-from autodiff.structured.form.ir import LIST_WRITES, WRITES, Op, Value
 from autodiff.structured.form.kinds import (
     Kind,
     ListInMemoryError,
@@ -24,9 +24,9 @@ from autodiff.structured.form.kinds import (
     kind_of_result,
 )
 from autodiff.structured.reading.builder import places_of
-from autodiff.structured.reading.comprehensions import ComprehensionReader
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.sequences import is_sequence
+from autodiff.structured.reading.iteration.comprehensions import ComprehensionReader
 
 _IN_PLACE: dict[Any, str] = {operator.add: "add", operator.sub: "sub"}
 

@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
     WRITES,
     Block,
     For,
+    FunctionIR,
     Memory,
     Op,
-    Program,
     Slot,
     Value,
     blocks_of,
@@ -40,7 +40,7 @@ Their results have no derivative, or share the cotangent or shadow of their argu
 """
 
 
-def remove_dead_bindings(program: Program) -> None:
+def remove_dead_bindings(program: FunctionIR) -> None:
     """Remove bindings of variables that are never read, such as parameters of inlined functions."""
     blocks = list(blocks_of(program.body))
     returned = set(flat(program.returned))
@@ -65,7 +65,7 @@ def remove_dead_bindings(program: Program) -> None:
     program.slots = [slot for slot in program.slots if slot in kept]
 
 
-def written_parameters(program: Program) -> list[Slot]:
+def written_parameters(program: FunctionIR) -> list[Slot]:
     """Return the parameters that the function may write into."""
     held = parameters_held(program)
     written: set[Slot] = set()
@@ -75,7 +75,7 @@ def written_parameters(program: Program) -> list[Slot]:
     return [slot for slot in program.parameters if slot in written]
 
 
-def parameters_held(program: Program) -> dict[Slot, set[Slot]]:
+def parameters_held(program: FunctionIR) -> dict[Slot, set[Slot]]:
     """Return for each variable the parameters whose array, or a view of it, it may hold.
 
     This is more precise than `Memory`: after ``u = new`` both variables have one memory, whichever
@@ -136,7 +136,7 @@ def _differentiable_arguments(op: Op) -> list[Value]:
     ]
 
 
-def mark_active(program: Program, variables: set[int]) -> None:
+def mark_active(program: FunctionIR, variables: set[int]) -> None:
     """Mark values and memory that depend on the parameters at these positions.
 
     Memory is active as a whole: one active value written into an array activates all its views.
@@ -153,7 +153,7 @@ def mark_active(program: Program, variables: set[int]) -> None:
         pass
 
 
-def _mark_list_parameters(program: Program) -> bool:
+def _mark_list_parameters(program: FunctionIR) -> bool:
     """Mark list parameters as a whole, with the lists in them, if one level is active."""
     changed = False
     for slot in program.parameters:
@@ -241,7 +241,7 @@ def is_rounded(op: Op) -> bool:
     return op.out.kind.classes == {int}  # type: ignore[union-attr] # a call makes a value
 
 
-def check_conversions(program: Program) -> None:
+def check_conversions(program: FunctionIR) -> None:
     """Raise if the function converts an active value to text, a bool, …: tracing decides then."""
     for op in ops_of(program.body):
         if op.code != "call" or not any(map(is_active, op.args)):
@@ -252,7 +252,7 @@ def check_conversions(program: Program) -> None:
             raise UnsupportedError(f"{op.f} of a value that depends on the variables")
 
 
-def check_recursion(program: Program, has_checkpoints: bool) -> None:
+def check_recursion(program: FunctionIR, has_checkpoints: bool) -> None:
     """Raise if the sweep of a recursive function could not serve its recursive calls."""
     if program.itself is None:
         return
@@ -312,7 +312,7 @@ def _has_active(memory: Memory, values: list[Value | None]) -> bool:
     return any(v.memory and is_active(v) and v.memory.root() is memory for v in arrays)
 
 
-def _loses_derivatives(program: Program) -> bool:
+def _loses_derivatives(program: FunctionIR) -> bool:
     """Whether a result without derivative is computed from active values.
 
     It may decide a branch: a truth value, an integer, or a float such as a sign that is compared
@@ -330,7 +330,7 @@ def _loses_derivatives(program: Program) -> bool:
 
 
 def reached_results(
-    program: Program, variables: set[int], outputs: list[Value]
+    program: FunctionIR, variables: set[int], outputs: list[Value]
 ) -> tuple[dict[int, list[int]], bool]:
     """Return the results that each variable reaches, and whether one that decides lacks some.
 
@@ -354,7 +354,7 @@ def reached_results(
     return found, lacks_one
 
 
-def _unmark(program: Program) -> None:
+def _unmark(program: FunctionIR) -> None:
     for slot in program.slots:
         slot.is_active = False
         for part in lists_of(slot.memory):

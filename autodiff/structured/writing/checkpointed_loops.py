@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
     Block,

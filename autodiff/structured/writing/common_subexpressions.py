@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
     Block,
     For,
+    FunctionIR,
     If,
     Op,
-    Program,
     Value,
     While,
     flat,
@@ -31,7 +31,7 @@ from autodiff.structured.form.known_functions import makes_new
 _REPLACEABLE = frozenset({"load", "item", "view", "form", "part", "call"})
 
 
-def eliminate_common_subexpressions(program: Program) -> None:
+def eliminate_common_subexpressions(program: FunctionIR) -> None:
     """Replace operations that repeat an earlier one of their block by its result."""
     replaced: dict[Value, Value] = {}
     returned = set(flat(program.returned))

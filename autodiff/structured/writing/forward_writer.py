@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import SIGNS
-from autodiff.structured.form.indices import has_arrays, has_places, region_of
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     Block,
     For,
@@ -22,6 +21,7 @@ from autodiff.structured.form.ir import (
     lists_of,
     ops_of,
 )
+from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.writing.activity import (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from autodiff.structured.form.ir import For, Slot, ops_of
+from autodiff.structured.form.function_ir import For, Slot, ops_of
 from autodiff.structured.form.order import binds
 
 

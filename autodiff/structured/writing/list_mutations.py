@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING
 
-from autodiff.structured.form.ir import Op, known
+from autodiff.structured.form.function_ir import Op, known
 
 if TYPE_CHECKING:
     from autodiff.structured.writing.forward_writer import ForwardWriter

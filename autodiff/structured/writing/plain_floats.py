@@ -24,14 +24,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from autodiff.structured.form.indices import parts_of_index
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     WRITES,
     Block,
     For,
+    FunctionIR,
     If,
     Op,
-    Program,
     Slot,
     Value,
     While,
@@ -39,6 +38,7 @@ from autodiff.structured.form.ir import (
     flat,
     known,
 )
+from autodiff.structured.form.indices import parts_of_index
 from autodiff.structured.form.kinds import Kind
 from autodiff.structured.form.order import binds
 from autodiff.structured.writing.rules.known_adjoints import is_display
@@ -79,7 +79,7 @@ class PlainFloats:
         The loose numbers, and the variables that may hold one.
     """
 
-    def __init__(self, program: Program | None = None) -> None:
+    def __init__(self, program: FunctionIR | None = None) -> None:
         self.arrays: set[Slot] = set()
         self.elements: set[Op] = set()
         self.items: set[Op] = set()
@@ -123,7 +123,7 @@ class PlainFloats:
             others.update((*op.args, *op.options.values()))
         self.items = {op for op in self.items if op.out not in others}
 
-    def _find_lenient(self, program: Program, blocks: list[Block]) -> None:
+    def _find_lenient(self, program: FunctionIR, blocks: list[Block]) -> None:
         """Find the operations that take loose numbers, and the numbers that must not be loose."""
         ops = [op for block in blocks for op in block.ops]
         self.lenient = set(filter(_is_lenient, ops))

@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.dependence import spares
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     WRITES,
     Block,
     For,

@@ -7,7 +7,7 @@ import operator
 import numpy as np
 
 from autodiff.python_operators import PREFIXES, SIGNS
-from autodiff.structured.form.ir import Op
+from autodiff.structured.form.function_ir import Op
 from autodiff.structured.form.known_functions import CALLED
 from autodiff.structured.writing.rules.known_adjoints import is_display
 

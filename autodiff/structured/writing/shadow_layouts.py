@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from autodiff.structured.form.function_ir import Block, FunctionIR, If, Memory, Op, While
 from autodiff.structured.form.indices import parts_of_index
-from autodiff.structured.form.ir import Block, If, Memory, Op, Program, While
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.writing.rules.bound_rules import BoundRule
 
@@ -18,7 +18,7 @@ _ADVANTAGE = 2.0  # how much more often than by rows an array must be accessed a
 _INDEXED = frozenset({"view", "load", "store", "add", "sub"})
 
 
-def layouts(program: Program) -> dict[Memory, tuple[int, ...]]:
+def layouts(program: FunctionIR) -> dict[Memory, tuple[int, ...]]:
     """Return the order of the axes, slowest first, of shadows that do not lie in C order."""
     scores: dict[Memory, list[float]] = {}  # for each axis: weight of the slices along it
     whole: dict[Memory, float] = {}  # weight of the accesses to all axes

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from autodiff.structured.form.function_ir import Op, Value, blocks_of
 from autodiff.structured.form.indices import region_of
-from autodiff.structured.form.ir import Op, Value, blocks_of
 from autodiff.structured.writing.activity import is_active
 from autodiff.structured.writing.rules.bound_rules import is_elementwise
 from autodiff.structured.writing.rules.known_adjoints import is_choice

@@ -14,12 +14,12 @@ import numpy as np
 
 from autodiff.partial_source import Constants
 from autodiff.python_operators import PREFIXES, SIGNS
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     Block,
     For,
+    FunctionIR,
     If,
     Op,
-    Program,
     Slot,
     Value,
     While,
@@ -111,7 +111,7 @@ class SourceWriter:
 
     def __init__(
         self,
-        program: Program,
+        program: FunctionIR,
         broadcasts: frozenset[int],
         steep: frozenset[int] = frozenset(),
         for_native: bool = False,

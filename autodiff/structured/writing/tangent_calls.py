@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.partial_source import UnclearError, written_source
-from autodiff.structured.form.ir import Op, Value, known
+from autodiff.partial_source import NoSourceError, written_source
+from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import (
     CALLED,
@@ -222,7 +222,7 @@ class CallTangents(SourceWriter):
             d = slope_of_power(op, bound, j, text, is_at_origin=False)
             try:
                 d = d or written_source(partial, text, self.constants)
-            except UnclearError:
+            except NoSourceError:
                 return None
             if d is None:
                 raise UnsupportedError("a partial derivative that is not a number")

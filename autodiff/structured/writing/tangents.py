@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
     Block,

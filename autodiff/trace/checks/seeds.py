@@ -9,7 +9,7 @@ import numpy as np
 
 from autodiff.errors import SeedError
 from autodiff.trace import pytree
-from autodiff.trace.tables import TABLES
+from autodiff.trace.labelled_data import TABLES
 from autodiff.trace.tracer import is_tracer, untraced
 from chainrules_core import AbstractZero, ProjectTo, Tangent, unthunk
 from chainrules_core.rules import name_of

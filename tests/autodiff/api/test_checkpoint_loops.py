@@ -118,18 +118,18 @@ def _as_written() -> Iterator[None]:
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What was swept by programs, and what was traced again."""
     made: list[str] = []
-    swept, traced = calls.Run.swept, calls.Run.traced
+    swept, traced = calls.ProgramRun.swept, calls.ProgramRun.traced
 
-    def noted(self: calls.Run, bars: list) -> tuple:
+    def noted(self: calls.ProgramRun, bars: list) -> tuple:
         made.append("swept" if self.program.has_checkpoints else "without")
         return swept(self, bars)
 
-    def noted_trace(self: calls.Run, bars: list) -> tuple:
+    def noted_trace(self: calls.ProgramRun, bars: list) -> tuple:
         made.append("traced")
         return traced(self, bars)
 
-    monkeypatch.setattr(calls.Run, "swept", noted)
-    monkeypatch.setattr(calls.Run, "traced", noted_trace)
+    monkeypatch.setattr(calls.ProgramRun, "swept", noted)
+    monkeypatch.setattr(calls.ProgramRun, "traced", noted_trace)
     return made
 
 

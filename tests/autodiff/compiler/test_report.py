@@ -12,7 +12,7 @@ import pytest
 
 import autodiff
 from autodiff.compiler.kernels import array_kernels
-from autodiff.structured import report
+from autodiff.structured import loop_report
 from autodiff.structured.calls import Settings
 from autodiff.structured.runtime import Structured
 
@@ -60,22 +60,25 @@ def _states(f: Callable, found: Any) -> list[tuple[int, str]]:
     return [(int(loop.where.rpartition(":")[2]) - first, loop.state) for loop in found.loops]
 
 
-@pytest.mark.skipif(not report.has_llvm(), reason="there is no llvmlite")
+@pytest.mark.skipif(not loop_report.has_llvm(), reason="there is no llvmlite")
 def test_machine_code() -> None:
     found = _compiled(recursion, 40).report()
-    assert _states(recursion, found) == [(1, report.MACHINE_CODE), (2, report.MACHINE_CODE)]
+    assert _states(recursion, found) == [
+        (1, loop_report.MACHINE_CODE),
+        (2, loop_report.MACHINE_CODE),
+    ]
     assert found.programs == 1
     assert found.eager_because is None
 
 
-@pytest.mark.skipif(not report.has_llvm(), reason="there is no llvmlite")
+@pytest.mark.skipif(not loop_report.has_llvm(), reason="there is no llvmlite")
 def test_a_part_that_has_no_form_in_machine_code(monkeypatch: Any) -> None:
     monkeypatch.setattr(Settings, "native", 0.0)
     found = _compiled(filled, 3000).report()
     assert _states(filled, found) == [
-        (2, report.SOURCE),
-        (5, report.MACHINE_CODE),
-        (6, report.MACHINE_CODE),
+        (2, loop_report.SOURCE),
+        (5, loop_report.MACHINE_CODE),
+        (6, loop_report.MACHINE_CODE),
     ]
     assert "machine code has no form of this: a tuple" in found.loops[0].why
     assert str(found).startswith("<lambda> runs as it is written; ")
@@ -83,9 +86,9 @@ def test_a_part_that_has_no_form_in_machine_code(monkeypatch: Any) -> None:
 
 def test_without_llvmlite(monkeypatch: Any) -> None:
     monkeypatch.setattr("autodiff.structured.runtime.has_llvm", lambda: False)
-    monkeypatch.setattr(report, "has_llvm", lambda: False)
+    monkeypatch.setattr(loop_report, "has_llvm", lambda: False)
     found = _compiled(filled, 3000).report()
-    assert {state for _, state in _states(filled, found)} == {report.SOURCE}
+    assert {state for _, state in _states(filled, found)} == {loop_report.SOURCE}
     assert all('pip install "chainrules-autodiff[native]"' in loop.why for loop in found.loops)
 
 
@@ -96,7 +99,7 @@ def test_a_program_that_fails(method: str, monkeypatch: Any) -> None:
     x = np.linspace(0.1, 0.9, 12)
     compiled = autodiff.compile(lambda x: autodiff.gradient(lambda z: f(z * 1.0, 3000), x))
     expected = compiled(x)
-    assert report.TRACED not in {state for _, state in _states(filled, compiled.report())}
+    assert loop_report.TRACED not in {state for _, state in _states(filled, compiled.report())}
 
     def fails(*args: Any) -> None:
         raise RuntimeError("of the test")
@@ -105,23 +108,23 @@ def test_a_program_that_fails(method: str, monkeypatch: Any) -> None:
         m.setattr(Structured, method, fails)
         np.testing.assert_allclose(compiled(x), expected, rtol=1e-12)
     found = compiled.report()
-    assert {state for _, state in _states(filled, found)} == {report.TRACED}
+    assert {state for _, state in _states(filled, found)} == {loop_report.TRACED}
     assert all("(RuntimeError: of the test)" in loop.why for loop in found.loops)
     compiled(x)
-    assert report.TRACED not in {state for _, state in _states(filled, compiled.report())}
+    assert loop_report.TRACED not in {state for _, state in _states(filled, compiled.report())}
 
 
 @pytest.mark.parametrize("n", [10, 1000])
 def test_not_read(n: int) -> None:
     found = _compiled(matches, n).report()
-    assert _states(matches, found) == [(1, report.STEPS)]
+    assert _states(matches, found) == [(1, loop_report.STEPS)]
     if n == 1000:
         assert "not read from its source: this pattern of match" in str(found)
 
 
 def test_short_loops_are_recorded() -> None:
     found = _compiled(recursion, 2).report()
-    assert {state for _, state in _states(recursion, found)} == {report.STEPS}
+    assert {state for _, state in _states(recursion, found)} == {loop_report.STEPS}
     assert "line" not in str(found).splitlines()[0]
 
 

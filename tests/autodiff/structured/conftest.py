@@ -50,13 +50,13 @@ def _no_names_are_missing(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def runs(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The names of functions whose calls were made by programs."""
     made: list[str] = []
-    begin = calls.Run.__init__
+    begin = calls.ProgramRun.__init__
 
-    def noted(self: calls.Run, program: Structured, *args: Any) -> None:
+    def noted(self: calls.ProgramRun, program: Structured, *args: Any) -> None:
         begin(self, program, *args)
         made.append(program.name.rpartition(".")[2])
 
-    monkeypatch.setattr(calls.Run, "__init__", noted)
+    monkeypatch.setattr(calls.ProgramRun, "__init__", noted)
     return made
 
 
@@ -80,7 +80,7 @@ def check_sweep(runs: list[str], monkeypatch: pytest.MonkeyPatch) -> Callable:
 
     def check(f: Callable, x: np.ndarray) -> None:
         with monkeypatch.context() as m:
-            m.delattr(calls.Run, "traced")
+            m.delattr(calls.ProgramRun, "traced")
             check_gradient(f, x)
         assert f.__name__ in runs
 

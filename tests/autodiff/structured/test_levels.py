@@ -334,7 +334,7 @@ def test_what_is_written_into_is_not_traced(
 
     take = TRANSFORMS[transform]
     expected = _untraced(take, f)
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     monkeypatch.delattr(levels, "_traced_cotangents")
     np.testing.assert_allclose(take(f), expected, rtol=1e-9, atol=1e-11)
     assert by_levels

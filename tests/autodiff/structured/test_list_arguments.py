@@ -192,7 +192,7 @@ def moved(x: Any, by: list[float]) -> Any:
 
 @pytest.mark.parametrize("name", CASES)
 def test_by_a_program(name: str, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     f, args = CASES[name]
     loss = changed(f)
     argnums = tuple(i for i, x in enumerate(args) if not isinstance(x, int))

@@ -76,10 +76,10 @@ def halvings(x):
 def test_a_call_is_not_traced_again_if_each_argument_has_a_path(
     runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(run: calls.Run) -> None:
+    def never(run: calls.ProgramRun) -> None:
         raise AssertionError("it was traced")
 
-    monkeypatch.setattr(calls.Run, "traced_again", never)
+    monkeypatch.setattr(calls.ProgramRun, "traced_again", never)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert gradient(lambda x: halvings(x)[0] * halvings(x)[1], 2.0) == 5 / 32
@@ -89,10 +89,10 @@ def test_a_call_is_not_traced_again_if_each_argument_has_a_path(
 def test_a_call_is_not_traced_again_for_an_argument_that_it_does_not_get(
     runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def never(run: calls.Run) -> None:
+    def never(run: calls.ProgramRun) -> None:
         raise AssertionError("it was traced")
 
-    monkeypatch.setattr(calls.Run, "traced_again", never)
+    monkeypatch.setattr(calls.ProgramRun, "traced_again", never)
     assert gradient(lambda x, y: sum(halvings(x)) + 0.0, 2.0, 3.0) == (1 / 32, 0.0)
     assert runs == ["halvings"]
 

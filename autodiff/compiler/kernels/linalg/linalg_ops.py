@@ -18,7 +18,7 @@ from autodiff.compiler.passes.triangular_solves import solve_triangle
 from autodiff.compiler.recording.ir import Meta, Ref, Step, part, shape_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Lowerer
+    from autodiff.compiler.kernels.step_lowering import Lowerer
 
 LARGEST = 32
 """Up to this number of rows, loops are as fast as LAPACK."""

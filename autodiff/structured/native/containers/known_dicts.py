@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.fancy_indexing import GatherScatter
+from autodiff.structured.native.arrays.fancy_indexing import GatherScatter
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, PTR
 from autodiff.structured.native.lowered_values import (

@@ -175,7 +175,7 @@ def _as_words(numbers: list, kind: Kind) -> np.ndarray:
 # -- words become lists ----------------------------------------------------------------------------
 
 
-class ListReader:
+class ListResults:
     """The conversion of lists back to Python after a run.
 
     Parameters
@@ -328,12 +328,12 @@ def with_lists(forward: Callable, backward: Callable, types: dict[int, ItemType]
         for k, items in types.items():
             args[k] = given(args[k], items)
         outs, frame, tape = forward(*args)
-        reading = ListReader([args[k] for k in types])
+        reading = ListResults([args[k] for k in types])
         results = tuple(map(reading.read, outs))
         check_apart(reading.arrays, ())
         return results, frame, tape
 
     def backward_of_lists(*args: Any) -> tuple:
-        return tuple(map(ListReader().read, backward(*args)))
+        return tuple(map(ListResults().read, backward(*args)))
 
     return forward_of_lists, backward_of_lists

@@ -81,7 +81,7 @@ def constant(kind: Any, x: complex) -> Any:
     return ir.Constant(kind, [x.real, x.imag] if is_complex_type(kind) else x)
 
 
-class Builder(ir.IRBuilder):
+class ComplexIRBuilder(ir.IRBuilder):
     """Builder of instructions that splits operations on complex numbers into their parts.
 
     An emitter that loads, stores, selects or adds numbers need not know whether they are complex,
@@ -196,7 +196,7 @@ class FunctionBuilder:
         self.function = ir.Function(module, ir.FunctionType(result, types), name)
         entry = self.function.append_basic_block("entry")
         self.head = ir.IRBuilder(entry)  # allocates variables
-        self.b = Builder(self.function.append_basic_block("body"))
+        self.b = ComplexIRBuilder(self.function.append_basic_block("body"))
         self._body = self.b.block
         self.exits: dict[int, Any] = {}  # status → block that returns it
         self.behind: list[Any] = []  # exit blocks of the open loops, for `break`

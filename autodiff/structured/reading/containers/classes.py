@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Instance, Record, Value
+from autodiff.structured.form.function_ir import InstanceValue, RecordValue, Value
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
-from autodiff.structured.reading.builder import Builder
+from autodiff.structured.reading.builder import ProgramBuilder
 from autodiff.structured.reading.libraries.python_decompositions import object_init
 from autodiff.structured.reading.scopes import (
     OBJECTS,
@@ -30,7 +30,7 @@ from autodiff.structured.reading.scopes import (
 )
 
 
-class ClassReader(Builder):
+class ClassReader(ProgramBuilder):
     """Layer of the reader: attributes of classes."""
 
     def inline(self, function: Any, args: list[Any], names: dict[str, Any]) -> Any:
@@ -152,7 +152,7 @@ def is_object(x: Any) -> bool:
     """Whether this is an object of one of the user's classes."""
     if type(x) is Value:
         return x.kind.is_object and not issubclass(class_of(x), tuple)
-    return type(x) in OBJECTS or isinstance(x, Instance)
+    return type(x) in OBJECTS or isinstance(x, InstanceValue)
 
 
 def is_class(x: Any) -> bool:
@@ -170,7 +170,7 @@ def class_of(x: Any) -> type:
     """Return the class of an object."""
     if type(x) is Value:
         return x.kind.owner()  # type: ignore[misc, return-value] # the function refers to it
-    return x.user_class() if isinstance(x, Record) else x.cls
+    return x.user_class() if isinstance(x, RecordValue) else x.cls
 
 
 def check_not_moved(x: LocalObject) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Items, Memory, Named, Op, Value, known
+from autodiff.structured.form.function_ir import Items, Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import (
     DICT,
     FIXED,

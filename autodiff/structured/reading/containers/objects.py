@@ -20,7 +20,14 @@ import numpy as np
 from autodiff import caches
 from autodiff.intercept.source.find_source import definition_of
 from autodiff.intercept.source.library_code import is_library
-from autodiff.structured.form.ir import Instance, Items, Named, Record, Value, parts_of
+from autodiff.structured.form.function_ir import (
+    InstanceValue,
+    Items,
+    Named,
+    RecordValue,
+    Value,
+    parts_of,
+)
 from autodiff.structured.form.kinds import (
     UNKNOWN,
     BindsAttributeError,
@@ -40,7 +47,7 @@ from autodiff.structured.reading.containers.classes import (
 )
 from autodiff.structured.reading.containers.special_methods import SpecialMethodReader
 from autodiff.structured.reading.scopes import (
-    Attributes,
+    AttributeView,
     ClassLookup,
     ContentLookup,
     LocalObject,
@@ -132,10 +139,10 @@ class ObjectReader(SpecialMethodReader):
 
         return self.resolved(owner, self.of_class(owner.cls, name), name, own)
 
-    def of_record(self, owner: Record, name: str) -> Any:
+    def of_record(self, owner: RecordValue, name: str) -> Any:
         """Read an attribute of a named tuple: a field, a property or a method."""
         cls: Any = owner.user_class()
-        if isinstance(owner, Instance):
+        if isinstance(owner, InstanceValue):
             return self._of_instance(owner, cls, name)
         if name in cls._fields:
             return owner[cls._fields.index(name)]
@@ -146,7 +153,7 @@ class ObjectReader(SpecialMethodReader):
             return Method(found, owner)
         raise UnsupportedError(f"attribute {name} of a named tuple")
 
-    def _of_instance(self, owner: Instance, cls: type, name: str) -> Any:
+    def _of_instance(self, owner: InstanceValue, cls: type, name: str) -> Any:
         """Read an attribute of an immutable object."""
 
         def own() -> Any:
@@ -159,14 +166,14 @@ class ObjectReader(SpecialMethodReader):
         return self.first_attribute(cls.__mro__[:-2], name)
 
     def _new_record(
-        self, record: type[Record], args: list[Any], named: dict[str, Any]
-    ) -> Record:  # fmt: skip
+        self, record: type[RecordValue], args: list[Any], named: dict[str, Any]
+    ) -> RecordValue:  # fmt: skip
         """Read the construction of a named tuple."""
         cls = record.user_class()
         self._record_attribute(cls, "__new__")
         return record(_bound_arguments(cls.__new__, args, named, self.const).values())
 
-    def replaced(self, x: Record, named: dict[str, Any]) -> Record:
+    def replaced(self, x: RecordValue, named: dict[str, Any]) -> RecordValue:
         """Read ``x._replace(name=value)``."""
         fields = x.user_class()._fields
         if not named.keys() <= set(fields):
@@ -200,7 +207,7 @@ class ObjectReader(SpecialMethodReader):
     def check_assignable(self, owner: Any, name: str) -> Any:
         """Raise if an attribute may not be bound; return the class attribute of this name."""
         cls: Any = class_of(owner) if is_object(owner) else None
-        if isinstance(owner, Instance) and cls not in self.in_memory:
+        if isinstance(owner, InstanceValue) and cls not in self.in_memory:
             raise InMemoryError(cls)
         if type(owner) not in (LocalObject, Value) or cls is None:
             raise BindsAttributeError("assignment to an attribute of something from outside")
@@ -252,7 +259,7 @@ class ObjectReader(SpecialMethodReader):
         """Move the attributes of a new object into memory; return the object."""
         raise NotImplementedError
 
-    def _frozen(self, x: LocalObject) -> Instance:
+    def _frozen(self, x: LocalObject) -> InstanceValue:
         """Freeze a new object: return the values of its attributes."""
         if x.scope.functions:
             raise InMemoryError(x.cls)
@@ -264,7 +271,7 @@ class ObjectReader(SpecialMethodReader):
     ) -> None:
         """Bind the fields of a dataclass as its generated ``__init__`` does."""
         for part in ("__code__", "__defaults__", "__kwdefaults__"):
-            self.guards.append((Attributes(init), part, getattr(init, part)))
+            self.guards.append((AttributeView(init), part, getattr(init, part)))
         given = _bound_arguments(
             init, args, named, lambda x: x if x is _BY_FACTORY else self.const(x)
         )
@@ -282,16 +289,16 @@ class ObjectReader(SpecialMethodReader):
         return self.new_list([]) if factory is list else self.read_call(factory, [], {})
 
 
-_instance_classes: weakref.WeakKeyDictionary[type, dict[tuple, type[Instance]]]
+_instance_classes: weakref.WeakKeyDictionary[type, dict[tuple, type[InstanceValue]]]
 _instance_classes = caches.register("instances in programs", weakref.WeakKeyDictionary())
 
 
-def _instance_class(cls: type, names: tuple[str, ...]) -> type[Instance]:
-    """Return the `Instance` class for objects of a class with these attributes."""
+def _instance_class(cls: type, names: tuple[str, ...]) -> type[InstanceValue]:
+    """Return the `InstanceValue` class for objects of a class with these attributes."""
     made = _instance_classes.setdefault(cls, {})
     if names not in made:
         own = {"user_class": staticmethod(weakref.ref(cls)), "names": names}
-        made[names] = type(cls.__name__, (Instance,), own)
+        made[names] = type(cls.__name__, (InstanceValue,), own)
     return made[names]
 
 

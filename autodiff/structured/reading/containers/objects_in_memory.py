@@ -14,7 +14,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from autodiff.structured.form.ir import Instance, Memory, Named, Op, Record, Value, known
+from autodiff.structured.form.function_ir import (
+    InstanceValue,
+    Memory,
+    Named,
+    Op,
+    RecordValue,
+    Value,
+    known,
+)
 from autodiff.structured.form.kinds import (
     FIXED,
     LIST,
@@ -150,11 +158,11 @@ class MemoryObjectReader(ListReader):
 
     def _as_item(self, x: Any) -> Value:
         """Convert a value to an item of a list, dict or object."""
-        if type(x) is LocalObject or isinstance(x, Instance):
+        if type(x) is LocalObject or isinstance(x, InstanceValue):
             if class_of(x) not in self.in_memory:
                 raise InMemoryError(class_of(x))
             raise UnsupportedError("an object that is an argument, in a list or another object")
-        if isinstance(x, Record):
+        if isinstance(x, RecordValue):
             cls: Any = x.user_class()
             if cls in self.in_memory:
                 return self.dict_in_memory(Named(zip(cls._fields, x, strict=True)), cls)

@@ -12,7 +12,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.structured.form.ir import Op, Value, known
+from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import BOUNDED, DEQUE, LIST, Kind, UnsupportedError
 from autodiff.structured.form.known_functions import most_items
 from autodiff.structured.reading.containers.lists import AT, memory_of

@@ -6,7 +6,16 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.structured.form.ir import Columns, Instance, Items, Named, Op, Record, Value, known
+from autodiff.structured.form.function_ir import (
+    Columns,
+    InstanceValue,
+    Items,
+    Named,
+    Op,
+    RecordValue,
+    Value,
+    known,
+)
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list_comprehension, is_key
@@ -129,7 +138,7 @@ class SequenceReader(QueueReader):
 
     def _part(self, base: Any, at: Value) -> Any:
         """Read an item of a tuple, or of a list of known items."""
-        if isinstance(base, Instance):
+        if isinstance(base, InstanceValue):
             raise UnsupportedError("an item of an object")
         i = known(at)
         if type(i) is not int:
@@ -147,7 +156,7 @@ class SequenceReader(QueueReader):
 
     def _slice_of(self, base: tuple, node: ast.Slice) -> Any:
         """Read a slice of a tuple, or of a list of known items."""
-        if isinstance(base, Instance):
+        if isinstance(base, InstanceValue):
             raise UnsupportedError("a slice of an object")
         parts = (node.lower, node.upper, node.step)
         bounds = [None if part is None else known(self.value(part)) for part in parts]
@@ -237,7 +246,7 @@ def _has_unknown_length(x: Any) -> bool:
 
 def _plain_class(x: Any) -> type:
     """Return the class of a slice or sum of these; for a named tuple `tuple`."""
-    return tuple if isinstance(x, Record) else type(x)
+    return tuple if isinstance(x, RecordValue) else type(x)
 
 
 def appended_tuple_length(name: str, function: ast.AST) -> int:
@@ -287,4 +296,4 @@ def is_sequence(x: Any) -> bool:
     """Whether this is a list, or a tuple of known items."""
     if type(x) is Value:
         return x.kind.is_list and not (x.kind.is_queue or x.kind.is_fixed)
-    return isinstance(x, tuple) and not isinstance(x, Instance)
+    return isinstance(x, tuple) and not isinstance(x, InstanceValue)

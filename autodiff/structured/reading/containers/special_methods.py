@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.python_operators import COMPARISONS
-from autodiff.structured.form.ir import Value, known
+from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
 from autodiff.structured.reading.containers.classes import ClassReader, class_of, is_object
 from autodiff.structured.reading.scopes import ClassLookup, OutsideObject

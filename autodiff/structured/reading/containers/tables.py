@@ -11,7 +11,7 @@ import operator
 import weakref
 from typing import Any
 
-from autodiff.structured.form.ir import Memory, Named, Op, Value, known
+from autodiff.structured.form.function_ir import Memory, Named, Op, Value, known
 from autodiff.structured.form.kinds import LIST, TABLE, Kind, UnsupportedError, join
 from autodiff.structured.reading.containers.lists import memory_of
 from autodiff.structured.reading.containers.objects_in_memory import MemoryObjectReader

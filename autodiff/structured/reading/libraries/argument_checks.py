@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.autocompile.pure_functions import is_pure_by_rule, is_written_into, place_of_out
-from autodiff.structured.form.ir import Value, known
+from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 
 Choice = tuple[Callable, list] | None

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Items, Value
+from autodiff.structured.form.function_ir import Items, Value
 from autodiff.structured.reading.libraries.argument_checks import Choice, is_floats, is_integer
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Items, Value, known
+from autodiff.structured.form.function_ir import Items, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError, samples
 from autodiff.structured.form.known_functions import (
     function_of,

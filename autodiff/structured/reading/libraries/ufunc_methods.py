@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Value, known
+from autodiff.structured.form.function_ir import Value, known
 
 LEFT_FOLDS = frozenset({np.subtract, np.divide, np.logaddexp, np.logaddexp2, np.hypot})
 """Ufuncs whose ``reduce`` gives the same bits as a fold from the left.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Op, Value, known
+from autodiff.structured.form.function_ir import Op, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, samples
 from autodiff.structured.form.known_functions import is_builtin_rule, ruled_entry
 from autodiff.structured.recursive_calls import RuleLike

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.indices import has_arrays, has_places, region_of
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WITHOUT_VALUES,
     Block,
@@ -17,6 +16,7 @@ from autodiff.structured.form.ir import (
     Value,
     known,
 )
+from autodiff.structured.form.indices import has_arrays, has_places, region_of
 from autodiff.structured.form.kinds import ANYTHING, UnsupportedError
 from autodiff.structured.writing.activity import (
     WITHOUT_SWEEP,

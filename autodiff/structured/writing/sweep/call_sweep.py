@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.partial_source import partial_source
-from autodiff.structured.form.ir import Op, Value
+from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import function_of
 from autodiff.structured.writing.activity import is_active

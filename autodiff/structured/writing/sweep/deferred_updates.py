@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from autodiff.structured.form.ir import Memory
+from autodiff.structured.form.function_ir import Memory
 from autodiff.structured.writing.sweep.signs import added, total
 
 _LONGEST = 160  # characters of a sum

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Op, Value
+from autodiff.structured.form.function_ir import Op, Value
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.runtime_library import eigh_back

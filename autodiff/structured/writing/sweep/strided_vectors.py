@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.dependence import are_nonnegative
+from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.indices import parts_of_index
-from autodiff.structured.form.ir import Value, known
 
 
 def strided_part(e: Any, v: Value, is_shadow: bool) -> str | None:

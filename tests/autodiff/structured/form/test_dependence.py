@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 from autodiff.structured.form.dependence import spares
+from autodiff.structured.form.function_ir import WRITES, Block, For, Op, Value, blocks_of, known
 from autodiff.structured.form.indices import parts_of_index
-from autodiff.structured.form.ir import WRITES, Block, For, Op, Value, blocks_of, known
 from autodiff.structured.form.kinds import kind_of
 from autodiff.structured.form.order import Order
 from autodiff.structured.reading.lowering import lower

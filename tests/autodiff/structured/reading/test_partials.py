@@ -48,7 +48,7 @@ GIVEN = {
 
 @pytest.mark.parametrize("name", GIVEN)
 def test_as_an_argument(name: str, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     for n in (4, 5):
         check_gradient(lambda x, n=n: turned(GIVEN[name](x), x * 1.5, n), X)
     check_gradient(lambda x: turned(GIVEN[name](x[::-1]), x, 3), X)

@@ -249,7 +249,7 @@ TRACED = [
 @pytest.mark.filterwarnings("error")
 @pytest.mark.parametrize("f", READ, ids=lambda f: f.__name__)
 def test_read(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     check_gradient(f, X)
     assert f.__name__ in runs
 

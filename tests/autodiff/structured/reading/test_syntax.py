@@ -230,10 +230,11 @@ PROGRAMS = [
 
 @pytest.mark.parametrize("f", PROGRAMS, ids=lambda f: f.__name__)
 def test_a_program(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    def sweeps(self: calls.Run, bars: list) -> tuple:
+    def sweeps(self: calls.ProgramRun, bars: list) -> tuple:
         return self.swept(bars)
 
-    monkeypatch.setattr(calls.Run, "cotangents", sweeps)  # a sweep that fails is not replaced
+    # A sweep that fails is not replaced.
+    monkeypatch.setattr(calls.ProgramRun, "cotangents", sweeps)
     check_gradient(f, X)
     assert f.__name__ in runs
 

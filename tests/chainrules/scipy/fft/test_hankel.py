@@ -4,7 +4,7 @@ from scipy import fft
 
 import autodiff
 from chainrules_core.testing import check_rule
-from chainrules_core.testing.config import TestConfig
+from chainrules_core.testing.difference_engine import TestConfig
 from tests.helpers import real
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from autodiff import value_and_gradient
-from autodiff.structured.calls import Run
+from autodiff.structured.calls import ProgramRun
 from autodiff.structured.runtime import Structured
 from autodiff.structured.settings import Settings
 from tests.autodiff.structured.test_list_arguments import CASES, changed, matrix, numbers
@@ -57,13 +57,13 @@ def which(x: Any, seen: dict[int, int] | None = None) -> Any:
 def programs(monkeypatch: pytest.MonkeyPatch) -> list[Structured]:
     """The programs that have run."""
     found: list[Structured] = []
-    begin = Run.__init__
+    begin = ProgramRun.__init__
 
-    def noted(self: Run, program: Structured, *args: Any) -> None:
+    def noted(self: ProgramRun, program: Structured, *args: Any) -> None:
         begin(self, program, *args)
         found.append(program)
 
-    monkeypatch.setattr(Run, "__init__", noted)
+    monkeypatch.setattr(ProgramRun, "__init__", noted)
     return found
 
 
@@ -73,7 +73,7 @@ def machine(programs: list[Structured], monkeypatch: pytest.MonkeyPatch) -> Call
 
     def check(f: Callable, args: tuple, argnums: tuple[int, ...], by: dict | None = None) -> None:
         with monkeypatch.context() as m:
-            m.delattr(Run, "traced")
+            m.delattr(ProgramRun, "traced")
             compared(f, args, argnums, by)
         program = [p for p in programs if p.name == f.__qualname__][-1]
         assert program.native is not None, program.why

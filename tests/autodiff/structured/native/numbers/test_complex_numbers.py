@@ -21,7 +21,7 @@ pytest.importorskip("llvmlite")
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, kind_of, kind_of_result
-from autodiff.structured.native.array_loops import ArrayLoops
+from autodiff.structured.native.arrays.array_loops import ArrayLoops
 from autodiff.structured.native.llvm.function_builder import (
     I32,
     PTR,

@@ -201,7 +201,7 @@ def changed(f: Callable) -> Callable:
 @pytest.mark.parametrize("native", [10.0, -1.0])
 def test_read(f: Callable, native: float, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(calls.Settings, "native", native)
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     loss = changed(f)
     for x in (X, 1.1):
         expected = (loss(x + 1e-6) - loss(x - 1e-6)) / 2e-6

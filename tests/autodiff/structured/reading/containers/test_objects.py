@@ -224,7 +224,7 @@ READ = [
 def test_objects_that_a_function_makes(
     f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     check_gradient(f, X)
     assert f.__name__ in runs
 

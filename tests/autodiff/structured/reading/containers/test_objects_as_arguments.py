@@ -79,7 +79,7 @@ def model_of(x: Any) -> Model:
 
 @pytest.mark.parametrize("f", [of_model, written_into])
 def test_read(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     check_gradient(lambda x: f(model_of(x), x), X)
     assert f.__name__ in runs
 
@@ -87,7 +87,7 @@ def test_read(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("f", [of_model, written_into])
 def test_traced_again_with_an_object_like_it(f: Callable, traced: Callable) -> None:
     with pytest.MonkeyPatch.context() as m:
-        m.setattr(calls.Run, "cotangents", calls.Run.traced)
+        m.setattr(calls.ProgramRun, "cotangents", calls.ProgramRun.traced)
         found = gradient(lambda x: f(model_of(x), x), X)
     assert np.allclose(found, traced(lambda x: f(model_of(x), x), X))
 

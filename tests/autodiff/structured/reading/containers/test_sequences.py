@@ -199,7 +199,7 @@ MORE = (extrema, lists_beside_arrays, lists_put_together, slices_of_lists, weigh
 def test_lists_shapes_and_statements(
     f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     check_gradient(f, X)
     assert f.__name__ in runs
 
@@ -279,7 +279,7 @@ def replaced(x: Any) -> Any:
 
 @pytest.mark.parametrize("f", [epidemic, states_in_tuples, replaced], ids=lambda f: f.__name__)
 def test_tuples_in_lists(f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     check_gradient(f, X)
     assert f.__name__ in runs
 
@@ -350,10 +350,10 @@ def test_arrays_after_a_star(runs: list[str], monkeypatch: pytest.MonkeyPatch) -
     with pytest.raises(TypeError, match="takes 3 positional arguments but 4 were given"):
         gradient(given_too_many, X)
 
-    def sweeps(self: calls.Run, bars: list) -> tuple:
+    def sweeps(self: calls.ProgramRun, bars: list) -> tuple:
         return self.swept(bars)
 
-    monkeypatch.setattr(calls.Run, "cotangents", sweeps)
+    monkeypatch.setattr(calls.ProgramRun, "cotangents", sweeps)
     check_gradient(given_after_a_star, X)
     assert "given_after_a_star" in runs
 
@@ -385,10 +385,10 @@ def rows_in_displays(x: Any) -> Any:
 def test_arrays_after_a_star_in_a_list(
     f: Callable, runs: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def sweeps(self: calls.Run, bars: list) -> tuple:
+    def sweeps(self: calls.ProgramRun, bars: list) -> tuple:
         return self.swept(bars)
 
-    monkeypatch.setattr(calls.Run, "cotangents", sweeps)
+    monkeypatch.setattr(calls.ProgramRun, "cotangents", sweeps)
     for x in (X, np.append(X, [0.4, -0.2])):  # of another length at a later call
         check_gradient(f, x)
         assert value_and_gradient(f, x)[0] == f(x)

@@ -99,7 +99,7 @@ def test_sums(
 ) -> None:
     monkeypatch.setattr(blas_sums, "_LEAST", 0)
     monkeypatch.setattr(blas_sums, "_MOST", most)
-    monkeypatch.delattr(calls.Run, "traced")
+    monkeypatch.delattr(calls.ProgramRun, "traced")
     for dtype, tolerance in ((float, 1e-11), (np.float32, 1e-4)):
         found = gradient(_loss(kernel), *_arguments(dtype))
         expected = traced(_loss(kernel), *_arguments(dtype))

@@ -112,10 +112,10 @@ ALL = [factors, with_signs, spectra, singular, iterated, kept, fitted, parts_of_
 def swept(monkeypatch: pytest.MonkeyPatch) -> None:
     """A sweep that fails is an error: the call is not traced instead."""
 
-    def cotangents(self: calls.Run, bars: list) -> tuple:
+    def cotangents(self: calls.ProgramRun, bars: list) -> tuple:
         return self.swept(bars)
 
-    monkeypatch.setattr(calls.Run, "cotangents", cotangents)
+    monkeypatch.setattr(calls.ProgramRun, "cotangents", cotangents)
 
 
 @pytest.mark.usefixtures("swept")

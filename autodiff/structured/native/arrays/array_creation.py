@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.array_loops import ArrayLoops
-from autodiff.structured.native.indexing import Indexing
+from autodiff.structured.native.arrays.array_loops import ArrayLoops
+from autodiff.structured.native.arrays.indexing import Indexing
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, TYPES, FunctionBuilder, constant
 from autodiff.structured.native.lowered_values import (

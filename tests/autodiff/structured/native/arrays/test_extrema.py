@@ -241,7 +241,7 @@ def test_machine_code(
     def never(*args):
         raise AssertionError("the sweep failed")
 
-    monkeypatch.setattr(calls.Run, "traced", never)
+    monkeypatch.setattr(calls.ProgramRun, "traced", never)
 
     def given():
         x = np.cos(np.arange(25)).reshape(5, 5)

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from autodiff.structured.calls import Programs
-from autodiff.structured.report import LoopState, loops_of
+from autodiff.structured.loop_report import LoopState, loops_of
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from autodiff.structured.calls import Programs
-from autodiff.structured.form.ir import For, If, While
+from autodiff.structured.form.function_ir import For, If, While
 from autodiff.structured.runtime import Structured
 from autodiff.structured.settings import Settings, has_llvm
 

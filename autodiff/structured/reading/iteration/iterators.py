@@ -9,7 +9,7 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     Columns,
     Items,
     Memory,
@@ -22,12 +22,12 @@ from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import VIEWS, renaming_for, written
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
+from autodiff.structured.reading.iteration.nested_loops import NestedLoopReader, memory_of_items
 from autodiff.structured.reading.libraries.python_decompositions import (
     accumulate_from,
     accumulate_items,
     transposed,
 )
-from autodiff.structured.reading.nested_loops import NestedLoopReader, memory_of_items
 from autodiff.structured.reading.scopes import ArgumentRows, LocalFunction, Static
 
 _INT = frozenset([int])

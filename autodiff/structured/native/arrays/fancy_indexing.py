@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.axis_functions import AxisFunctions
+from autodiff.structured.native.arrays.axis_functions import AxisFunctions
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import TYPES, constant
 from autodiff.structured.native.lowered_values import Array, LazyArray, Number

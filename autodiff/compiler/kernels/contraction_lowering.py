@@ -16,7 +16,7 @@ from autodiff.compiler.recording.ir import Meta, Step, shape_of
 from chainrules_core.operations.contraction import extents_of
 
 if TYPE_CHECKING:
-    from autodiff.compiler.kernels.lowering import Lowerer
+    from autodiff.compiler.kernels.step_lowering import Lowerer
 
 LARGEST = 1 << 15
 """Up to this number of multiplications, loops are used instead of BLAS."""

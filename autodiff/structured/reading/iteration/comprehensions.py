@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Items, Named, Value, known
+from autodiff.structured.form.function_ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, kind_of, samples
 from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
 from autodiff.structured.reading.containers.lists import (
@@ -22,17 +22,17 @@ from autodiff.structured.reading.containers.lists import (
     written,
 )
 from autodiff.structured.reading.containers.sequences import is_sequence
+from autodiff.structured.reading.iteration.loops import (
+    MOST_UNROLLED,
+    IterationSpace,
+    LoopReader,
+    place_of,
+)
 from autodiff.structured.reading.libraries.python_decompositions import (
     assign_items,
     reverse_sort_by_keys,
     sort_by_keys,
     sort_keys,
-)
-from autodiff.structured.reading.loops import (
-    MOST_UNROLLED,
-    IterationSpace,
-    LoopReader,
-    place_of,
 )
 
 _REAL = frozenset([float, np.float64, np.float32])

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError, kind_of_result
-from autodiff.structured.native.containers.lists import ListOperations
+from autodiff.structured.native.containers.growable_lists import ListOperations
 from autodiff.structured.native.lowered_values import (
     Array,
     LazyArray,

@@ -24,9 +24,10 @@ from autodiff.structured.form.known_functions import (
     start_of_slice,
 )
 from autodiff.structured.native.adjoint_calls import COPIES, AdjointCalls
-from autodiff.structured.native.array_creation import CONSTRUCTORS, CREATORS, TRIANGLES
-from autodiff.structured.native.array_loops import ArrayLoops
-from autodiff.structured.native.indexing import Indexing, parts_of
+from autodiff.structured.native.arrays.array_creation import CONSTRUCTORS, CREATORS, TRIANGLES
+from autodiff.structured.native.arrays.array_loops import ArrayLoops
+from autodiff.structured.native.arrays.indexing import Indexing, parts_of
+from autodiff.structured.native.arrays.reduction_calls import REDUCTIONS
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import FunctionBuilder
 from autodiff.structured.native.lowered_values import (
@@ -46,7 +47,6 @@ from autodiff.structured.native.lowered_values import (
 )
 from autodiff.structured.native.numbers.floor_division import DIVISIONS
 from autodiff.structured.native.numbers.scalars import BINARY, OF_ARRAYS, STRONG, UNARY, Scalars
-from autodiff.structured.native.reduction_calls import REDUCTIONS
 from autodiff.structured.writing.rules.known_adjoints import JOINS, solves_triangular
 from chainrules_core.operations.contraction import contraction
 from chainrules_core.rules import name_of

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from autodiff.structured.form.ir import Columns, Memory, Value, known
+from autodiff.structured.form.function_ir import Columns, Memory, Value, known
 from autodiff.structured.form.kinds import UNKNOWN, UnsupportedError
 from autodiff.structured.reading.containers.lists import written
 from autodiff.structured.reading.expressions import ExpressionReader

@@ -293,7 +293,7 @@ class If:
         self.otherwise = otherwise
 
 
-class Program:
+class FunctionIR:
     """The intermediate representation of one function.
 
     Attributes
@@ -369,7 +369,7 @@ class Items(ScalarReplaced, tuple):
     """A list whose items are known one by one."""
 
 
-class Record(ScalarReplaced, tuple):
+class RecordValue(ScalarReplaced, tuple):
     """A named tuple; each user-defined class has a subclass of its own.
 
     Attributes
@@ -381,7 +381,7 @@ class Record(ScalarReplaced, tuple):
     user_class: Callable[[], Any]
 
 
-class Instance(Record):
+class InstanceValue(RecordValue):
     """A user-defined object that is immutable once it is constructed, as its attribute values.
 
     Attributes

@@ -12,7 +12,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.element_loops import ElementLoops
+from autodiff.structured.native.arrays.element_loops import ElementLoops
 from autodiff.structured.native.llvm.function_builder import I64, PARTS, TYPES, constant, element_of
 from autodiff.structured.native.lowered_values import (
     Array,

@@ -5,16 +5,16 @@ from __future__ import annotations
 import ast
 
 from autodiff.intercept.source.ast_helpers import called, copied, located
-from autodiff.intercept.source.integer_inference import Integers
+from autodiff.intercept.source.integer_inference import IntegerNames
 from autodiff.python_operators import COMPARISONS
 
 _IDENTITY = (ast.Is, ast.IsNot)
 
 
-class Comparisons(ast.NodeTransformer):
+class ComparisonRewriter(ast.NodeTransformer):
     """The part of the rewriter for comparisons and patterns."""
 
-    integers: Integers
+    integers: IntegerNames
 
     def visit_Compare(self, node: ast.Compare) -> ast.AST:
         """Split a chain of comparisons if its middle operands may be evaluated twice."""

@@ -10,7 +10,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.linear_algebra import LinearAlgebra
+from autodiff.structured.native.arrays.linear_algebra import LinearAlgebra
 from autodiff.structured.native.llvm import memory
 from autodiff.structured.native.llvm.function_builder import I64, TYPES, constant
 from autodiff.structured.native.lowered_values import Array, LazyArray, Number, StaticValue

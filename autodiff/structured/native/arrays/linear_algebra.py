@@ -9,7 +9,7 @@ import numpy as np
 from llvmlite import ir
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
-from autodiff.structured.native.array_creation import ArrayCreation
+from autodiff.structured.native.arrays.array_creation import ArrayCreation
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.llvm.function_builder import I32, I64, TYPES, constant
 from autodiff.structured.native.lowered_values import (

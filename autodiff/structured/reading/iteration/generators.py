@@ -9,7 +9,7 @@ from typing import Any
 
 from autodiff.intercept.source.library_code import is_library, is_ours
 from autodiff.intercept.source.rewritten_code import definition_of
-from autodiff.structured.form.ir import Value, known
+from autodiff.structured.form.function_ir import Value, known
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.reading.builder import Consumer
 from autodiff.structured.reading.containers.classes import class_of, is_object

@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable
 from typing import Any
 
-from autodiff.structured.form.ir import (
+from autodiff.structured.form.function_ir import (
     LIST_WRITES,
     WRITES,
     For,
@@ -19,7 +19,7 @@ from autodiff.structured.form.ir import (
 from autodiff.structured.form.kinds import Kind, MixedKindsError, UnsupportedError
 from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.builder import structure_of
-from autodiff.structured.reading.iterators import IterationSpace, IteratorReader
+from autodiff.structured.reading.iteration.iterators import IterationSpace, IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
 _INT = Kind(frozenset([int]))

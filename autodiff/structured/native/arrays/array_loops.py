@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from autodiff.structured.form.kinds import Kind, UnsupportedError
+from autodiff.structured.native.arrays.reduction_loops import ReductionLoops
 from autodiff.structured.native.llvm import blas, memory
 from autodiff.structured.native.llvm.function_builder import I64, PTR, constant, element_of
 from autodiff.structured.native.lowered_values import Array, FreshMemory, LazyArray, Number
-from autodiff.structured.native.reduction_loops import ReductionLoops
 
 _LEAST_SUMMED = 4  # BLAS is slower than a loop for shorter inner products
 

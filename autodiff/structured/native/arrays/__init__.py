@@ -1,0 +1,1 @@
+"""Arrays in machine code: loops over elements, indexing, reductions, linear algebra."""

@@ -1,0 +1,1 @@
+"""Reading loops, comprehensions and generators, and what they iterate over."""
