@@ -23,9 +23,10 @@ from chainrules_core.operations.scattering import scatter
 
 _AS_ARRAY: tuple[Any, ...] = (np.asarray, np.asanyarray)
 _TWICE_AN_EXPONENT = range(1, 33)
-_LEAST_NORMAL = sys.float_info.min
-_DENSE = 0.75  # a mask with more true elements is faster than their places
 """Powers of arrays with these exponents become products of the array and its root."""
+_LEAST_NORMAL = sys.float_info.min
+_DENSE = 0.75
+"""A mask with a larger share of true elements is faster than their places."""
 
 
 class AlgebraicRules:
@@ -107,7 +108,7 @@ class AlgebraicRules:
             return None
         if not whole or not chosen or mask.shape != whole or not len(whole) == len(chosen) == 1:
             return None
-        if chosen[0] > _DENSE * whole[0]:
+        if chosen == (1,) or chosen[0] > _DENSE * whole[0]:  # one value may be for all places
             return None
         found = Meta(np.ndarray, np.dtype(np.intp), chosen)
         places = self.call(np.flatnonzero, (args[1],), {}, found)
