@@ -30,6 +30,13 @@ class BindsAttributeError(UnsupportedError):
     """A function assigns an attribute of an argument."""
 
 
+class ItemsChangeError(UnsupportedError):
+    """A loop writes into a container whose items Python takes before the loop runs."""
+
+    def __init__(self) -> None:
+        super().__init__("a write into a container whose items are taken before their iterations")
+
+
 class UnboundError(UnsupportedError):
     """A variable is read that may be unbound, because only a loop binds it.
 

@@ -28,6 +28,8 @@ class Assumptions:
         Function and name of a variable that may be None → the placeholder for its value.
     returns : Kind, optional
         What the function returns, if it calls itself.
+    copies_slices : bool
+        Whether slices of lists are copied before loops over them, because the lists change there.
     leaves : bool
         Whether the program exits where some branches return nothing and others return values.
     recursive : dict
@@ -44,5 +46,6 @@ class Assumptions:
     initially_none: set[tuple[type, str]] = field(default_factory=set)
     may_be_none: dict[tuple[Any, str], Any] = field(default_factory=dict)
     returns: Kind | None = None
+    copies_slices: bool = False
     leaves: bool = False
     recursive: dict[Any, dict[Any, tuple[list[Kind], Any]]] = field(default_factory=dict)

@@ -35,6 +35,7 @@ from autodiff.structured.form.kinds import (
     SCALARS,
     UNKNOWN,
     EmptyListError,
+    ItemsChangeError,
     Kind,
     ListInMemoryError,
     MadeInLoopError,
@@ -659,9 +660,7 @@ class ProgramBuilder:
                 continue
             for op in ops:
                 if op.code in codes and op.args[0].memory.root() is memory.root():  # type: ignore[union-attr] # it has one
-                    raise UnsupportedError(
-                        "a write into a container whose items are taken before their iterations"
-                    )
+                    raise ItemsChangeError
 
     def read_blocks(self, read: Callable[[], None]) -> list:
         """Read the body of a loop or branch; return its blocks.

@@ -243,34 +243,37 @@ class ExpressionReader(ComparisonReader):
 
     def on_subscript(self, node: ast.Subscript) -> Any:
         """Read an index."""
-        base = self.flattened(node.value)
+        return self.subscripted(self.flattened(node.value), node.slice)
+
+    def subscripted(self, base: Any, index: ast.expr) -> Any:
+        """Read an index of a value that has been read."""
         if is_object(base):
-            return self.call_special_method("__getitem__", base, self.expression(node.slice))
+            return self.call_special_method("__getitem__", base, self.expression(index))
         if type(base) is Named:
-            key = known(self.value(node.slice))
+            key = known(self.value(index))
             if not is_key(key) or key not in base:
                 raise UnsupportedError("a key that is not known")
             return base[key]
         if type(base) is ArgumentRows:
-            return self.item_of_rows(base, self.value(node.slice))
+            return self.item_of_rows(base, self.value(index))
         if type(base) is Columns:
-            return self._item_of_columns(base, self.value(node.slice))
+            return self._item_of_columns(base, self.value(index))
         if type(base) is Value and is_joiner(known(base)):
-            return self._index_joiner(known(base), node.slice)
-        if isinstance(base, tuple) and isinstance(node.slice, ast.Slice):
-            return self._slice_of(base, node.slice)
+            return self._index_joiner(known(base), index)
+        if isinstance(base, tuple) and isinstance(index, ast.Slice):
+            return self._slice_of(base, index)
         if isinstance(base, tuple) or base.kind.parts or base.kind.classes == {tuple}:
-            return self._part(base, self.value(node.slice))
-        if base.kind.is_list and isinstance(node.slice, ast.Slice):
+            return self._part(base, self.value(index))
+        if base.kind.is_list and isinstance(index, ast.Slice):
             if base.kind.is_queue:
                 raise UnsupportedError("a slice of a deque")
-            made = self.sliced(base, self._bounds(node.slice))
+            made = self.sliced(base, self.bounds_in(index))
             return self.fixed(made) if base.kind.is_fixed else made
         if base.kind.is_text:
-            return self._index_text(base, node.slice)
+            return self._index_text(base, index)
         if base.kind.has_items:
-            return self.item(base, self.value(node.slice))
-        return self.indexed(base, *self._index(node.slice))
+            return self.item(base, self.value(index))
+        return self.indexed(base, *self._index(index))
 
     def _operand(self, x: Any, other: Any) -> Any:
         if type(other) is not Value or not other.kind.is_array or other.kind.letter not in "fc":
@@ -299,7 +302,7 @@ class ExpressionReader(ComparisonReader):
         vectors = [Items([p]) if type(p) is Value and p.kind.is_scalar else p for p in parts]
         return self.read_call(np.concatenate, [tuple(vectors)], {})
 
-    def _bounds(self, node: ast.Slice) -> list[Value]:
+    def bounds_in(self, node: ast.Slice) -> list[Value]:
         """Read the bounds of a slice; a missing one is None."""
         parts = (node.lower, node.upper, node.step)
         return [self.const(None) if part is None else self.value(part) for part in parts]
@@ -307,7 +310,7 @@ class ExpressionReader(ComparisonReader):
     def _index_text(self, text: Value, at: ast.expr) -> Value:
         """Read a character or a slice of a string."""
         if isinstance(at, ast.Slice):
-            return self.emit_call(part_of_text, [text, *self._bounds(at)])
+            return self.emit_call(part_of_text, [text, *self.bounds_in(at)])
         return self.emit_call(letter_of_text, [text, self.value(at)])
 
     def on_joinedstr(self, node: ast.JoinedStr) -> Value:

@@ -33,6 +33,7 @@ from autodiff.structured.form.function_ir import (
 )
 from autodiff.structured.form.kinds import (
     InMemoryError,
+    ItemsChangeError,
     Kind,
     ListInMemoryError,
     MadeInLoopError,
@@ -142,6 +143,8 @@ def _learn(assumed: Assumptions, error: UnsupportedError, may_leave: bool) -> bo
             assumed.must_iterate.add(error.loop)  # type: ignore[arg-type] # not None
         case ListInMemoryError() if not error.places <= assumed.displayed_in_memory:
             assumed.displayed_in_memory |= error.places
+        case ItemsChangeError() if not assumed.copies_slices:
+            assumed.copies_slices = True
         case MadeInLoopError():
             assumed.value_classes.add(error.cls)
         case InMemoryError():

@@ -211,7 +211,7 @@ class StatementReader(WriteReader):
                 self.call_special_method("__setitem__", base, self.expression(target.slice), value)
                 return
             if base.kind == LIST and isinstance(target.slice, ast.Slice):
-                self.set_slice(base, self._bounds(target.slice), value)
+                self.set_slice(base, self.bounds_in(target.slice), value)
                 return
             if base.kind.has_items:
                 self.set_item(base, self.value(target.slice), value)

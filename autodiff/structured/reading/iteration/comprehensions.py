@@ -12,7 +12,6 @@ import numpy as np
 
 from autodiff.structured.form.function_ir import Items, Named, Value, known
 from autodiff.structured.form.kinds import UnsupportedError, kind_of, samples
-from autodiff.structured.form.known_functions import length_of_slice, start_of_slice
 from autodiff.structured.reading.containers.lists import (
     as_list_comprehension,
     comprehension_loop,
@@ -214,37 +213,21 @@ class ComprehensionReader(LoopReader):
 
     def sliced(self, xs: Value, bounds: list[Value]) -> Value:
         """Read a slice of a list that may grow as a loop that appends to a new list."""
-        start, n, step = self._bounds_of_slice(xs, bounds)
-        items, name = self.hold(xs), self.hold(self.new_list([]))
-
-        def item(i: Value) -> Value:
-            offset = self.emit_call(operator.mul, [i, self.read(step)])
-            source = self.read(items)
-            return self.item(source, self.emit_call(operator.add, [self.read(start), offset]))
-
-        trips = 0 if self.is_empty(xs) else None
-        self._append_each(name, IterationSpace(lambda: self.read(n), item, known=trips))
+        over, name = self.over_slice(xs, bounds), self.hold(self.new_list([]))
+        self._append_each(name, over)
         return self.read(name)
 
     def set_slice(self, xs: Value, bounds: list[Value], ys: Any) -> None:
         """Read ``xs[i:j] = ys`` of a list, which must not change its length."""
         if not (is_sequence(ys) or (type(ys) is Value and (ys.kind.is_list or ys.kind.is_array))):
             raise UnsupportedError("a slice of a list, set to something other than a list or array")
-        start, n, step = self._bounds_of_slice(xs, bounds)
+        start, n, step = self.bounds_of_slice(xs, bounds)
         items, new = self.hold(xs), self.hold(self.extended(self.new_list([]), ys))
         length = self.length(self.read(new))
         self.exit_unless(self.emit_call(operator.eq, [length, self.read(n)]))
         names = {"xs": items, "ys": new, "start": start, "step": step, "i": self.hidden("i")}
         over = IterationSpace(lambda: self.read(n), lambda i: i)
         self._for_each(names["i"], written("xs[start + i * step] = ys[i]", **names), over)
-
-    def _bounds_of_slice(self, xs: Value, bounds: list[Value]) -> tuple[str, str, str]:
-        """Return hidden variables with the start, the length and the step of a slice of a list."""
-        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
-            raise UnsupportedError("a slice of a list with bounds that are not integers")
-        given = [self.length(xs), *bounds]
-        start, n = (self.hold(self.emit_call(f, given)) for f in (start_of_slice, length_of_slice))
-        return start, n, self.hold(self.const(1) if known(bounds[2]) is None else bounds[2])
 
     def cleared(self, xs: Value) -> None:
         """Read ``xs.clear()`` as a loop that drops the last item."""

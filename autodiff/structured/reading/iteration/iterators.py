@@ -18,7 +18,11 @@ from autodiff.structured.form.function_ir import (
     known,
 )
 from autodiff.structured.form.kinds import UnsupportedError
-from autodiff.structured.form.known_functions import iteration_count
+from autodiff.structured.form.known_functions import (
+    iteration_count,
+    length_of_slice,
+    start_of_slice,
+)
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import VIEWS, renaming_for, written
 from autodiff.structured.reading.containers.sequences import is_sequence, is_transposition
@@ -115,7 +119,39 @@ class IteratorReader(NestedLoopReader):
                     raise UnsupportedError("a loop over an iterator with these arguments")
                 options = {k.arg or "": known(self.value(k.value)) for k in node.keywords}
                 return method(self, node.args, **options)
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+            return self._over_subscript(node, node.slice)
         return self._over_value(self.flattened(node))
+
+    def _over_subscript(self, node: ast.Subscript, part: ast.Slice) -> IterationSpace:
+        """Read a loop over a slice; a list is copied only if the loop changes it."""
+        base = self.flattened(node.value)
+        is_list = type(base) is Value and base.kind.is_list and not base.kind.is_queue
+        if not is_list or self.assumed.copies_slices:
+            return self._over_value(self.subscripted(base, part))
+        over = self.over_slice(base, self.bounds_in(part))
+        over.read_only.append(base.memory)
+        return over
+
+    def over_slice(self, xs: Value, bounds: list[Value]) -> IterationSpace:
+        """Return the iteration space of a slice of a list, whose items are read in turn."""
+        start, n, step = self.bounds_of_slice(xs, bounds)
+        items = self.hold(xs)
+
+        def item(i: Value) -> Any:
+            offset = self.emit_call(operator.mul, [i, self.read(step)])
+            source = self.read(items)
+            return self.item(source, self.emit_call(operator.add, [self.read(start), offset]))
+
+        return IterationSpace(lambda: self.read(n), item, known=0 if self.is_empty(xs) else None)
+
+    def bounds_of_slice(self, xs: Value, bounds: list[Value]) -> tuple[str, str, str]:
+        """Return hidden variables with the start, the length and the step of a slice of a list."""
+        if not all(known(b) is None or b.kind.is_integral for b in bounds) or known(bounds[2]) == 0:
+            raise UnsupportedError("a slice of a list with bounds that are not integers")
+        given = [self.length(xs), *bounds]
+        start, n = (self.hold(self.emit_call(f, given)) for f in (start_of_slice, length_of_slice))
+        return start, n, self.hold(self.const(1) if known(bounds[2]) is None else bounds[2])
 
     def _over_generator_expression(self, node: ast.GeneratorExp) -> IterationSpace:
         """Read a generator expression: each iteration computes its item."""

@@ -110,8 +110,39 @@ def of_pairs(x: Any) -> Any:
     return total
 
 
-READ = [of_a_loop, of_enumerate, of_zip, of_flat, of_map, of_a_factor, of_takers, of_reductions,
-        of_truths, of_pairs]  # fmt: skip
+def of_slices(x: Any) -> Any:
+    items, total = [x[0] * 1.0], 0.0
+    for k in range(1, 5):
+        total += sum(math.sin(v) * x[k] for v in items[: k - 1])
+        items.append(x[k] * total + x[k])
+    for a, b in zip(items[:-2], items[2:], strict=True):
+        total += a * b
+    for k, v in enumerate(items[3::-1]):
+        total += v * k
+    return total
+
+
+def of_slices_that_change(x: Any) -> Any:
+    items, total = [v * 1.0 for v in x], 0.0
+    same = items
+    for v in items[:4]:  # writes by another name, and a list that shrinks and grows
+        same[2] = v * 5.0
+        same.pop()
+        same.append(v * v)
+        total += v * total + v
+    for v in items[1:]:
+        items = items[1:]
+        total += v * len(items)
+    rows = [[x[0], x[1]], [x[2], x[3]]]
+    for row in rows[1:]:
+        row[0] = row[0] * total
+        for v in row[:]:
+            total += v * v
+    return total
+
+
+READ = [of_slices, of_slices_that_change, of_a_loop, of_enumerate, of_zip, of_flat, of_map,
+        of_a_factor, of_takers, of_reductions, of_truths, of_pairs]  # fmt: skip
 
 
 def kept_for_later(x: Any) -> Any:
