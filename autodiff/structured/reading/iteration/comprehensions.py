@@ -21,9 +21,9 @@ from autodiff.structured.reading.containers.lists import (
     written,
 )
 from autodiff.structured.reading.containers.sequences import is_sequence
+from autodiff.structured.reading.iteration.iteration_space import IterationSpace
 from autodiff.structured.reading.iteration.loops import (
     MOST_UNROLLED,
-    IterationSpace,
     LoopReader,
     place_of,
 )

@@ -19,7 +19,8 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.kinds import Kind, MixedKindsError, UnsupportedError
 from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.builder import structure_of
-from autodiff.structured.reading.iteration.iterators import IterationSpace, IteratorReader
+from autodiff.structured.reading.iteration.iteration_space import IterationSpace
+from autodiff.structured.reading.iteration.iterators import IteratorReader
 from autodiff.structured.reading.jumps import breaks, recording_breaks, with_jumps_last
 
 _INT = Kind(frozenset([int]))

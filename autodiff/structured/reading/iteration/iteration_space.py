@@ -1,0 +1,57 @@
+"""What a loop iterates over: its trip count, and its items by number."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from autodiff.structured.form.function_ir import Memory, Value
+
+
+class IterationSpace:
+    """What a loop iterates over, as a function of the iteration number.
+
+    Parameters
+    ----------
+    length : callable
+        Returns the trip count, a value.
+    item : callable
+        Returns the item of an iteration, given its number.
+    bounds : list of Value, optional
+        The bounds of a range.
+    known : int, optional
+        The trip count, if it is known.
+    computes : bool
+        Whether taking an item runs code of the user's, so that the order of items is observable.
+    of : sequence of IterationSpace
+        The iteration spaces that it is made of.
+
+    Attributes
+    ----------
+    lists : list of tuple
+        Variables: a list, and its length before the loop, which must be the same after the loop.
+    read_only : list of Memory
+        What the loop must not write into, because Python takes the items before their iterations.
+    tables : list of Memory
+        Dicts that the loop must not take anything out of.
+    """
+
+    def __init__(
+        self,
+        length: Callable[[], Value],
+        item: Callable[[Value], Any],
+        bounds: list[Value] | None = None,
+        known: int | None = None,
+        computes: bool = False,
+        of: Sequence[IterationSpace] = (),
+    ) -> None:
+        self.length = length
+        self.item = item
+        self.bounds = bounds
+        self.known = known
+        self.computes: bool = computes
+        for over in of:
+            self.computes |= over.computes
+        self.lists: list[tuple[str, str]] = [pair for over in of for pair in over.lists]
+        self.read_only: list[Memory] = [memory for over in of for memory in over.read_only]
+        self.tables: list[Memory] = [memory for over in of for memory in over.tables]
