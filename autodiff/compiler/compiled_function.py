@@ -82,13 +82,15 @@ class Variant:
         Whether the program turned out to be slower than the original function.
     is_watched : bool
         Whether it may still become machine code.
+    leaves_arguments : bool
+        Whether the original function leaves its arguments unchanged, as programs always do.
     with_loops : callable, optional
         Makes a variant that keeps the loops which this one has unrolled.
     """
 
     __slots__ = (
-        "filename", "is_slower", "is_watched", "loops", "program", "run", "source", "with_loops",
-        "written",
+        "filename", "is_slower", "is_watched", "leaves_arguments", "loops", "program", "run",
+        "source", "with_loops", "written",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +103,7 @@ class Variant:
         self.filename = filename
         self.written: Callable | None = None
         self.is_slower = self.is_watched = False
+        self.leaves_arguments = True
         self.with_loops: Callable | None = None
 
     def forget(self) -> None:
@@ -225,7 +228,8 @@ class Compiled:
         self._failures.pop(key, None)
         backoff.note_recording(variant)
         if not states:
-            variant.written = _for_same_signature(self._as_written, args, kwargs)
+            if variant.leaves_arguments:
+                variant.written = _for_same_signature(self._as_written, args, kwargs)
             if not kwargs and _may_use_machine_code(self._backend):
                 variant.with_loops = self._maker_with_loops(variant)
             contest(variant, variant.run)
@@ -448,6 +452,7 @@ def recorded(
         variant = builder.variant(program, last=True)
     else:
         builder.promote(variant)
+    variant.leaves_arguments = not inputs.are_written
     for effect_of_call in tape.late:  # nothing can fail any more
         effect_of_call()
     return variant, outputs.value

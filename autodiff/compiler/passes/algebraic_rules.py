@@ -86,7 +86,7 @@ class AlgebraicRules:
                 return self._negative(f, factors, meta)
         a, b = args
         rows, matrix = (self.meta(x) for x in args)
-        if len(rows.shape or ()) > 2 and len(matrix.shape or ()) == 2:
+        if len(rows.shape or ()) > 2 and len(matrix.shape or ()) == 2 and meta.size:
             # NumPy multiplies the matrices of a stack one by one: this is one product.
             n, k = meta.size // meta.shape[-1], rows.shape[-1]
             flat = self.call(np.reshape, (a, (n, k)), {}, Meta(rows.type, rows.dtype, (n, k)))

@@ -88,6 +88,8 @@ class Inputs:
         The numbers of the values that they give, named ``v0``, ``v1``, …
     generators : dict
         The random generators among the arguments: identity → name in the source.
+    are_written : bool
+        Whether the function has written into arguments.
     """
 
     def __init__(self, recording: Recording, names: Names) -> None:
@@ -96,6 +98,7 @@ class Inputs:
         self.checks: list[str] = []
         self.numbers: list[int] = []
         self.generators: dict[int, str] = {}
+        self.are_written = False
         self._arrays: list[tuple[str, Any, np.ndarray]] = []
         self._containers: list[tuple[str, Any, list, Any, list]] = []
         self._plain: list[tuple[Any, list]] = []  # copies that hold nothing recorded, their parts
@@ -288,6 +291,7 @@ class Inputs:
             for name, traced, x in self._arrays
             if id(traced) in inside or name != f"v{traced._index}"
         ]
+        self.are_written = bool(written)
         if not written:
             return
         if known_twice(f, tuple(a for _, a in args), [x for _, x in written]) is not None:

@@ -170,7 +170,8 @@ class CallReader(SequenceReader):
             self.forbid_writes(added, read, made_there=True)
         if made is NotImplemented:
             return self.read_call(sum, self._arguments_of(sum, node), {})
-        return self.read_call(sum, [made], {}) if type(made) is Items else made
+        is_sum = type(made) is Value and not made.kind.is_list
+        return made if is_sum else self.read_call(sum, [made], {})
 
     def _with_lists(self, f: Callable, node: ast.Call) -> ast.Call:
         """Rewrite the iterators among the arguments of a call to list comprehensions."""

@@ -30,6 +30,7 @@ from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.recursive_calls import RecursiveCallee
 from autodiff.structured.runtime_library import ChangedError
 from autodiff.structured.writing.activity import depends, holds_active, is_active
+from autodiff.structured.writing.result_guards import needs_guard
 from autodiff.structured.writing.source_writer import CodeLines, new_bindings
 from autodiff.structured.writing.tangent_calls import CallTangents
 
@@ -148,6 +149,7 @@ class TangentWriter(CallTangents):
     def _block(self, block: Block) -> None:
         for op in block.ops:
             self._op(op, block)
+            self._check(op)
         names, values = [], []
         for slot, v in new_bindings(block):
             names.append(slot.name)
@@ -185,6 +187,18 @@ class TangentWriter(CallTangents):
         dot = self._dot_of(op)
         assert dot is not None  # it is no call
         self._bind_dot(op, dot)
+
+    def _check(self, op: Op) -> None:
+        """Write the guard of an array that may turn out to be something else.
+
+        The code after it is written for an array: ``s += t`` changes an array, and binds a number.
+        """
+        v = op.out
+        if v is not None and v.kind.is_array and needs_guard(op):
+            dtype = self.constants.name(v.kind.dtype)
+            self.out.add(
+                f"if {v.name}.ndim != {v.kind.ndim} or {v.name}.dtype != {dtype}: raise Changed"
+            )
 
     def _bind_dot(self, op: Op, dot: str) -> None:
         v: Any = op.out

@@ -140,22 +140,21 @@ class ComprehensionReader(LoopReader):
 
     def on_listcomp(self, node: ast.ListComp) -> Any:
         """Read a list comprehension: unrolled over a short known tuple or list, else a loop."""
-        return self._comprehended(node, lambda: self.new_list([]))
+        return self._comprehended(node)
 
     def sum_of_items(self, node: ast.ListComp) -> Any:
         """Read the sum of a comprehension of numbers: a loop adds each as Python does.
 
-        Return NotImplemented if the sum is 0 and then an array, and the items if they are known.
+        Return NotImplemented if the sum is 0 and then an array, and the items or a list of them if
+        their number is known.
         """
         at = ast.copy_location(ast.ListComp(node.elt, node.generators), node.elt)
         if place_of(at) in self.assumed.peeled:
             return NotImplemented
-        return self._comprehended(at, lambda: self.const(0), adds=True)
+        return self._comprehended(at, adds=True)
 
-    def _comprehended(
-        self, node: ast.ListComp, first: Callable[[], Value], adds: bool = False
-    ) -> Any:
-        """Read a comprehension as items, or as a loop that changes a variable from `first()` on."""
+    def _comprehended(self, node: ast.ListComp, adds: bool = False) -> Any:
+        """Read a comprehension as items, or as a loop that appends to a list or adds to 0."""
         if any(isinstance(part, ast.NamedExpr) for part in ast.walk(node)):
             raise UnsupportedError("a comprehension with :=")
         outer, *others = node.generators
@@ -167,7 +166,8 @@ class ComprehensionReader(LoopReader):
         if is_short and not (others or outer.ifs or over.lists or over.read_only):
             return self.displayed(node, Items(self._unrolled_items(node, over)))
         name = self.hidden("made", definite=True)
-        self.bind(name, first())
+        adds = adds and over.known is None
+        self.bind(name, self.const(0) if adds else self.new_list([]))
         self._for_over(comprehension_loop(node, name, self.hidden, adds), over)
         return self.read(name)
 

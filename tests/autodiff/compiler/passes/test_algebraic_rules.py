@@ -124,3 +124,6 @@ def test_a_stack_of_rows_times_a_matrix_is_one_product():
         np.testing.assert_allclose(compiled(x, b), x @ b, rtol=1e-14)
     assert ".dot(" in compiled.source
     assert "matmul(" not in compiled.source
+    without_columns = np.ones((7, 0))
+    assert compiled(a, without_columns).shape == (5, 4, 1, 0)
+    assert compiled.eager_because is None

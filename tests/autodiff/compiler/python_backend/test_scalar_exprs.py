@@ -81,6 +81,8 @@ def test_machine_code_that_fails_when_it_is_called_is_no_error(monkeypatch):
         raise TypeError("there is no such thing")
 
     class Variant:
+        with_loops = written = None
+
         def run(self, x):
             return 2.0 * x
 

@@ -262,3 +262,35 @@ def test_arguments_of_any_structure_are_tried_as_written(monkeypatch):
             np.testing.assert_array_equal(found["y"], p["a"] * x**3)
             assert found["b"][0] == p["b"]
     assert "slower" in str(compiled.report())
+
+
+def _in_place(x, k):
+    x *= k
+    return x
+
+
+def _by_out(x, k):
+    return np.multiply(x, k, out=x)
+
+
+def _of_items(x, k):
+    x[0] = x[0] * k
+    x.append(k)
+    return x[0] * k
+
+
+@pytest.mark.parametrize(
+    "f, given",
+    [(_in_place, np.ones(3)), (_by_out, np.ones(3)), (_of_items, [1.0])],
+    ids=["in place", "out", "list"],
+)
+def test_no_version_writes_into_arguments(monkeypatch, f, given):
+    monkeypatch.setattr(promotion, "OVERHEAD", 0.0)
+    monkeypatch.setattr(promotion, "_trial", lambda quick, run, use, keep: use() or quick)
+    compiled = compile(f, backend="python")
+    expected = f(given.copy(), 2.0)
+    for _ in range(3 * TRIALS):
+        x = given.copy()
+        np.testing.assert_array_equal(compiled(x, 2.0), expected)
+        np.testing.assert_array_equal(x, given)
+    assert compiled.eager_because is None
