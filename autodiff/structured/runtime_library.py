@@ -82,6 +82,12 @@ class ChangedError(Exception):
     """A value does not match the kinds that the program is specialized to."""
 
 
+def check_array(x: Any, ndim: int, dtype: np.dtype) -> None:
+    """Raise `ChangedError` unless `x` is an array of this rank and dtype."""
+    if getattr(x, "ndim", -1) != ndim or x.dtype != dtype:
+        raise ChangedError
+
+
 def is_finite(x: Any) -> bool:
     """Whether a number, array, or pytree of them has no Inf or NaN; true for None."""
     if x is None:

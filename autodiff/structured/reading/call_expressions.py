@@ -61,6 +61,7 @@ from autodiff.structured.reading.scopes import (
     Static,
     record_class,
 )
+from autodiff.structured.runtime_library import check_array
 from autodiff.structured.settings import has_llvm
 from chainrules_core import rrule
 
@@ -143,6 +144,8 @@ class CallReader(SequenceReader):
                 return tuple(made) if type(made) is Items else self.fixed(made)
         if f in RESHAPES:
             return self._reshaped(f, own, node)
+        if f is check_array:
+            return self._checked_array(*self._arguments_of(f, node))
         if (f is min or f is max) and len(node.args) == 1:
             return self.extremum(f, node)
         if (f is any or f is all) and len(node.args) == 1 and not node.keywords:
@@ -154,6 +157,12 @@ class CallReader(SequenceReader):
         if f is sum and len(node.args) == 1 and not node.keywords:
             return self._sum_of_argument(node)
         return self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+
+    def _checked_array(self, x: Value, ndim: Value, dtype: Value) -> Value:
+        """Read the check of a tangent function: here the kind of an array is known."""
+        if (x.kind.ndim, x.kind.dtype) != (known(ndim), known(dtype)):
+            raise UnsupportedError("an array that is of another kind")
+        return self.const(None)
 
     def _sum_of_argument(self, node: ast.Call) -> Any:
         """Read ``sum(items)``: a comprehension of numbers needs no list."""

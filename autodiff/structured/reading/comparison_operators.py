@@ -72,7 +72,7 @@ class ComparisonReader(CallReader):
         if type(op) not in COMPARISONS:
             raise UnsupportedError(f"comparison {type(op).__name__}")
         f = COMPARISONS[type(op)].function
-        if all(type(v) is Value and isinstance(known(v), (str, np.dtype)) for v in (a, b)):
+        if type(a) is Value and type(known(a)) is str is type(known(b)):
             return self.const(f(known(a), known(b)))
         return self.binary(f, a, b)
 

@@ -28,7 +28,7 @@ from autodiff.structured.form.function_ir import (
 from autodiff.structured.form.kinds import UnsupportedError
 from autodiff.structured.form.known_functions import makes_new
 from autodiff.structured.recursive_calls import RecursiveCallee
-from autodiff.structured.runtime_library import ChangedError
+from autodiff.structured.runtime_library import ChangedError, check_array
 from autodiff.structured.writing.activity import depends, holds_active, is_active
 from autodiff.structured.writing.result_guards import needs_guard
 from autodiff.structured.writing.source_writer import CodeLines, new_bindings
@@ -195,10 +195,8 @@ class TangentWriter(CallTangents):
         """
         v = op.out
         if v is not None and v.kind.is_array and needs_guard(op):
-            dtype = self.constants.name(v.kind.dtype)
-            self.out.add(
-                f"if {v.name}.ndim != {v.kind.ndim} or {v.name}.dtype != {dtype}: raise Changed"
-            )
+            check, dtype = map(self.constants.name, (check_array, v.kind.dtype))
+            self.out.add(f"{check}({v.name}, {v.kind.ndim}, {dtype})")
 
     def _bind_dot(self, op: Op, dot: str) -> None:
         v: Any = op.out
