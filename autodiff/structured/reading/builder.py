@@ -639,19 +639,23 @@ class ProgramBuilder:
 
     def forbid_writes(
         self, memories: list[Memory], read: Callable[[], None], made_there: bool = False,
-        codes: frozenset[str] = WRITES | LIST_WRITES,
+        codes: frozenset[str] = WRITES | LIST_WRITES, begun: tuple | None = None,
     ) -> None:  # fmt: skip
         """Read something that must not write into these memories; `check_writes` checks it later.
 
         With `made_there`, it may write into arrays that it makes itself. The `codes` are those of
-        the forbidden operations.
+        the forbidden operations. They are forbidden from `begun` on, an earlier `position`.
         """
-        block, body, n = self.block, self.body, len(self.block.ops)
+        block, body, n = begun or self.position()
         read()
         if memories:
             others = body[body.index(block) + 1 :]
             ops = [*block.ops[n:], *[op for b in blocks_of(others) for op in b.ops]]
             self.forbidden_writes += [(memory, ops, made_there, codes) for memory in memories]
+
+    def position(self) -> tuple:
+        """Return where the next operation is written: the block, its list, and the number in it."""
+        return self.block, self.body, len(self.block.ops)
 
     def check_writes(self) -> None:
         """Raise if a write was forbidden (`forbid_writes`)."""

@@ -32,6 +32,8 @@ class IterationSpace:
         Variables: a list, and its length before the loop, which must be the same after the loop.
     read_only : list of Memory
         What the loop must not write into, because Python takes the items before their iterations.
+    begun : tuple, optional
+        From where on it must not, if the items are taken before other iterables are read.
     tables : list of Memory
         Dicts that the loop must not take anything out of.
     """
@@ -54,4 +56,5 @@ class IterationSpace:
             self.computes |= over.computes
         self.lists: list[tuple[str, str]] = [pair for over in of for pair in over.lists]
         self.read_only: list[Memory] = [memory for over in of for memory in over.read_only]
+        self.begun: tuple | None = next((over.begun for over in of if over.begun), None)
         self.tables: list[Memory] = [memory for over in of for memory in over.tables]

@@ -82,6 +82,7 @@ class IteratorReader(NestedLoopReader):
             return self._over_value(self.subscripted(base, part))
         over = self.over_slice(base, self.bounds_in(part))
         over.read_only.append(base.memory)
+        over.begun = self.position()
         return over
 
     def over_slice(self, xs: Value, bounds: list[Value]) -> IterationSpace:

@@ -93,7 +93,7 @@ class LoopReader(IteratorReader):
                 over.tables, lambda: self._iterations(node, over), codes=frozenset({"drop"})
             )
 
-        self.forbid_writes(over.read_only, read)
+        self.forbid_writes(over.read_only, read, begun=over.begun)
         for xs, n in over.lists:
             length = self.length(self.read(xs))
             self.exit_unless(self.emit_call(operator.eq, [length, self.read(n)]))

@@ -133,6 +133,14 @@ def of_slices_that_change(x: Any) -> Any:
     for v in items[1:]:
         items = items[1:]
         total += v * len(items)
+    items = [v * 1.0 for v in x]
+
+    def changed() -> list:
+        items[1] = items[0] * 7.0
+        return [u * u for u in items]
+
+    for v, u in zip(items[:3], changed(), strict=False):
+        total += v * u
     rows = [[x[0], x[1]], [x[2], x[3]]]
     for row in rows[1:]:
         row[0] = row[0] * total
