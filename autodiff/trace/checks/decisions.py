@@ -277,8 +277,9 @@ def check_forward(f: Callable, tape: Tape, y: Any) -> None:
     """Warn about searches; `y` is the result of a run in forward mode, which has no tangent."""
     if all(map(_is_discrete, leaves_of(y))):
         return
-    for search in [s for decision in tape.decisions.values() for s in decision.searches()][:1]:
-        _warn(f, "its arguments", search)
+    searches = [s for decision in tape.decisions.values() for s in decision.searches()]
+    if searches:
+        _warn(f, "its arguments", searches[0])
 
 
 def _is_discrete(x: Any) -> bool:
