@@ -72,7 +72,7 @@ _REPETITION = (operator.mul, operator.imul)
 _OFTEN = 32  # steps between two checks of the budget, each of which takes a microsecond
 _LONG = 3000  # steps after which loops are looked for that could run from their source
 _FIRST_LOOK = 600  # … and loops that could be machine code
-_LONG_FOR_FLOATS = 1200  # straight-line code of floats is faster, but takes long to compile
+_LONG_FOR_NUMBERS = 2000  # straight-line code of numbers is faster, but takes long to compile
 
 
 class Recording(Tape):
@@ -149,11 +149,15 @@ class Recording(Tape):
         self.budget.check_recording()
         if n > self.next_look:
             self.next_look = 2 * n
-            if n < _LONG_FOR_FLOATS and all(meta.shape is None for meta in self.metas):
-                self.next_look = min(self.next_look, _LONG_FOR_FLOATS)
+            if n < _LONG_FOR_NUMBERS and self._holds_mostly_numbers():
+                self.next_look = min(self.next_look, _LONG_FOR_NUMBERS)
             else:
                 self._look_for_loops(n)
         self.next_check = min(self.next_check, self.next_look + 1)
+
+    def _holds_mostly_numbers(self) -> bool:
+        """Whether at most half of the values are arrays: those that elements are written into."""
+        return 2 * sum(meta.shape is not None for meta in self.metas) <= len(self.metas)
 
     def _look_for_loops(self, n: int) -> None:
         """Raise if loops could run from their source, which is shorter than all iterations."""

@@ -380,3 +380,32 @@ def test_a_recording_with_strong_zeros_repeats_no_effects(capsys: Any) -> None:
         assert e == expected.normal()
         np.testing.assert_array_equal(y_dot, [e, np.nan, 0.0])
         assert capsys.readouterr().out.count("called") == 1, n
+
+
+def filled(x: Any) -> Any:
+    out = np.zeros(50)
+    previous = 0.0
+    for i in range(50):
+        previous = 0.5 * previous + x[i] * x[i]
+        out[i] = previous
+    return np.sum(out * out)
+
+
+def diffused(x: Any) -> Any:
+    for _ in range(50):
+        x = x + 0.1 * (np.roll(x, 1) - 2.0 * x + np.roll(x, -1))
+    return np.sum(x * x)
+
+
+@pytest.mark.skipif(not runtime.has_llvm(), reason="without machine code, both are unrolled")
+@pytest.mark.parametrize("f, is_straight", [(filled, True), (diffused, False)])
+def test_loops_over_elements_are_unrolled_longer_than_those_over_arrays(
+    f: Callable, is_straight: bool
+) -> None:
+    x = np.linspace(0.2, 1.4, 50)
+    compiled = compile(lambda x: gradient(f, x))
+    g = compiled(x)
+    assert ("straight line" in str(compiled.report())) == is_straight
+    ways = [x + 1e-6 * e for e in np.eye(50)[::7]], [x - 1e-6 * e for e in np.eye(50)[::7]]
+    differences = [(f(up) - f(down)) / 2e-6 for up, down in zip(*ways, strict=True)]
+    np.testing.assert_allclose(g[::7], differences, rtol=1e-5)
