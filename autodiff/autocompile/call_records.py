@@ -160,7 +160,9 @@ def parts_of(f: Any) -> tuple:
         return (*parts_of(f.__func__), _POSITIONAL, f.__self__)
     if type(f) is not types.FunctionType:
         return (f,)
-    parts = (f.__code__, f.__globals__, *(f.__closure__ or ()))
+    parts: tuple = f.__code__, f.__globals__
+    if f.__closure__:
+        parts += f.__closure__
     if f.__defaults__:
         parts = (*parts, _POSITIONAL, *f.__defaults__)
     if f.__kwdefaults__:
@@ -173,7 +175,10 @@ def _hold(arrays: _Arrays, names: _Names) -> bool:
     for scope, name, value in names:
         if scope.get(name, MISSING) is not value:
             return False
-    return all(now.dtype == kind and np.array_equal(bits(now), had) for now, had, kind in arrays)
+    for now, had, kind in arrays:
+        if now.dtype != kind or not np.array_equal(bits(now), had):
+            return False
+    return True
 
 
 def bits(x: np.ndarray) -> np.ndarray:

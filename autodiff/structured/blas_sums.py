@@ -1,22 +1,44 @@
-"""In-place sums computed by BLAS in one pass over memory, and triangular solves.
-
-Import this module lazily: it loads SciPy's linear algebra, which takes a while.
-"""
+"""In-place sums computed by BLAS in one pass over memory, and triangular solves."""
 
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided
-from scipy.linalg.blas import daxpy, ddot, dgemm, dtrsm
+
+from autodiff.repeatable import is_repeatable
+
+daxpy: Any = None
+ddot: Any = None
+dgemm: Any = None
+dtrsm: Any = None
+"""The routines of BLAS, once SciPy's linear algebra is loaded."""
+_CALL, _LOADING = 1_000, 50_000_000
+_left = _LOADING  # elements that are added without BLAS before it is loaded; a call counts as some
+
+
+def _waits(n: int) -> bool:
+    """Whether NumPy computes a sum of `n` elements, because loading BLAS does not pay yet."""
+    global _left
+    _left -= n + _CALL
+    if _left > 0 and not is_repeatable() and "scipy.linalg.blas" not in sys.modules:
+        return True
+    _load()
+    return False
+
+
+def _load() -> None:
+    global daxpy, ddot, dgemm, dtrsm
+    from scipy.linalg.blas import daxpy, ddot, dgemm, dtrsm
 
 
 def add_scaled(y: np.ndarray, a: float, x: np.ndarray) -> None:
     """Compute ``y += a * x`` in place, for float64 vectors."""
     n = len(x)
-    if not 0 < n == len(y):
+    if not 0 < n == len(y) or (daxpy is None and _waits(n)):
         y += a * x
     elif a:
         result = daxpy(x, y, n, a)
@@ -62,7 +84,8 @@ def _memory(x: np.ndarray) -> tuple[Any, ...]:
 def add_to_part(memory: Memory, start: int, stop: int, k: int, a: float, x: np.ndarray) -> None:
     """Add ``a * x`` in place to rows `start` to `stop` of column `k`."""
     y, step, column, rows, sign = memory
-    if a and stop <= rows and 0 < (n := stop - start) == len(x):
+    n = stop - start
+    if a and stop <= rows and 0 < n == len(x) and not (daxpy is None and _waits(n)):
         daxpy(x, y, n, a, 0, 1, start * step + k * column, sign * step)
     else:
         add_scaled(_part(memory, start, stop, k), a, x)
@@ -71,7 +94,8 @@ def add_to_part(memory: Memory, start: int, stop: int, k: int, a: float, x: np.n
 def add_part(y: np.ndarray, a: float, memory: Memory, start: int, stop: int, k: int) -> None:
     """Add `a` times a part of an array to a vector in place."""
     x, step, column, rows, sign = memory
-    if a and stop <= rows and 0 < (n := stop - start) == len(y):
+    n = stop - start
+    if a and stop <= rows and 0 < n == len(y) and not (daxpy is None and _waits(n)):
         result = daxpy(x, y, n, a, start * step + k * column, sign * step)
         if result is not y:  # a copy, if `y` is not contiguous
             y[...] = result
@@ -82,7 +106,8 @@ def add_part(y: np.ndarray, a: float, memory: Memory, start: int, stop: int, k: 
 def inner_with_part(memory: Memory, start: int, stop: int, k: int, y: np.ndarray) -> float:
     """Return the inner product of a part of an array with a vector."""
     x, step, column, rows, sign = memory
-    if stop <= rows and 0 < (n := stop - start) == len(y):
+    n = stop - start
+    if stop <= rows and 0 < n == len(y) and not (ddot is None and _waits(n)):
         return ddot(x, y, n, start * step + k * column, sign * step)
     return inner_product(_part(memory, start, stop, k), y)
 
@@ -101,15 +126,17 @@ def _part(memory: Memory, start: int, stop: int, k: int) -> np.ndarray:
 def inner_product(x: np.ndarray, y: np.ndarray) -> float:
     """Return the inner product of two float64 vectors."""
     n = len(x)
-    if 0 < n == len(y):
-        return ddot(x, y, n)
-    return float((x * y).sum())
+    if not 0 < n == len(y):
+        return float((x * y).sum())
+    return float(x.dot(y)) if ddot is None and _waits(n) else ddot(x, y, n)
 
 
 def divided_twice(x: np.ndarray, lower: np.ndarray) -> np.ndarray:
     """Return L⁻ᵀ X L⁻¹ for a lower triangular matrix L."""
     if not len(x):
         return x
+    if dtrsm is None:
+        _load()
     return dtrsm(1.0, lower, dtrsm(1.0, lower, x, lower=1, trans_a=1), side=1, lower=1)
 
 
@@ -275,7 +302,7 @@ class ProductSum(_BatchedSum):
 
 def _add_product(y: np.ndarray, left: np.ndarray, right: np.ndarray) -> None:
     """Compute ``y += left.T @ right`` in place, in one pass if `y` is contiguous."""
-    if y.flags.c_contiguous and y.flags.aligned:
+    if y.flags.c_contiguous and y.flags.aligned and not (dgemm is None and _waits(y.size)):
         result = dgemm(1.0, right.T, left.T, 1.0, y.T, trans_b=1, overwrite_c=1)
         if np.shares_memory(result, y):
             return

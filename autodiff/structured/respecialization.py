@@ -26,6 +26,8 @@ class Respecializing:
     bailouts: int
     spent: float
     others: list[Any]
+    program: Any
+    emitter: Any
     broadcasts: set[int]
     steep: set[int]
     compares_all: bool
@@ -51,16 +53,11 @@ class Respecializing:
         One run that compares all shapes finds the operations that broadcast. Return whether it
         found new ones.
         """
-        known = self._number_of("broadcasts")
-        machine = self.native, self.native_code, self.why, self.bailouts, self.spent
-        with self._instrumented("compares_all"):
+        spent = self.spent
+        with self._instrumented("compares_all", "broadcasts") as is_new:
             self._run_forward(self._values(args))
-        is_new = self._number_of("broadcasts") > known
-        if is_new:
-            self.spent = machine[-1]  # this regeneration does not delay machine code
-        else:  # the code is what it was
-            self.native, self.native_code, self.why, self.bailouts, self.spent = machine
-        return is_new
+        self.spent = spent  # this regeneration does not delay machine code
+        return is_new()
 
     def with_strong_products(self, sweep: Callable) -> Any:
         """Return the result of a sweep with strong products, in which 0 * inf is 0.
@@ -70,24 +67,40 @@ class Respecializing:
         """
         if self.is_never_finite:
             return None
-        known = self._number_of("steep")
         found = None
-        with self._instrumented("notes_steep"), contextlib.suppress(ArithmeticError):
+        with (
+            self._instrumented("notes_steep", "steep") as is_new,
+            contextlib.suppress(ArithmeticError),
+        ):
             found = sweep()
         is_found = found is not None and all(map(is_finite, found))
-        self.is_never_finite = self._number_of("steep") == known or not is_found
+        self.is_never_finite = not (is_new() and is_found)
         return found
 
     @contextlib.contextmanager
-    def _instrumented(self, flag: str) -> Iterator[None]:
-        """Set a flag of the code generator for one run; regenerate the code before and after it."""
+    def _instrumented(self, flag: str, operations: str) -> Iterator[Callable[[], bool]]:
+        """Set a flag of the code generator for one run, which notes operations in a set.
+
+        The code is generated again before the run, and after it if the run has found new
+        operations. Yield a function that says whether it has.
+        """
+        known, before = self._number_of(operations), vars(self).copy()
+        has_own_code = self.program.itself is None and not self.others
         setattr(self, flag, True)
         self._generate()
+        writer = self.emitter
+
+        def is_new() -> bool:
+            return self._number_of(operations) > known
+
         try:
-            yield
+            yield is_new
         finally:
             setattr(self, flag, False)
-            self._generate()
+            if is_new() or self.emitter is not writer or not has_own_code:
+                self._generate()
+            else:
+                vars(self).update(before)
 
     def _number_of(self, attribute: str) -> int:
         """Return the size of a set of operations, here and in the programs that this one calls."""

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from autodiff.structured.blas_sums import divided_twice
 from chainrules_core import AbstractZero, Tangent, ZeroTangent, unbroadcast, unthunk
 
 _Axes = tuple[int, ...] | None
@@ -163,8 +164,6 @@ def convolve_back(g: np.ndarray, other: np.ndarray, own: np.ndarray, mode: str) 
 
 def cholesky_back(g: np.ndarray, y: np.ndarray) -> np.ndarray:
     """Return the cotangent of a matrix from that of its Cholesky factor."""
-    from autodiff.structured.blas_sums import divided_twice  # loads SciPy's linear algebra
-
     x = divided_twice(_half_triangle(y.T @ g), y)
     return _half_triangle(x + x.T)
 

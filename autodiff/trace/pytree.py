@@ -10,6 +10,7 @@ from __future__ import annotations
 import copy
 import dataclasses
 import enum
+import functools
 import operator
 import types
 from collections.abc import Callable, Iterable
@@ -226,6 +227,29 @@ def rebuilt(x: Any, parts: list[Any]) -> Any:
     shell = _shell(x)
     _fill(x, shell, parts)
     return shell
+
+
+def maker_of(x: Any) -> Callable[[list[Any]], Any]:
+    """Return ``lambda parts: rebuilt(x, parts)``, which takes less time for most objects."""
+    kind, names = type(x), [name for name, _ in parts_of(x) or ()]
+    if is_sparse(kind) or kind in TABLES or issubclass(kind, (tuple, list, dict)):
+        return functools.partial(rebuilt, x)
+    own = dict_of(_shell(x))
+    try:
+        object.__new__(kind)
+    except TypeError:  # a base class made in C
+        return functools.partial(rebuilt, x)
+    if METHODS in own or not own.keys() >= set(names):  # others are in slots
+        return functools.partial(rebuilt, x)
+
+    def made(parts: list[Any]) -> Any:
+        y = object.__new__(kind)
+        held = dict_of(y)
+        held.update(own)
+        held.update(zip(names, parts, strict=True))
+        return y
+
+    return made
 
 
 def _shell(x: Any) -> Any:

@@ -53,7 +53,7 @@ def checks_of(outside: list[Dependency], names: Any) -> list[str]:
             if type(d.value) is not np.ndarray:
                 now = f"{names.of(content_of, 'content_of')}({value})"
             checks.append(f"if {now} != {names.of(d.content, 'content')}: return MISMATCH")
-    return checks
+    return list(dict.fromkeys(checks))  # several functions may read one variable
 
 
 def _absence(d: Dependency, names: Any) -> str:

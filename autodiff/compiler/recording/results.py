@@ -14,7 +14,7 @@ from autodiff.compiler.compile_errors import NotRecordedError
 from autodiff.compiler.recording.ir import Ref
 from autodiff.compiler.recording.recorder import Recording
 from autodiff.compiler.recording.signature_guards import DEEPEST, MAY_CHANGE, Inputs, Names
-from autodiff.trace.pytree import leaves_of, parts_of, rebuilt
+from autodiff.trace.pytree import leaves_of, maker_of, parts_of, rebuilt
 from autodiff.trace.tape import CONSTANT
 from autodiff.trace.tracer import is_tracer
 
@@ -143,8 +143,7 @@ class Outputs:
                 return "{" + ", ".join(pairs) + "}"
             if hasattr(kind, "_make"):
                 return f"{names.of(kind, kind.__name__)}({inner})"
-            names.scope["rebuilt"] = rebuilt
-            return f"rebuilt({names.of(template, 'template')}, [{inner}])"
+            return f"{names.of(maker_of(template), 'made')}([{inner}])"
 
         return of(self._tree)
 

@@ -12,6 +12,7 @@ import builtins
 import collections
 import copy
 import itertools
+import keyword
 import re
 from collections.abc import Callable
 from typing import Any
@@ -34,7 +35,7 @@ DEEPEST = 50
 
 _OF_SOURCES = frozenset(
     {
-        "MISMATCH", "ndarray", "buffers", "new_buffers", "held", "rebuilt", "restored", "kernel",
+        "MISMATCH", "ndarray", "buffers", "new_buffers", "held", "restored", "kernel",
         "done", "numbers", "nan", "result",
     }
 )  # fmt: skip
@@ -205,12 +206,15 @@ class Inputs:
             if any(type(key) is not str for key in x):
                 exact, kinds = self.names.of(exactly, "exactly"), exactly(tuple(x))
                 self._unless(f"{exact}(tuple({name})) != {self.names.of(kinds, 'kinds')}")
-            sources = [f"{name}[{keys}[{i}]]" for i in range(len(x))]
+            sources = [
+                f"{name}[{key!r}]" if type(key) is str else f"{name}[{keys}[{i}]]"
+                for i, key in enumerate(x)
+            ]
         else:
             if hasattr(x, "__dict__"):
                 keys = self.names.of(tuple(vars(x)), "fields")
                 self._unless(f"tuple({name}.__dict__) != {keys}")
-            sources = [f"getattr({name}, {key!r})" for key, _ in parts]
+            sources = [_attribute(name, key) for key, _ in parts]
         new = [
             self.traced(part, at, depth + 1) for (_, part), at in zip(parts, sources, strict=True)
         ]
@@ -327,6 +331,13 @@ def share_memory(arrays: list[np.ndarray]) -> bool:
         x.size and y.size and np.may_share_memory(x, y)
         for x, y in itertools.combinations(arrays, 2)
     )
+
+
+def _attribute(source: str, name: str) -> str:
+    """Return the source that reads an attribute, whatever its name is."""
+    # Python changes some letters that are not ASCII.
+    is_plain = name.isidentifier() and name.isascii() and not keyword.iskeyword(name)
+    return f"{source}.{name}" if is_plain else f"getattr({source}, {name!r})"
 
 
 def _elements(x: Any) -> tuple[list, list]:

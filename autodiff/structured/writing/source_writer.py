@@ -14,6 +14,7 @@ import numpy as np
 
 from autodiff.partial_source import Constants
 from autodiff.python_operators import PREFIXES, SIGNS
+from autodiff.structured import blas_sums
 from autodiff.structured.form.function_ir import (
     Block,
     For,
@@ -261,9 +262,7 @@ class SourceWriter:
         return "{" + ", ".join([f"{key}: {text}" for key, text in pairs]) + "}"
 
     def blas(self, name: str) -> str:
-        """Return the name of a function of `blas_sums`, which is imported on first use."""
-        from autodiff.structured import blas_sums
-
+        """Return the name of a function of `blas_sums`."""
         self.constants.scope.update(blas_sums.SCOPE)
         return name
 

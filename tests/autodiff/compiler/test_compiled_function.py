@@ -3,6 +3,7 @@
 import collections
 import dataclasses
 import threading
+import types
 
 import numpy as np
 import pytest
@@ -256,6 +257,11 @@ NESTS = {
         lambda p: gradient(lambda q: sum(np.sum(k.w) * k.b for k in q.layers), p),
         Model([Layer(X, 2.0), Layer(X * 2, 3.0)]),
     ),
+    "other names": (
+        lambda p: [2.0 * v for v in vars(p).values()],
+        types.SimpleNamespace(**{"class": 2.0, "\ufb01": 3.0, "fi": 4.0}),
+    ),
+    "other keys": (lambda p: p[1] * p["a'b"] + p["\n", 2], {1: 2.0, "a'b": 3.0, ("\n", 2): 4.0}),
     "params": (
         lambda p: gradient(lambda q: np.sum(np.tanh(X @ q[0][0] + q[0][1])), p),
         [(np.eye(3), X), (np.eye(3), X)],

@@ -1,8 +1,12 @@
 """Sums by BLAS: what NumPy gives, for every layout, length and special value."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
+from autodiff.structured import blas_sums
 from autodiff.structured.blas_sums import (
     add_part,
     add_scaled,
@@ -21,6 +25,18 @@ LAYOUTS = {
     "a column": lambda: np.sin(np.arange(60.0)).reshape(12, 5)[:, 2],
     "not aligned": lambda: _misaligned(np.sin(np.arange(12.0))),
 }
+
+
+@pytest.fixture(autouse=True, params=["by BLAS", "before it is loaded"])
+def _by(request, monkeypatch):
+    for name in ("daxpy", "ddot", "dgemm", "dtrsm"):
+        monkeypatch.setattr(blas_sums, name, None)
+    monkeypatch.setattr(blas_sums, "_waits", _waits if "BLAS" in request.param else lambda n: True)
+
+
+def _waits(n):
+    blas_sums._load()
+    return False
 
 
 def _misaligned(x):
@@ -138,3 +154,17 @@ def test_parts_of_other_lengths():
             add_part(x, 1.0, y, 0, n, 0)
         with pytest.raises(ValueError, match="broadcast"):
             inner_with_part(y, 0, n, 0, x)
+
+
+def test_scipy_is_loaded_only_where_it_pays():
+    code = """
+import sys, numpy as np
+from autodiff.structured import blas_sums
+x, y = np.arange(3.0), np.ones(3)
+blas_sums.add_scaled(y, 2.0, x)
+assert blas_sums.inner_product(x, y) == 13.0 and "scipy.linalg" not in sys.modules
+for _ in range(blas_sums._LOADING // blas_sums._CALL):
+    blas_sums.add_scaled(y, 0.0, x)
+assert blas_sums.daxpy is not None and y.tolist() == [1.0, 3.0, 5.0]
+"""
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -16,6 +16,7 @@ import pytest
 
 import autodiff
 from autodiff import gradient
+from autodiff.trace.pytree import maker_of, parts_of, rebuilt
 from tests.helpers import Data, Pair
 
 X = np.array([1.0, -2.0, 3.0])
@@ -411,3 +412,35 @@ def test_a_real_argument_of_complex_arithmetic_has_a_real_gradient() -> None:
     assert g.dtype == np.float64
     np.testing.assert_array_equal(g, 6 * X)
     assert gradient(lambda x: ((2 + 3j) * x * x).imag, 2.0) == 12.0
+
+
+class WithTotal(Plain):
+    @cached_property
+    def total(self) -> Any:
+        return self.a + self.b
+
+
+def _with_total() -> Any:
+    x = WithTotal(1.0, 2.0)
+    assert x.total == 3.0
+    return x
+
+
+MADE = [
+    Plain(1.0, 2.0), Frozen(1.0, X), Slots(1.0, 2.0), Child(1.0, 2.0), Refusing(1.0, "a"),
+    types.SimpleNamespace(a=1.0, b=2.0), {"a": 1.0}, collections.OrderedDict(a=1.0),
+    Pair(1.0, 2.0), [1.0], _with_total(),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("x", MADE, ids=lambda x: type(x).__name__)
+def test_a_maker_makes_what_rebuilding_gives(x: Any) -> None:
+    made_of, n = maker_of(x), len(parts_of(x) or ())
+    before = parts_of(x)
+    for parts in ([float(k) for k in range(n)], [None] * n):
+        y, expected = made_of(parts), rebuilt(x, parts)
+        assert type(y) is type(expected) is type(x)
+        assert y is not x
+        assert parts_of(y) == parts_of(expected)
+        assert getattr(y, "__dict__", None) == getattr(expected, "__dict__", None)
+    assert str(parts_of(x)) == str(before)
