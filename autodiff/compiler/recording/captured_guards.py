@@ -291,7 +291,7 @@ class _Search:
             read = self._names.of(kind) | special
             if self._names.by_text:
                 read |= {n for n in own if not n.startswith("__")}
-            for name in read & own.keys():
+            for name in sorted(read & own.keys()):
                 dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}")
                 dependency.look_inside(self._names)
                 self.found.append(dependency)
