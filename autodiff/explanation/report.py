@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from autodiff.api.tracebacks import hide_engine
 from autodiff.errors import ArgumentError
 from autodiff.explanation.call_tree import Call, Recorder, described, is_all_zero
 from autodiff.explanation.flame import flame_as_svg
@@ -83,6 +84,16 @@ def explain(
     >>> print(*result.zeros, sep="\n")
     numpy.argmax (...) is constant: whole numbers and truth values have no derivative
     """
+    try:
+        return _explained(f, args, kwargs, argnums, memory)
+    except Exception as error:
+        hide_engine(error)
+        raise
+
+
+def _explained(
+    f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, memory: bool
+) -> Explanation:
     times = measured(f, args, kwargs, argnums)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first call has said it
