@@ -16,6 +16,7 @@ from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import (
     Linearised,
     argnums_of,
+    check_returned,
     check_scalar,
     checked_argnums,
     is_single,
@@ -255,7 +256,9 @@ def _derivative(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any) 
             f"derivative is for a function of one real number, not {type(x).__name__}. Use "
             "gradient(f, x), or pullback(f, x)."
         )
-    return Pushed(f, args, kwargs, None if len(args) == 1 else (i,)).push((1.0,))[1]
+    value, slope = Pushed(f, args, kwargs, None if len(args) == 1 else (i,)).push((1.0,))
+    check_returned(f, value)
+    return slope
 
 
 def _is_real_number(x: Any) -> bool:

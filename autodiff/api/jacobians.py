@@ -18,6 +18,7 @@ from autodiff.trace.jvp_trace import Pushed
 from autodiff.trace.linearize import (
     Linearised,
     argnums_of,
+    check_returned,
     checked_argnums,
     is_single,
     promoted,
@@ -68,7 +69,7 @@ def jacobian(
     Raises
     ------
     OutputError
-        If the output is complex.
+        If the output is complex, or None.
     ArgumentError
         If there is nothing to differentiate with respect to, if `mode` is unknown, or if the
         arguments are complex in forward mode.
@@ -109,6 +110,7 @@ def _jacobian(f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, mo
 
 
 def _check_real(f: Callable, y: Any) -> None:
+    check_returned(f, y)
     for leaf in leaves_of(y):
         if np.iscomplexobj(untraced(leaf)):
             raise OutputError(

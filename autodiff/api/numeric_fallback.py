@@ -47,8 +47,7 @@ def fallback_to(kind: str | None) -> contextlib.AbstractContextManager[None]:
     return _nothing if kind is None else numeric_fallback(kind)
 
 
-@contextlib.contextmanager
-def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
+def numeric_fallback(kind: str = "numeric") -> contextlib.AbstractContextManager[None]:
     """Differentiate C functions without a rule by finite differences in a ``with`` block.
 
     Use it for functions that have no argument ``fallback="numeric"``.
@@ -83,6 +82,11 @@ def numeric_fallback(kind: str = "numeric") -> Iterator[None]:
     """
     if kind != "numeric":
         raise ArgumentError(f'fallback= is "numeric" or None, not {kind!r}.')
+    return _falling_back()
+
+
+@contextlib.contextmanager
+def _falling_back() -> Iterator[None]:
     token = _asked.set(True)
     try:
         yield

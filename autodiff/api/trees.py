@@ -468,7 +468,7 @@ def _leaves_like(params: Any, other: Any, partial: bool, where: str, seen: dict)
     parts = parts_of(params)
     if parts is None:
         return [other]
-    if id(params) in seen:  # a container in several places counts once, as in `leaves_of`
+    if id(params) in seen and not isinstance(params, tuple):  # counts once, as in `leaves_of`
         return []
     seen[id(params)] = params
     if partial and other is None:

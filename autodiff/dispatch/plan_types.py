@@ -340,9 +340,11 @@ class LinearNode(PlannedNode):
         plan = self.plan
         add_into = plan.rule.add_into
         adjoints = plan.adjoints_for(True) if self.nested else plan.adjoints
+        is_vector = type(y_bar) is _ndarray and y_bar.ndim == 1
+        may_factor = is_vector and not (bars.nested or self.options)
         for position, j in enumerate(self.parents):
-            factors = plan.factors[position]
-            if factors is not None and self._hand_factors(factors, y_bar, bars, j):
+            factors = plan.factors[position] if may_factor else None
+            if factors is not None and hand_factors(factors(y_bar, *self.seen), bars, j):
                 continue
             seen = self.seen if plan.shared else self.seen_by(position)
             if add_into is not None and bars.is_addable(j):
@@ -352,12 +354,6 @@ class LinearNode(PlannedNode):
                     raise BadInplaceError(add_into, result)
                 continue
             bars.add(j, adjoints[position](y_bar, *seen, **self.options), self, position, PASSED)
-
-    def _hand_factors(self, factors: Callable, y_bar: Any, bars: Cotangents, j: int) -> bool:
-        """Propagate a pair of vectors, if the cotangent is their outer product."""
-        if type(y_bar) is not _ndarray or y_bar.ndim != 1 or bars.nested or self.options:
-            return False
-        return hand_factors(factors(y_bar, *self.seen), bars, j)
 
 
 def hand_factors(pair: tuple[Any, Any] | None, bars: Cotangents, j: int) -> bool:

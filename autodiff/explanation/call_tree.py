@@ -21,7 +21,7 @@ import numpy as np
 
 from autodiff.dispatch.arguments import PLAIN
 from autodiff.dispatch.call import NO_RULE
-from autodiff.explanation.lines import OURS, Line
+from autodiff.explanation.lines import OURS, Line, stack_of
 from autodiff.intercept.source.fusion_sites import is_generic
 from autodiff.mutation.assignment import Write
 from autodiff.trace.nodes import Leaf, Node, Part
@@ -235,33 +235,24 @@ class Recorder(Observer):
 
     def _caller(self) -> tuple[Call, str, Line]:
         """Return the function that makes a call, where that is, and the user's line there."""
-        frames: list[types.FrameType] = []
-        frame: types.FrameType | None = sys._getframe(3)
-        while frame is not None and frame is not self.base:
-            if not frame.f_code.co_filename.startswith(OURS):
-                frames.append(frame)
-            frame = frame.f_back
-        where = _where(frames[0]) if frames else ""
-        line = self.lines.at(frames[0], self.base) if frames else self.lines
-        frames = [f for f in reversed(frames) if f.f_code.co_name not in _INSIDE]
-        frames = [f for f in frames if not is_generic(f.f_code)]
-        depth = 0
-        while depth < min(len(frames), len(self._path)) and frames[depth] is self._path[depth][0]:
-            depth += 1
+        parent, where, line, depth = self.root, "", self.lines, 0
+        for frame in stack_of(sys._getframe(3), self.base):
+            code = frame.f_code
+            if code.co_filename.startswith(OURS):
+                continue
+            if code.co_name not in _INSIDE and not is_generic(code):
+                if depth == len(self._path) or self._path[depth][0] is not frame:
+                    del self._path[depth:]
+                    made = self.root
+                    if depth:
+                        made = Call(code.co_qualname, "traced", where, line=line)
+                        parent.children.append(made)
+                    self._path.append((frame, made))
+                parent = self._path[depth][1]
+                depth += 1
+            where, line = _where(frame), line.below(frame)
         del self._path[depth:]
-        for frame in frames[depth:]:
-            self._path.append((frame, self._function(frame)))
-        return (self._path[-1][1] if self._path else self.root), where, line
-
-    def _function(self, frame: types.FrameType) -> Call:
-        """Return the call of the function that runs in a frame."""
-        if not self._path:
-            return self.root
-        caller, parent = self._path[-1]
-        line = self.lines.at(caller, self.base)
-        made = Call(frame.f_code.co_qualname, "traced", _where(caller), line=line)
-        parent.children.append(made)
-        return made
+        return parent, where, line
 
     def _measured_pull(self, node: Node, made: Call) -> Callable:
         pull, rule, positions = node.pull, node.rule, node.positions

@@ -77,20 +77,30 @@ class Line:
 
         Frames of libraries are left out, and those from `base` outwards.
         """
-        path = []
-        while frame is not None and frame is not base:
-            if is_users(frame):
-                path.append(frame)
-            frame = frame.f_back
         line = self
-        for frame in reversed(path):
-            code = frame.f_code
-            key = (code.co_filename, code.co_qualname, frame.f_lineno)
-            below = line.children.get(key)
-            if below is None:
-                below = line.children[key] = Line(*key, line)
-            line = below
+        for outer in stack_of(frame, base):
+            line = line.below(outer)
         return line
+
+    def below(self, frame: types.FrameType) -> Line:
+        """Return the line that runs in a frame that this line calls; itself if not the user's."""
+        if not is_users(frame):
+            return self
+        code = frame.f_code
+        key = (code.co_filename, code.co_qualname, frame.f_lineno)
+        below = self.children.get(key)
+        if below is None:
+            below = self.children[key] = Line(*key, self)
+        return below
+
+
+def stack_of(frame: types.FrameType | None, base: types.FrameType | None) -> list[types.FrameType]:
+    """Return a frame and those that it was called from, outermost first, up to `base`."""
+    frames = []
+    while frame is not None and frame is not base:
+        frames.append(frame)
+        frame = frame.f_back
+    return frames[::-1]
 
 
 _users: dict[str, bool] = caches.register("files of the user's", {})

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from autodiff.api.tracebacks import hide_engine
 from autodiff.errors import ArgumentError
 from autodiff.explanation.call_tree import Call, Recorder, described, is_all_zero
 from autodiff.explanation.flame import flame_as_svg
@@ -20,7 +21,7 @@ from autodiff.explanation.timing import Times, measured, ones_like
 from autodiff.explanation.totals import Row, Total, by_function, by_line, divide, whole
 from autodiff.trace.linearize import Linearised, argnums_of
 from autodiff.trace.observers import indices_on, observing
-from autodiff.trace.pytree import is_perturbable, leaves_of, parts_of
+from autodiff.trace.pytree import leaves_of, parts_of, variables_at
 from chainrules_core.calling.signatures import signature_of
 from chainrules_core.rules import name_of
 
@@ -83,6 +84,16 @@ def explain(
     >>> print(*result.zeros, sep="\n")
     numpy.argmax (...) is constant: whole numbers and truth values have no derivative
     """
+    try:
+        return _explained(f, args, kwargs, argnums, memory)
+    except Exception as error:
+        hide_engine(error)
+        raise
+
+
+def _explained(
+    f: Callable, args: tuple, kwargs: dict[str, Any], argnums: Any, memory: bool
+) -> Explanation:
     times = measured(f, args, kwargs, argnums)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the first call has said it
@@ -100,7 +111,7 @@ def explain(
     for argument, bar in zip(recorder.arguments, leaves, strict=False):
         argument.cotangent = "zero" if is_all_zero(bar) else "nonzero"
     chosen = range(len(args)) if argnums is None else argnums_of(argnums) or ()
-    names = [n for i in dict.fromkeys(chosen) for n in _leaf_names(_name_of(f, i), args[i])]
+    names = [n for i in dict.fromkeys(chosen) for n in _names_of(_name_of(f, i), args[i])]
     for argument, name in zip(recorder.arguments, names, strict=False):
         argument.name = name
     function = getattr(f, "__qualname__", "")
@@ -143,18 +154,18 @@ def _name_of(f: Callable, i: int) -> str:
     return names[i].name if is_named else f"argument {i}"
 
 
-def _leaf_names(name: str, x: Any) -> list[str]:
-    """Return the expressions that give the numbers and arrays in a pytree."""
-    parts = parts_of(x)
-    if parts is None:
-        return [name] if is_perturbable(x) or type(x) is int else []
-    keyed = isinstance(x, (tuple, list, dict)) and not hasattr(x, "_fields")
-    return [
-        leaf
-        for key, part in parts
-        if type(part) is not int
-        for leaf in _leaf_names(f"{name}[{key!r}]" if keyed else f"{name}.{key}", part)
-    ]
+def _names_of(name: str, x: Any) -> list[str]:
+    """Return the expressions that give the variables in the pytree with this name."""
+    return [name] if type(x) is int else [_at(name, x, keys) for keys in variables_at(x)]
+
+
+def _at(name: str, x: Any, keys: tuple) -> str:
+    """Return the expression that gives a part of the pytree with this name."""
+    for key in keys:
+        is_keyed = isinstance(x, (tuple, list, dict)) and not hasattr(x, "_fields")
+        name += f"[{key!r}]" if is_keyed else f".{key}"
+        x = dict(parts_of(x) or ())[key]
+    return name
 
 
 class Explanation:

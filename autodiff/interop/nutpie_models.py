@@ -11,7 +11,7 @@ from nutpie.compiled_pyfunc import from_pyfunc
 from autodiff.api.gradients import value_and_gradient
 from autodiff.api.trees import Ravelling
 from autodiff.errors import ArgumentError
-from autodiff.trace.pytree import is_perturbable, parts_of
+from autodiff.trace.pytree import variables_at
 from chainrules_core.rules import name_of
 
 
@@ -60,7 +60,7 @@ def to_nutpie(log_density: Callable, params0: Any, *, args: Any = (), jitter: fl
             "complex numbers: make the real and imaginary parts two parameters."
         )
     start = ravelling.vector(params0)
-    names = _names(params0, "")
+    names = [".".join(map(str, keys)) or "x" for keys in variables_at(params0)]
 
     def evaluated(x: np.ndarray) -> tuple[float, np.ndarray]:
         value, slopes = value_and_gradient(log_density, ravelling.nest(x), *args, argnums=0)
@@ -81,15 +81,3 @@ def to_nutpie(log_density: Callable, params0: Any, *, args: Any = (), jitter: fl
             start + np.random.default_rng(seed).uniform(-jitter, jitter, start.shape)
         ),
     )
-
-
-def _names(nest: Any, name: str) -> list[str]:
-    """Return the names of the variables of a nest, in their order."""
-    parts = parts_of(nest)
-    if parts is None:
-        return [name or "x"] if is_perturbable(nest) else []
-    return [
-        found
-        for key, part in parts
-        for found in _names(part, f"{name}.{key}" if name else str(key))
-    ]

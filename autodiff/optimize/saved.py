@@ -12,7 +12,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from autodiff.errors import ArgumentError
-from autodiff.trace.pytree import is_perturbable, map_leaves, parts_of, variables_of
+from autodiff.trace.pytree import is_perturbable, map_leaves, variables_at, variables_of
 
 EVERY = 10.0
 """Seconds between two times at which a checkpoint is put on the disk."""
@@ -32,7 +32,10 @@ def check_place(path: Any) -> None:
 
 def form_of(nest: Any) -> np.ndarray:
     """Return the names and shapes of the variables of a nest, as an array of text."""
-    return np.array(_listed(nest, "params", {}), str)
+    places = ["params" + "".join([f"[{key!r}]" for key in keys]) for keys in variables_at(nest)]
+    shapes = map(np.shape, variables_of(nest))
+    found = [f"{place} of shape {shape}" for place, shape in zip(places, shapes, strict=True)]
+    return np.array(found, str)
 
 
 def check_form(path: Any, arrays: dict[str, np.ndarray], nest: Any) -> None:
@@ -44,16 +47,6 @@ def check_form(path: Any, arrays: dict[str, np.ndarray], nest: Any) -> None:
             f"the checkpoint {Path(path).name} is of other parameters: {', '.join(theirs)}; "
             f"{', '.join(own)} are expected. Delete the file, or give another name."
         )
-
-
-def _listed(nest: Any, where: str, seen: dict) -> list[str]:
-    parts = parts_of(nest)
-    if parts is None:
-        return [f"{where} of shape {np.shape(nest)}"] if is_perturbable(nest) else []
-    if id(nest) in seen:  # a container in several places counts once
-        return []
-    seen[id(nest)] = nest
-    return [line for key, part in parts for line in _listed(part, f"{where}[{key!r}]", seen)]
 
 
 @contextlib.contextmanager

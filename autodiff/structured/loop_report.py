@@ -77,6 +77,8 @@ def _loops(
         elif isinstance(node, (For, While)):
             is_native = is_inside or (native is not None and node in native.loops)
             yield node, is_native
+            if isinstance(node, While):
+                yield from _loops(node.before, program, is_native)
             yield from _loops(node.body, program, is_native)
 
 

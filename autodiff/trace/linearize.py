@@ -464,6 +464,12 @@ def argnums_of(argnums: int | tuple[int, ...] | None) -> tuple[int, ...] | None:
     return tuple(argnums) if isinstance(argnums, (tuple, list)) else (argnums,)
 
 
+def check_returned(f: Callable, y: Any) -> None:
+    """Raise if a function returned None."""
+    if y is None:
+        raise OutputError(f"{name_of(f)} returned None. Does it lack a return statement?")
+
+
 def check_scalar(f: Callable, y: Any) -> None:
     """Raise if an output is not one real number."""
     if type(y) is float or type(y) is np.float64:
@@ -471,9 +477,8 @@ def check_scalar(f: Callable, y: Any) -> None:
     plain = untraced(y)
     if type(plain) is float or type(plain) is np.float64:
         return
+    check_returned(f, plain)
     name = name_of(f)
-    if plain is None:
-        raise OutputError(f"{name} returned None. Does it lack a return statement?")
     if isinstance(plain, (np.ndarray, np.generic)) and plain.shape != ():
         raise OutputError(
             f"{name} returned an array of shape {plain.shape}, but a gradient needs one real "

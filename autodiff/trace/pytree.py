@@ -451,6 +451,22 @@ def leaves_of(x: Any) -> list[Any]:
     return found
 
 
+def variables_at(x: Any) -> list[tuple]:
+    """Return where the variables of a pytree are, in order: the keys that lead to each of them."""
+    found = []
+    seen: dict[int, Any] = {}
+    waiting: list[tuple[tuple, Any]] = [((), x)]
+    while waiting:
+        keys, part = waiting.pop()
+        parts = parts_of(part)
+        if parts is None:
+            found += [keys] if is_perturbable(part) else []
+        elif id(part) not in seen or issubclass(type(part), tuple):
+            seen[id(part)] = part
+            waiting += [((*keys, key), inner) for key, inner in reversed(parts)]
+    return found
+
+
 def has_variables(x: Any) -> bool:
     """Whether a pytree has a leaf that can be perturbed."""
     return type(x) is float or is_perturbable(x) or any(map(is_perturbable, leaves_of(x)))

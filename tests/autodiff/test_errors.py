@@ -101,6 +101,13 @@ def test_outputs_without_a_gradient(ask: Callable, f: Callable, parts: list[str]
     assert isinstance(error, TypeError)
 
 
+def test_no_output_has_no_matrix() -> None:
+    parts = ["returns_none returned None", "return statement"]
+    raised(OutputError, lambda: autodiff.jacobian(returns_none, X), *parts)
+    raised(OutputError, lambda: autodiff.jacobian(returns_none, X, mode="forward"), *parts)
+    raised(OutputError, lambda: autodiff.derivative(returns_none, 2.0), *parts)
+
+
 @pytest.mark.parametrize("f", [lambda x: 3.0, lambda x: 3, lambda x: np.sum(X), lambda x: x[0] > 0])
 def test_a_constant_output_has_gradient_zero(f: Callable) -> None:
     np.testing.assert_array_equal(gradient(f, X), np.zeros(3))

@@ -140,13 +140,8 @@ def dependencies(
     the user's classes that some function names, and in the functions among the arguments `given`.
     """
     search = _Search()
-    own = _function_of(f)
-    if own is None:  # an object: what it holds may change
+    if _function_of(f) is None:  # an object: what it holds may change
         search.enter_constant(f, "the function")
-    while own is not None and is_foreign(own):
-        own = _function_of(getattr(own, "__wrapped__", None))
-    if own is not None:  # nobody looks it up, but it may have other defaults, or other code
-        search.found.append(Dependency(None, None, own, own.__name__))
     for x in (f, *given):
         search.enter(x)
     search.run()
@@ -291,7 +286,7 @@ class _Search:
             read = self._names.of(kind) | special
             if self._names.by_text:
                 read |= {n for n in own if not n.startswith("__")}
-            for name in read & own.keys():
+            for name in sorted(read & own.keys()):
                 dependency = Dependency(own, name, own[name], f"{kind.__name__}.{name}")
                 dependency.look_inside(self._names)
                 self.found.append(dependency)
@@ -302,6 +297,13 @@ class _Search:
         for scope, names in self._scopes.values():
             absent = {n for n in names - scope.keys() if self._names.may_miss or n in _BUILTINS}
             self._note_absent(scope, frozenset(absent), None)
+        # Functions that no variable holds (in tables, properties) may have other code or defaults.
+        named = {id(dependency.value) for dependency in self.found}
+        for g in self.functions:
+            if id(g) not in named:
+                dependency = Dependency(None, None, g, g.__name__)
+                dependency.look_inside(self._names)
+                self.found.append(dependency)
 
     def _note_absent(self, own: Mapping, absent: frozenset[str] | None, owner: Any) -> None:
         """Note names that a class, a module or the global variables do not have so far."""

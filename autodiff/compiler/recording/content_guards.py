@@ -133,7 +133,7 @@ class ReadAttributes:
             self.kept, self.absent = dict(own), None
             return
         names = mentioned.of(self.kind)
-        self.kept = {n: own[n] for n in names & own.keys()}
+        self.kept = {n: own[n] for n in sorted(names & own.keys())}
         # What is not there yet may hide the class's.
         goes_on = mentioned.may_miss or "__getattr__" in inherited or "__getattr__" in own
         self.absent = frozenset((names if goes_on else names & inherited) - own.keys())

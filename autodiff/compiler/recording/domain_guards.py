@@ -27,7 +27,7 @@ def question(source: str) -> Callable[[float], bool]:
     return ask
 
 
-_questions = {source: question(source) for source in {*known("domain").values(), "{0} != 0.0"}}
+_questions = {s: question(s) for s in sorted({*known("domain").values(), "{0} != 0.0"})}
 DOMAINS = {f: _questions[source] for f, source in known("domain").items()}
 """Functions of ``math`` → the predicate of arguments for which they do not raise."""
 is_not_zero = _questions["{0} != 0.0"]

@@ -182,33 +182,35 @@ def _remember(g: Any, replacement: Callable) -> Callable:
 
 
 def _function(g: types.FunctionType) -> Callable:
+    return _remember(g, watch(g) or _of_python(g))
+
+
+def _of_python(g: types.FunctionType) -> Callable:
+    """Return what is called in place of a function of Python, whether or not it is pure."""
     if g is core_ignore_derivatives:
         return ignore_derivatives
     if g in MAKERS:
-        return _remember(g, making(g, asking_for))
+        return making(g, asking_for)
     if g in frames.REPLACED:
-        return _remember(g, frames.REPLACED[g])
-    watched = watch(g)
-    if watched is not None:
-        return _remember(g, watched)
+        return frames.REPLACED[g]
     if (g.__module__, g.__qualname__) in CALLED_ELSEWHERE:
-        return _remember(g, handing_on(g, _body(g)))
+        return handing_on(g, _body(g))
     of_package = packages.instead(g)
     if of_package is not None:
-        return _remember(g, of_package(_body(g)))
+        return of_package(_body(g))
     of_text = text_calls.of_function(g)
     if of_text is not None:
-        return _remember(g, of_text(asking_for(g) if has_rule(g) else _body(g)))
+        return of_text(asking_for(g) if has_rule(g) else _body(g))
     if has_rule(g):
         asking = asking_for(g)
-        return _remember(g, listing(asking) if g.__module__ == "statistics" else asking)
+        return listing(asking) if g.__module__ == "statistics" else asking
     if "array_api_compat." in (g.__module__ or ""):
         # The array API's spelling of a function of NumPy, by which SciPy's own code calls it.
         if g.__name__ in _MAKERS_BY_NAME:
-            return _remember(g, keeping_new(_body(g)))
+            return keeping_new(_body(g))
         if g.__name__ == "solve" and g.__module__.endswith("numpy.linalg"):
-            return _remember(g, intercept(np.linalg.solve))  # the same since NumPy 2
-    return _remember(g, _body(g))
+            return intercept(np.linalg.solve)  # the same since NumPy 2
+    return _body(g)
 
 
 _MAKERS_BY_NAME = frozenset(g.__name__ for g in MAKERS)
@@ -363,20 +365,16 @@ def watch_impure(replacement: Callable[[Any], Callable | None], owners: frozense
 
 def unwatched(g: Any) -> Callable:
     """Return what is called in place of an impure function while no program is written down."""
-    wrapper = WRAPPERS.get(g)
-    if wrapper is not None:
-        return wrapper(asking_for(g))
-    if g in MAKERS:
-        return making(g, asking_for)
-    if has_rule(key_of(g)[0]):
-        return asking_for(g)
-    if type(g) is types.FunctionType:
-        return _body(g)
+    kind = type(g)
+    if kind is _FUNCTION:
+        return _of_python(g)
+    if kind is _METHOD:  # writes in it are to be seen
+        return _METHOD(unwatched(g.__func__), g.__self__)
+    if kind is _BUILTIN:
+        return _made_in_c(g) or _c_method(g)
     if isinstance(g, type):
         return _of_class(g)[0]
-    if type(g) is _METHOD and type(g.__func__) is _FUNCTION:  # writes in it are to be seen
-        return types.MethodType(_body(g.__func__), g.__self__)
-    return refusing_for(g) if type(g) in (_BUILTIN, _METHOD) else g
+    return asking_for(g) if has_rule(g) else refusing_for(g)
 
 
 def _method(g: types.MethodType) -> Callable:
@@ -411,19 +409,23 @@ def _builtin(g: Any) -> Callable:
         watched = watch(g)
         if watched is not None:
             return watched
-    is_function = owner is None or kind is types.ModuleType or kind is _CAPSULE
-    replacement = watch(g) if is_function or kind is type else None
+    replacement = watch(g) if _is_function(g) or kind is type else None
     if replacement is None:
-        replacement = _made_in_c(g, is_function)
+        replacement = _made_in_c(g)
     return _c_method(g) if replacement is None else _remember(g, replacement)
 
 
-def _made_in_c(g: Any, is_function: bool) -> Callable | None:
+def _is_function(g: Any) -> bool:
+    """Whether what was made in C is a function of a module, not a method."""
+    return g.__self__ is None or type(g.__self__) in (types.ModuleType, _CAPSULE)
+
+
+def _made_in_c(g: Any) -> Callable | None:
     """Return what stands for a function of a module, and for a method that is named here."""
     special, wrapper = _SPECIAL.get(g), WRAPPERS.get(g) or text_calls.wrapper_of(g)
     if wrapper is not None:
         return wrapper(special or (asking_for(g) if has_rule(g) else g))
-    if special is not None or not is_function:
+    if special is not None or not _is_function(g):
         return special
     if g in MAKERS:
         return making(g, asking_for)

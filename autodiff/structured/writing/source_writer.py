@@ -151,6 +151,7 @@ class SourceWriter:
         # constructor call and matrix → name.
         self.sums: dict[For | While | None, dict[tuple[str, Any], str]] = {}
         self.number = 0
+        self.old_names: dict[Op, str] = {}
         self.is_test = False  # writing the test of a `while` loop, which needs no tape
         self.inlined: dict[Value, str] = {}
         self.renamed: set[Value] = set()
@@ -367,7 +368,7 @@ class SourceWriter:
 
     def old_name(self, op: Op) -> str:
         """Return the name of the contents that a write overwrites."""
-        return f"old{id(op)}"
+        return self.old_names.setdefault(op, f"old{len(self.old_names)}")
 
     def _hoisted_name(self, text: str | None) -> str | None:
         """Return the name of the hoisted view with this source; None if nothing is hoisted."""

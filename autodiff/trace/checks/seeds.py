@@ -73,8 +73,8 @@ class Seeded(NamedTuple):
         if type(seed) is type(x) and hasattr(seed, str(key)):
             return getattr(seed, key)
         raise SeedError(
-            f"the {self.map} of {name_of(f)} was given a {type(seed).__name__} for an {self.value} "
-            f"that is a {type(x).__name__}; give the same structure."
+            f"the {self.map} of {name_of(f)} was given {_kind_of(seed)} for an {self.value} that "
+            f"is {_kind_of(x)}; give the same structure."
         )
 
     def check_alike(self, f: Callable, x: Any, a: Any, b: Any) -> None:
@@ -112,4 +112,7 @@ def _is_number_or_array(x: Any) -> bool:
 
 def _kind_of(x: Any) -> str:
     """Return the class of a value; for an array also its dtype."""
-    return f"an array of {x.dtype}" if type(x) is np.ndarray else f"a {type(x).__name__}"
+    if type(x) is np.ndarray:
+        return f"an array of {x.dtype}"
+    name = type(x).__name__
+    return f"an {name}" if name[0] in "aeiouAEIOU" else f"a {name}"

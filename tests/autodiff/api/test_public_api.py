@@ -182,6 +182,7 @@ TAKES = {
     "hvp": lambda: hvp(failing, W, V),
     "jvp": lambda: jvp(failing, (W,), (V,)),
     "grad": lambda: grad(failing)(W),
+    "explain": lambda: autodiff.explain(failing, W),
 }
 
 

@@ -43,6 +43,16 @@ def matches(a: Any, n: int) -> Any:
     return np.sum(a)
 
 
+def searched(a: Any, n: int) -> Any:
+    t = 0
+    while (
+        sum([x * t for x in a])
+        < n
+    ):  # fmt: skip
+        t += 1
+    return np.sum(a) * t
+
+
 def _compiled(f: Any, n: int) -> Any:
     # A function of its own: nothing of it is known from other tests.
     f = types.FunctionType(f.__code__.replace(), f.__globals__, f.__name__)
@@ -90,6 +100,11 @@ def test_without_llvmlite(monkeypatch: Any) -> None:
     found = _compiled(filled, 3000).report()
     assert {state for _, state in _states(filled, found)} == {loop_report.SOURCE}
     assert all('pip install "chainrules-autodiff[native]"' in loop.why for loop in found.loops)
+
+
+def test_a_loop_in_the_test_of_another() -> None:
+    found = _compiled(searched, 2000).report()
+    assert [line for line, _ in _states(searched, found)] == [2, 3]
 
 
 @pytest.mark.parametrize("method", ["run", "sweep"])

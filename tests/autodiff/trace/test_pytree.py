@@ -16,6 +16,7 @@ import pytest
 
 import autodiff
 from autodiff import gradient
+from autodiff.trace import pytree
 from autodiff.trace.pytree import maker_of, parts_of, rebuilt
 from tests.helpers import Data, Pair
 
@@ -444,3 +445,28 @@ def test_a_maker_makes_what_rebuilding_gives(x: Any) -> None:
         assert parts_of(y) == parts_of(expected)
         assert getattr(y, "__dict__", None) == getattr(expected, "__dict__", None)
     assert str(parts_of(x)) == str(before)
+
+
+def test_places_of_variables_stand_in_the_order_of_the_variables() -> None:
+    """A list in two places counts once, a tuple each time."""
+    xs, pair = [1.0, 2.0], (3.0, Plain(4.0, "text"))
+    params = {"xs": xs, "n": 5, "pairs": [pair, pair], "again": xs}
+
+    def at(x: Any, keys: tuple) -> Any:
+        for key in keys:
+            x = dict(parts_of(x) or ())[key]
+        return x
+
+    places = pytree.variables_at(params)
+    assert [at(params, keys) for keys in places] == pytree.variables_of(params)
+    assert places[-2:] == [("pairs", 0, 1, "a"), ("pairs", 1, 0)]
+    assert pytree.variables_at(2.0) == [()]
+
+
+def test_a_tuple_in_two_places_of_a_nest() -> None:
+    pair, xs = (1.0, 2.0), [3.0]
+    params = {"a": pair, "b": pair, "c": xs, "d": xs, "e": 4.0}
+    other = {"a": (1.0, 10.0), "b": (2.0, 20.0), "c": [3.0], "d": [3.0], "e": 5.0}
+    assert autodiff.tree_add(params, other) == {
+        "a": (2.0, 12.0), "b": (3.0, 22.0), "c": [6.0], "d": [6.0], "e": 9.0
+    }  # fmt: skip

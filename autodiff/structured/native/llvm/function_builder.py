@@ -325,7 +325,8 @@ class FunctionBuilder:
         back = self.b.branch(head)
         if alone:
             mark = "loop" if is_dense and not is_short else "loop of single elements"
-            back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {id(back)}"]))
+            number = len(self.module.metadata)  # each loop has a mark of its own
+            back.set_metadata("llvm.loop", self.module.add_metadata([f"{mark} {number}"]))
         self.b.position_at_end(after)
 
     def _hidden(self, n: Any) -> Any:

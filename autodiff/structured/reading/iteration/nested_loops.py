@@ -6,7 +6,6 @@ import ast
 import itertools
 import types
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,8 @@ from autodiff.structured.reading.containers.lists import written
 from autodiff.structured.reading.expressions import ExpressionReader
 from autodiff.structured.reading.jumps import breaks
 
-
-@dataclass
-class _Template:
-    """The source of nested loops.
-
-    Attributes
-    ----------
-    names : dict
-        Names in the source → hidden variables.
-    read_only : list of Memory
-        What the loops must not write into, because Python takes the items before their iterations.
-    """
-
-    names: dict[str, str]
-    read_only: list[Memory] = field(default_factory=list)
+_Values = dict[str, Any]
+"""Names in the source of nested loops → values."""
 
 
 class NestedLoopReader(ExpressionReader):
@@ -57,76 +43,68 @@ class NestedLoopReader(ExpressionReader):
     def nested(self, node: ast.For) -> tuple[list[ast.stmt], list[Memory]] | None:
         """Return the nested loops for one over several indices; None for other loops.
 
-        Also return what they must not write into.
+        Also return what they must not write into, because Python takes the items before.
         """
         f = self._positional_callee(node.iter)
         if f not in _NESTED or not node.iter.args or any(map(breaks, node.body)):  # type: ignore[attr-defined] # a call
             return None
-        template = _Template({"range": self.hidden("range"), "len": self.hidden("len")})
-        for name, function in zip(template.names.values(), (range, len), strict=True):
-            self.bind(name, self.const(function))
-        overs, item = _NESTED[f](self, node.iter.args, template)  # type: ignore[attr-defined]
+        values: _Values = {"range": self.const(range), "len": self.const(len)}
+        overs, item = _NESTED[f](self, node.iter.args, values)  # type: ignore[attr-defined]
         lines = [f"{' ' * k}for i{k} in {over}:" for k, over in enumerate(overs)]
-        names = {f"i{k}": self.hidden("index") for k in range(len(overs))} | template.names
+        names = {f"i{k}": self.hidden("index") for k in range(len(overs))}
+        for name, value in values.items():
+            names[name] = self.hidden("nested")
+            self.bind(names[name], value)
         (outer,) = written("\n".join([*lines, f"{' ' * len(overs)}item = {item}"]), **names)
         inner: Any = outer
         for k in range(len(overs)):
             inner.lineno, inner.col_offset = node.lineno, node.col_offset + k * _WIDE
             inner, loop = inner.body[0], inner
         loop.body = [ast.copy_location(ast.Assign([node.target], inner.value), node), *node.body]
-        return [outer], template.read_only
+        if f not in (itertools.product, itertools.combinations):
+            return [outer], []
+        return [outer], [memory for value in values.values() for memory in memory_of_items(value)]
 
-    def _hold(self, template: _Template, value: Any) -> str:
-        """Bind a hidden variable; return its name in the template."""
-        name = self.hidden("nested")
-        self.bind(name, value)
-        template.names[key := f"x{len(template.names)}"] = name
-        return key
-
-    def _iterable(self, template: _Template, node: ast.expr) -> str:
-        """Return the text of a range, or the name of a list or array, for the template."""
+    def _iterable(self, values: _Values, node: ast.expr) -> str:
+        """Return the text of a range, or the name of a list or array."""
         if self._positional_callee(node) is range:
-            bounds = [self._hold(template, self.value(a)) for a in node.args]  # type: ignore[attr-defined]
+            bounds = [_named(values, self.value(a)) for a in node.args]  # type: ignore[attr-defined]
             return f"range({', '.join(bounds)})"
-        value = self.expression(node)
-        template.read_only += memory_of_items(value)
-        return self._hold(template, value)
+        return _named(values, self.expression(node))
 
-    def over_product(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
+    def over_product(self, nodes: list[ast.expr], values: _Values) -> tuple[list[str], str]:
         """Read ``itertools.product(...)``."""
-        return [self._iterable(template, node) for node in nodes], _indices(len(nodes))
+        return [self._iterable(values, node) for node in nodes], _indices(len(nodes))
 
-    def over_combinations(
-        self, nodes: list[ast.expr], template: _Template
-    ) -> tuple[list[str], str]:
+    def over_combinations(self, nodes: list[ast.expr], values: _Values) -> tuple[list[str], str]:
         """Read ``itertools.combinations(items, n)``."""
         n = known(self.value(nodes[1])) if len(nodes) == 2 else None
         if type(n) is not int or not 0 < n < _MOST_INDICES:
             raise UnsupportedError("combinations of so many items")
         is_range = self._positional_callee(nodes[0]) is range and len(nodes[0].args) == 1  # type: ignore[attr-defined]
         if is_range:
-            end, item = self._hold(template, self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
+            end, item = _named(values, self.value(nodes[0].args[0])), "i{}"  # type: ignore[attr-defined]
         else:
-            xs = self._iterable(template, nodes[0])
+            xs = self._iterable(values, nodes[0])
             end, item = f"len({xs})", xs + "[i{}]"
         overs = [f"range({f'i{k - 1} + 1' if k else 0}, {end})" for k in range(n)]
         return overs, f"({', '.join([item.format(k) for k in range(n)])},)"
 
-    def over_ndindex(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
+    def over_ndindex(self, nodes: list[ast.expr], values: _Values) -> tuple[list[str], str]:
         """Read ``np.ndindex(shape)``."""
         given = [self.expression(a) for a in nodes]
         if len(given) == 1 and (isinstance(given[0], tuple) or given[0].kind.parts):
             given = self._parts_of(given[0])
         if len(given) > _MOST_INDICES:
             raise UnsupportedError("a loop over so many indices")
-        return [f"range({self._hold(template, n)})" for n in given], _indices(len(given))
+        return [f"range({_named(values, n)})" for n in given], _indices(len(given))
 
-    def over_ndenumerate(self, nodes: list[ast.expr], template: _Template) -> tuple[list[str], str]:
+    def over_ndenumerate(self, nodes: list[ast.expr], values: _Values) -> tuple[list[str], str]:
         """Read ``np.ndenumerate(array)``."""
         x = self.value(nodes[0])
         if not x.kind.is_array or not 0 < x.kind.ndim <= _MOST_INDICES:
             raise UnsupportedError("np.ndenumerate of something other than an array")
-        n, name = x.kind.ndim, self._hold(template, x)
+        n, name = x.kind.ndim, _named(values, x)
         at = _indices(n)
         return [f"range({name}.shape[{k}])" for k in range(n)], f"({at}, {name}[{at[1:-2]}])"
 
@@ -175,6 +153,13 @@ def memory_of_items(value: Any) -> list[Memory]:
         for x in found
         if x.memory is not None and (x.kind.is_list or (x.kind.is_array and x.kind.ndim == 1))
     ]
+
+
+def _named(values: _Values, value: Any) -> str:
+    """Return a new name for a value."""
+    name = f"x{len(values)}"
+    values[name] = value
+    return name
 
 
 def _indices(n: int) -> str:

@@ -341,3 +341,49 @@ def test_other_defaults_and_other_code():
     assert (compiled(3.0), slope(3.0)) == (105.0, 35.0)
     f.__code__ = with_more.__code__
     assert (compiled(3.0), slope(3.0)) == (106.0, 35.0)
+
+
+def test_functions_that_no_variable_holds_may_have_other_code():
+    def old(x):
+        return 2.0 * x
+
+    def new(x):
+        return 3.0 * x
+
+    class Model:
+        @property
+        def scale(self):
+            return 2.0
+
+        @staticmethod
+        def static(x):
+            return 2.0 * x
+
+        @classmethod
+        def of_class(cls, x):
+            return 2.0 * x
+
+    def other_scale(self):
+        return 3.0
+
+    def other_of_class(cls, x):
+        return 3.0 * x
+
+    in_tuple, in_dict, nested, model = (old,), {"f": old}, {"a": {"b": [old]}}, Model()
+    model.attribute = old
+    cases = [
+        (lambda x: in_tuple[0](x), old, new),
+        (lambda x: in_dict["f"](x), old, new),
+        (lambda x: nested["a"]["b"][0](x), old, new),
+        (lambda x: sum(map(in_tuple[0], [x])), old, new),
+        (lambda x: model.attribute(x), old, new),
+        (lambda x: x * model.scale, Model.scale.fget, other_scale),
+        (lambda x: model.static(x), Model.static, new),
+        (lambda x: model.of_class(x), Model.of_class.__func__, other_of_class),
+    ]
+    for f, function, other in cases:
+        compiled, slope, code = compile(f), compile(grad(f)), function.__code__
+        assert (compiled(3.0), slope(3.0)) == (6.0, 2.0)
+        function.__code__ = other.__code__  # autoreload does so
+        assert (compiled(3.0), slope(3.0)) == (9.0, 3.0)
+        function.__code__ = code
