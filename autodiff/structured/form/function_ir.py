@@ -410,6 +410,20 @@ class Maybe(ScalarReplaced):
         raise UnsupportedError("a value that may be None")
 
 
+@dataclass
+class RangeValue(ScalarReplaced):
+    """A range that a variable holds: three integers."""
+
+    start: Any
+    stop: Any
+    step: Any
+
+    @property
+    def kind(self) -> Kind:
+        """Raise an error, because it is not a single value."""
+        raise UnsupportedError("a range as a value")
+
+
 class Named(ScalarReplaced, dict):
     """A dict whose keys are known strings."""
 
@@ -433,18 +447,17 @@ def without_tuples(values: Iterable[Value]) -> Iterator[Value]:
             yield v
 
 
-def parts_of(x: tuple | Named | Maybe) -> list:
+def parts_of(x: tuple | Named | Maybe | RangeValue) -> list:
     """Return the parts of a container whose parts are known one by one."""
-    if isinstance(x, Maybe):
-        return [x.has, x.value]
+    if isinstance(x, (Maybe, RangeValue)):
+        return [getattr(x, name) for name in x.__match_args__]
     return list(x.values() if isinstance(x, Named) else x)
 
 
-def formed(x: tuple | Named | Maybe, parts: list) -> Any:
+def formed(x: tuple | Named | Maybe | RangeValue, parts: list) -> Any:
     """Rebuild a container like `x` from other parts."""
-    if isinstance(x, Maybe):
-        has, value = parts
-        return Maybe(has, value)
+    if isinstance(x, (Maybe, RangeValue)):
+        return type(x)(*parts)
     return Named(zip(x, parts, strict=True)) if type(x) is Named else type(x)(parts)
 
 

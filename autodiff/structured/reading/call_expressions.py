@@ -22,6 +22,7 @@ from autodiff.structured.form.function_ir import (
     Items,
     Named,
     Op,
+    RangeValue,
     RecordValue,
     Value,
     known,
@@ -68,6 +69,10 @@ from chainrules_core import rrule
 
 class CallReader(SequenceReader):
     """Layer of the reader: calls."""
+
+    def range_of(self, nodes: list[ast.expr]) -> RangeValue:
+        """Read ``range(...)`` with these arguments."""
+        raise NotImplementedError
 
     def write_out(self, out: Value, made: Value) -> Value:
         """Write the result of a ufunc into its argument ``out``; return that."""
@@ -135,6 +140,8 @@ class CallReader(SequenceReader):
         """Read a call of a known function, or of a method of a number or array (`own`)."""
         if f is super:
             return self.above(node)
+        if f is range and not node.keywords:
+            return self.range_of(node.args)
         if f is iter and node in self.iterators and len(node.args) == 1:
             return self.expression(node.args[0])
         if f in _CONSUMERS:
@@ -156,7 +163,8 @@ class CallReader(SequenceReader):
             raise UnsupportedError("a call of an unknown function")
         if f is sum and len(node.args) == 1 and not node.keywords:
             return self._sum_of_argument(node)
-        return self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+        made = self.read_call(f, [*own, *self._arguments_of(f, node)], self._named(node))
+        return self.displayed(node, made) if f is dict and type(made) is Named else made
 
     def _checked_array(self, x: Value, ndim: Value, dtype: Value) -> Value:
         """Read the check of a tangent function: here the kind of an array is known."""
@@ -402,8 +410,8 @@ class CallReader(SequenceReader):
         """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
         if f is functools.partial:
             return self._partial(args, options)
-        if f is dict and not args and not options:
-            return Named()
+        if f is dict and (not args or (len(args) == 1 and type(args[0]) is Named)):
+            return Named({**(args[0] if args else {}), **options})
         if f is collections.defaultdict and not options:
             return self.new_defaultdict(args)
         if f is collections.deque:
@@ -534,10 +542,10 @@ def _classes_of(x: Any) -> frozenset[type]:
 
 
 def _is_iterable(x: Any) -> bool:
-    """Whether this is a list, deque, tuple, array or dict, whose items can be put into a list."""
+    """Whether this is a list, deque, tuple, range, array or dict, which a list can be made of."""
     if type(x) is Value:
         return x.kind.is_list or x.kind.is_table or _has_rows(x)
-    return is_sequence(x)
+    return type(x) is RangeValue or is_sequence(x)
 
 
 def _has_rows(x: Any) -> bool:

@@ -12,11 +12,13 @@ from autodiff.structured.form.function_ir import (
     Items,
     Named,
     Op,
+    RangeValue,
     RecordValue,
     Value,
     known,
 )
 from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError
+from autodiff.structured.form.known_functions import iteration_count
 from autodiff.structured.reading.containers.classes import is_object
 from autodiff.structured.reading.containers.lists import as_list_comprehension, is_key
 from autodiff.structured.reading.containers.queues import QueueReader
@@ -192,6 +194,8 @@ class SequenceReader(QueueReader):
             return self.length(self.read_in(x.scope, x.columns[0]))
         if isinstance(x, (tuple, Named)):
             return self.const(len(x))
+        if type(x) is RangeValue:
+            return self.emit_call(iteration_count, [x.start, x.stop, x.step])
         if x.kind.is_table:
             return self.length(x)
         if x.kind.parts:
@@ -204,6 +208,9 @@ class SequenceReader(QueueReader):
         """Read ``list(xs)`` or ``tuple(xs)``."""
         if is_object(xs):
             xs = tuple(self.parts_of_object(xs))
+        if type(xs) is RangeValue:
+            made = self.extended(self.new_list([]), xs)
+            return made if f is list else self.fixed(made)
         if type(xs) is not Value:
             return (Items if f is list else tuple)(xs)
         if f is tuple and xs.kind.is_fixed:
@@ -221,6 +228,8 @@ class SequenceReader(QueueReader):
             if not is_key(known(self.pack(key))):
                 raise UnsupportedError("a key that the dict may not have")
             return x.get(known(key), others[0] if others else self.const(None))
+        if name == "copy" and not (node.args or node.keywords):
+            return self.displayed(node, Named(x))
         if node.args or node.keywords or name not in ("keys", "values", "items"):
             raise UnsupportedError(f"method {name} of a dict")
         keys = map(self.const, x)

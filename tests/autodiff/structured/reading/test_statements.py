@@ -46,6 +46,48 @@ def a_dict_of_each_turn(x: Any) -> Any:
     return total
 
 
+def copies_of_dicts(x: Any) -> Any:
+    first = {"a": x[0], "b": 1.0}
+    state, other = dict(first), dict(first, c=x[1])
+    for v in x:
+        new = {name: 0.1 * v * state[name] for name in state}
+        for name in ("a", "b"):
+            new[name] += v * state[name]
+        state = {name: state[name] + 0.1 * new[name] for name in state}
+        other["a"] += v * other["c"]
+    last = first.copy()
+    return state["a"] * state["b"] + other["a"] * last["a"] + first["a"]
+
+
+def sequences_in_arrays(x: Any) -> Any:
+    a, total = np.zeros((6, 4)), 0.0
+    for i in range(3):
+        row = [x[0] * i, x[1], 2]
+        a[i, :3] = row
+        a[i, 2:] = x[0] * x[1], a[i, 0]
+        a[3 + i, :3] = [v * v for v in x[:3]]
+        a[4:, :2] = [[x[2], i], [-x[2], x[3]]]
+        total += a[i] @ a[5 - i]
+    return total + np.sum(a**2)
+
+
+def places_in_lists(x: Any) -> Any:
+    free, total = [0.0] * 3, 0.0
+    for v in x:
+        k = free.index(min(free))
+        free[k] += v * v
+        total += free[k] * k
+    return total
+
+
+def windows(x: Any) -> Any:
+    total = 0.0
+    for k in range(1, 4):
+        w = x[:k] * np.hamming(k) + np.hanning(k) * np.kaiser(k, 2.0)
+        total += w @ (w - np.blackman(k) * np.bartlett(k))
+    return total
+
+
 def of_another_name(x: Any) -> Any:
     state = {"a": x[0]}
     same = state
@@ -238,6 +280,7 @@ def axes_of_one_element(x: Any) -> Any:
 READ = [
     items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
     functions_defined_in_turns, lists_of_elements, filled_by_ufuncs, axes_of_one_element,
+    copies_of_dicts, sequences_in_arrays, places_in_lists, windows,
     with_a_new_key, of_another_name, changed_by_a_function_inside, given_to_a_function,
 ]  # fmt: skip
 TRACED = [
