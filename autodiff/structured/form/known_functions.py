@@ -39,6 +39,11 @@ def most_items(xs: collections.deque) -> int | None:
     return xs.maxlen
 
 
+def has_keys(x: dict, keys: tuple) -> bool:
+    """Whether a dict has these keys in this order."""
+    return tuple(x) == keys
+
+
 def part_of_text(text: str, *bounds: int | None) -> str:
     """Return a slice of a string."""
     return text[slice(*bounds)]

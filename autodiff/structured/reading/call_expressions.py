@@ -410,8 +410,9 @@ class CallReader(SequenceReader):
         """Read a call of a builtin or a class of the standard library, or return NotImplemented."""
         if f is functools.partial:
             return self._partial(args, options)
-        if f is dict and (not args or (len(args) == 1 and type(args[0]) is Named)):
-            return Named({**(args[0] if args else {}), **options})
+        if f is dict and len(args) < 2:
+            items = self.named_items(args[0]) if args else Named()
+            return NotImplemented if items is None else Named(items | options)
         if f is collections.defaultdict and not options:
             return self.new_defaultdict(args)
         if f is collections.deque:

@@ -59,6 +59,32 @@ def copies_of_dicts(x: Any) -> Any:
     return state["a"] * state["b"] + other["a"] * last["a"] + first["a"]
 
 
+def copies_of_dicts_in_lists(x: Any) -> Any:
+    state, total = {"a": x[0], "v": x * 1.0}, 0.0
+    past = [state]
+    for v in x:
+        new = dict(past[-1])
+        new["a"] = new["a"] * v + new["v"][0]
+        state["a"] += new["a"]
+        new["v"] *= 0.9  # it is the array of all copies
+        past.append(new)
+        both = {"c": v, **new, "a": new["a"] * 0.5}
+        for i, name in enumerate(both):
+            total = total * 0.9 + i * np.sum(both[name])
+    return total + past[0]["a"] * past[-1]["a"] + state["v"].sum()
+
+
+def dicts_with_other_orders(x: Any) -> Any:
+    state, total = {"a": x[0], "b": 2.0}, 0.0
+    past = []
+    for k, v in enumerate(x):
+        past.append(state)
+        state = {"b": v, "a": state["a"]} if k % 2 else {"a": state["b"] * v, "b": v}
+        for i, name in enumerate(dict(state)):
+            total = total * 1.1 + state[name] * (i + 1)
+    return total + past[-1]["a"]
+
+
 def sequences_in_arrays(x: Any) -> Any:
     a, total = np.zeros((6, 4)), 0.0
     for i in range(3):
@@ -280,10 +306,11 @@ def axes_of_one_element(x: Any) -> Any:
 READ = [
     items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
     functions_defined_in_turns, lists_of_elements, filled_by_ufuncs, axes_of_one_element,
-    copies_of_dicts, sequences_in_arrays, places_in_lists, windows,
+    copies_of_dicts, copies_of_dicts_in_lists, sequences_in_arrays, places_in_lists, windows,
     with_a_new_key, of_another_name, changed_by_a_function_inside, given_to_a_function,
 ]  # fmt: skip
 TRACED = [
+    dicts_with_other_orders,
     returned_before_finally, returned_in_with, errors_asked_for,
     a_function_of_a_turn_that_never_ran,
 ]  # fmt: skip
