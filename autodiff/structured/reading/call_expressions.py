@@ -27,7 +27,7 @@ from autodiff.structured.form.function_ir import (
     Value,
     known,
 )
-from autodiff.structured.form.kinds import UNKNOWN, Kind, UnsupportedError, kind_of_result
+from autodiff.structured.form.kinds import DICT, UNKNOWN, Kind, UnsupportedError, kind_of_result
 from autodiff.structured.form.known_functions import (
     PURE,
     RESHAPES,
@@ -36,6 +36,7 @@ from autodiff.structured.form.known_functions import (
     method_of_number,
 )
 from autodiff.structured.reading.containers.classes import class_of, is_class, is_object
+from autodiff.structured.reading.containers.lists import is_key
 from autodiff.structured.reading.containers.sequences import SequenceReader, is_sequence
 from autodiff.structured.reading.libraries.argument_checks import pop_out
 from autodiff.structured.reading.libraries.decompositions import (
@@ -234,12 +235,27 @@ class CallReader(SequenceReader):
             return self.of_table_method(owner, node)
         if type(owner) is Value and owner.kind.is_list:
             return self.of_list_method(owner, node)
+        if type(owner) is Value and owner.kind == DICT and name == "copy" and not node.args:
+            return self.displayed(node, self.named_items(owner))  # type: ignore[arg-type]
+        if type(owner) is Value and known(owner) is dict and name == "fromkeys":
+            return self._with_keys(node)
         if type(owner) is Value and is_class(known(owner)):
             return self._call_object(self.attribute_of_class(known(owner), name), node)
         if type(owner) is Value and type(known(owner)) is str and hasattr(str, name):
             return self.of_known_text(owner, getattr(str, name), node)
         is_ufunc = type(owner) is Value and isinstance(known(owner), np.ufunc)
         return self._call_ufunc_method(owner, node) if is_ufunc else NotImplemented
+
+    def _with_keys(self, node: ast.Call) -> Any:
+        """Read ``dict.fromkeys(keys, number)`` with known keys."""
+        names, *others = map(self.expression, node.args)
+        is_one = len(others) == 1 and not node.keywords and isinstance(names, (tuple, Named))
+        if not is_one or not (type(others[0]) is Value and others[0].kind.is_scalar):
+            raise UnsupportedError("dict.fromkeys with these arguments")
+        keys = names if type(names) is Named else [known(self.pack(key)) for key in names]
+        if not all(map(is_key, keys)):
+            raise UnsupportedError("a dict with keys other than strings and integers")
+        return self.displayed(node, Named((key, others[0]) for key in keys))
 
     def _call_ufunc_method(self, f: Value, node: ast.Call) -> Any:
         """Read ``np.subtract.outer(x, y)`` of vectors, ``np.add.reduce(x)`` or `accumulate`."""

@@ -37,10 +37,6 @@ class QueueReader(TableReader):
         """Read a call of a user's function."""
         raise NotImplementedError
 
-    def _named(self, node: ast.Call) -> dict[str, Any]:
-        """Read the keyword arguments."""
-        raise NotImplementedError
-
     def sort(self, xs: Value, options: dict[str, Any]) -> None:
         """Read ``xs.sort(key=..., reverse=...)``."""
         raise NotImplementedError

@@ -74,6 +74,24 @@ def copies_of_dicts_in_lists(x: Any) -> Any:
     return total + past[0]["a"] * past[-1]["a"] + state["v"].sum()
 
 
+def other_ways_to_make_dicts(x: Any) -> Any:
+    total = dict.fromkeys(("a", "b"), 0.0)
+    state = {"a": x[0], "b": 0.0}
+    for v in x:
+        total["a"] += v
+        total["b"] += v * total["a"]
+        state.update(a=state["b"] * v, b=state["a"])
+        new = dict.fromkeys(["a", "b"], v)
+        for name in new:
+            total[name] += new[name] * 0.1
+    past = [{"a": x[1]}]
+    for v in x:
+        last = past[-1].copy()
+        last["a"] *= v
+        past.append(last)
+    return total["a"] * total["b"] + state["a"] + state["b"] + past[-1]["a"] * past[0]["a"]
+
+
 def dicts_with_other_orders(x: Any) -> Any:
     state, total = {"a": x[0], "b": 2.0}, 0.0
     past = []
@@ -306,7 +324,8 @@ def axes_of_one_element(x: Any) -> Any:
 READ = [
     items_that_change, a_dict_of_each_turn, logarithms, result_in_a_guarded_loop, quiet_logarithms,
     functions_defined_in_turns, lists_of_elements, filled_by_ufuncs, axes_of_one_element,
-    copies_of_dicts, copies_of_dicts_in_lists, sequences_in_arrays, places_in_lists, windows,
+    copies_of_dicts, copies_of_dicts_in_lists, other_ways_to_make_dicts, sequences_in_arrays,
+    places_in_lists, windows,
     with_a_new_key, of_another_name, changed_by_a_function_inside, given_to_a_function,
 ]  # fmt: skip
 TRACED = [
