@@ -15,6 +15,7 @@ from autodiff.structured.form.function_ir import (
     WRITES,
     Block,
     FunctionIR,
+    HeldRange,
     If,
     InstanceValue,
     Items,
@@ -22,7 +23,6 @@ from autodiff.structured.form.function_ir import (
     Memory,
     Named,
     Op,
-    RangeValue,
     Slot,
     Value,
     blocks_of,
@@ -74,7 +74,7 @@ from autodiff.structured.reading.scopes import (
 from autodiff.structured.recursive_calls import RecursionKindError, RuleLike
 
 _MOST_CALLS = 20_000
-_IN_PARTS = (Named, Maybe, RangeValue)  # each part is a variable
+_IN_PARTS = (Named, Maybe, HeldRange)  # each part is a variable
 _PASS_ON = (".returned", ".chosen", ".result")  # hidden variables that only pass a value on
 _OUTSIDE = (
     bool, int, float, str, type(None), type(Ellipsis), types.ModuleType, types.FunctionType,
@@ -226,7 +226,7 @@ class ProgramBuilder:
         if isinstance(value, Static):
             scope.functions[name] = value
             is_alike = was is None or is_the_same(was, value)
-        elif type(value) in (Named, Maybe, RangeValue) or (
+        elif type(value) in (Named, Maybe, HeldRange) or (
             isinstance(value, tuple) and not is_plain(value)
         ):
             form = self._bind_parts(name, value, was)

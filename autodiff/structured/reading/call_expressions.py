@@ -18,11 +18,11 @@ import numpy as np
 from autodiff.intercept.runtime.builtin_calls import SUM_TAKES_ERRORS_ALONG
 from autodiff.structured.form.function_ir import (
     Columns,
+    HeldRange,
     InstanceValue,
     Items,
     Named,
     Op,
-    RangeValue,
     RecordValue,
     Value,
     known,
@@ -71,7 +71,7 @@ from chainrules_core import rrule
 class CallReader(SequenceReader):
     """Layer of the reader: calls."""
 
-    def range_of(self, nodes: list[ast.expr]) -> RangeValue:
+    def range_of(self, nodes: list[ast.expr]) -> HeldRange:
         """Read ``range(...)`` with these arguments."""
         raise NotImplementedError
 
@@ -562,7 +562,7 @@ def _is_iterable(x: Any) -> bool:
     """Whether this is a list, deque, tuple, range, array or dict, which a list can be made of."""
     if type(x) is Value:
         return x.kind.is_list or x.kind.is_table or _has_rows(x)
-    return type(x) is RangeValue or is_sequence(x)
+    return type(x) is HeldRange or is_sequence(x)
 
 
 def _has_rows(x: Any) -> bool:

@@ -8,11 +8,11 @@ from typing import Any
 
 from autodiff.structured.form.function_ir import (
     Columns,
+    HeldRange,
     InstanceValue,
     Items,
     Named,
     Op,
-    RangeValue,
     RecordValue,
     Value,
     known,
@@ -217,7 +217,7 @@ class SequenceReader(QueueReader):
             return self.length(self.read_in(x.scope, x.columns[0]))
         if isinstance(x, (tuple, Named)):
             return self.const(len(x))
-        if type(x) is RangeValue:
+        if type(x) is HeldRange:
             return self.emit_call(iteration_count, [x.start, x.stop, x.step])
         if x.kind.is_table:
             return self.length(x)
@@ -231,7 +231,7 @@ class SequenceReader(QueueReader):
         """Read ``list(xs)`` or ``tuple(xs)``."""
         if is_object(xs):
             xs = tuple(self.parts_of_object(xs))
-        if type(xs) is RangeValue:
+        if type(xs) is HeldRange:
             made = self.extended(self.new_list([]), xs)
             return made if f is list else self.fixed(made)
         if type(xs) is not Value:
